@@ -1,0 +1,60 @@
+# Everything a developer, or CI, does with this repository. Needs Python 3.11 or newer and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint format demo bench-start generate lock clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED)  ## Install everything into .venv (the other targets do it when needed)
+
+test: lint  ## Run all checks and all tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(INSTALLED)  ## Check style, types, layers and the generated code
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || { echo "Not formatted: run 'make format'." >&2; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/generate_sync.py --check
+
+format: $(INSTALLED)  ## Format the code and repair what can be repaired
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format
+
+demo: $(INSTALLED)  ## See Mnemic remember, recall, explain and refuse
+	@$(BIN)/mnemic demo
+
+bench-start: $(INSTALLED)  ## Measure how long starting and importing take
+	@$(BIN)/python bench/start.py
+
+generate: $(INSTALLED)  ## Write the synchronous Memory from AsyncMemory
+	@$(BIN)/python tools/generate_sync.py
+
+lock:  ## Pin every dependency of pyproject.toml in constraints.txt
+	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)
+
+clean:  ## Remove the environment and everything that was generated beside the code
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is brought up to date in place: what runs in it meanwhile goes on running.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Mnemic needs Python 3.11 or newer, and '$(PYTHON)' is not:" >&2; \
+	  echo "name one that is, for example: make $(or $(MAKECMDGOALS),setup) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing into $(VENV) …"
+	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --quiet --require-hashes --no-deps --only-binary :all: -r constraints.txt
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@found=$$($(PIP) check) || { \
+	  echo "$$found" >&2; echo "constraints.txt does not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
+	@touch $@

@@ -1,0 +1,53 @@
+"""`mnemic`, with its commands; the entry point of the package."""
+
+import sys
+
+import typer
+
+from mnemic import __version__
+from mnemic.cli import backup, demo, doctor, embed, migrate, retain, stop, transfer
+from mnemic.cli.output import complain
+from mnemic.errors import MnemicError
+
+EXIT_FAILURE = 1
+
+app = typer.Typer(
+    name="mnemic",
+    help="The memory of AI agents. Without options, commands use the embedded server.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("retain")(retain.retain)
+app.command("export")(transfer.export)
+app.command("import")(transfer.import_)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
+app.command("embed")(embed.embed)
+app.command("migrate")(migrate.migrate)
+app.command("doctor")(doctor.doctor)
+app.command("stop")(stop.stop)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mnemic {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """The memory of AI agents. Without options, commands use the embedded server."""
+
+
+def main() -> None:
+    """Run one command. Errors of ours end in one clear message and exit code 1, never a traceback."""
+    try:
+        app()
+    except MnemicError as error:
+        complain(str(error))
+        sys.exit(EXIT_FAILURE)

@@ -1,0 +1,43 @@
+"""`mnemic backup` and `mnemic restore`: everything in one file, and back."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
+from mnemic.cli.output import out, print_json
+from mnemic.govern.backup import Backup
+from mnemic.sdk.restoring import restore_place
+
+
+def backup(
+    path: Annotated[Path, typer.Argument(help="The file to write.")],
+    replace: Replace = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+    json: Json = False,
+) -> None:
+    """Write everything, of all tenants, into one file, while others go on working."""
+
+    async def run() -> Backup:
+        async with open_memory(url, data_dir, None, None, None, None) as memory:
+            return await memory.admin.backup(path, replace=replace)
+
+    made = asyncio.run(run())
+    if json:
+        print_json({"path": str(made.path), "size_bytes": made.size_bytes})
+    else:
+        out.print(f"{made.path}: {made.size_bytes / 1e6:.1f} MB")
+
+
+def restore(
+    path: Annotated[Path, typer.Argument(help="A file that `mnemic backup` wrote.")],
+    replace: Replace = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Bring a backup back. What is there is replaced only with --replace."""
+    asyncio.run(restore_place(settings_from(url, data_dir), path, replace=replace))
+    out.print(f"Restored {path}.")

@@ -1,0 +1,26 @@
+"""`mnemic embed`: make up for embeddings that failed."""
+
+import asyncio
+
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, open_memory
+from mnemic.cli.output import out, print_json
+
+
+def embed(
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Embed what was stored while the embedder failed, so that it is found by meaning, too."""
+
+    async def run() -> int:
+        async with open_memory(url, data_dir, tenant, embedder, None, None) as memory:
+            return await memory.admin.embed_backlog()
+
+    embedded_count = asyncio.run(run())
+    if json:
+        print_json({"embedded_count": embedded_count})
+    else:
+        out.print(f"Embedded {embedded_count:,} memories.")

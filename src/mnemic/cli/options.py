@@ -1,0 +1,48 @@
+"""The options that every command shares, and the settings that they make."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemic.config import Settings, load_settings
+from mnemic.errors import ConfigurationError
+from mnemic.sdk.memory import AsyncMemory
+
+Url = Annotated[
+    str | None,
+    typer.Option("--url", help="postgresql:// URL of your own server (env: MNEMIC_DATABASE_URL)."),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder of the embedded server (env: MNEMIC_DATA_DIR)."),
+]
+TenantName = Annotated[str | None, typer.Option("--tenant", help="Tenant to work in (env: MNEMIC_TENANT).")]
+Owner = Annotated[str | None, typer.Option("--owner", help="Whose memories (env: MNEMIC_OWNER).")]
+Channel = Annotated[str | None, typer.Option("--channel", help="The channel (env: MNEMIC_CHANNEL).")]
+Embedder = Annotated[
+    str | None, typer.Option("--embedder", help="local, test or provider:model (env: MNEMIC_EMBEDDER).")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace what is there already.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text for people.")]
+
+
+def settings_from(url: str | None, data_dir: Path | None, tenant: str | None = None) -> Settings:
+    """The environment's settings with the command's options on top."""
+    if url is not None and data_dir is not None:
+        raise ConfigurationError("--url and --data-dir exclude each other.")
+    settings = load_settings(database_url=url, data_dir=data_dir, tenant=tenant)
+    return settings.model_copy(update={"database_url": None}) if data_dir is not None else settings
+
+
+def open_memory(
+    url: str | None,
+    data_dir: Path | None,
+    tenant: str | None,
+    embedder: str | None,
+    owner: str | None,
+    channel: str | None,
+) -> AsyncMemory:
+    """The memory that a command's options name, to be opened by `async with`."""
+    settings = settings_from(url, data_dir, tenant)
+    return AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")

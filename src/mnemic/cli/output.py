@@ -1,0 +1,29 @@
+"""How commands speak: tables and colours where a terminal is there, JSON where it was asked for."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def complain(message: str) -> None:
+    """Print an error for people, on standard error."""
+    err.print("[bold red]Error:[/]", end=" ")
+    err.print(message, markup=False)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document on standard output, whatever the terminal is."""
+    print(json.dumps(value, indent=2, default=str, ensure_ascii=False))
+
+
+def table(*columns: str) -> Table:
+    """An empty table in the house's look."""
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made

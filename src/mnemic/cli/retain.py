@@ -1,0 +1,84 @@
+"""`mnemic retain`: remember a text, standard input, or a file of JSON lines."""
+
+import asyncio
+import json as json_module
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.output import out, print_json
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.types.memory import Category
+from mnemic.types.retained import Retained
+
+
+def retain(
+    text: Annotated[str | None, typer.Argument(help="What to remember; - reads standard input.")] = None,
+    jsonl: Annotated[
+        Path | None, typer.Option("--jsonl", help="A file with one item per line, as JSON text or object.")
+    ] = None,
+    owner: Owner = None,
+    channel: Channel = None,
+    conversation: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
+    category: Annotated[
+        Category | None, typer.Option(help="What kind of memory it is; factual unless given.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Remember a text, or many items from a file: all of them, or none on an error."""
+    if (text is None) == (jsonl is None):
+        raise InvalidInputError("Give either a text (or - for standard input) or --jsonl FILE.")
+
+    async def run() -> Retained:
+        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+            if jsonl is not None:
+                return await memory.retain_many(
+                    _read_lines(jsonl), conversation=conversation, progress=not json and sys.stderr.isatty()
+                )
+            content = sys.stdin.read() if text == "-" else text or ""
+            return await memory.retain(content, conversation=conversation, category=category, tags=tag)
+
+    retained = asyncio.run(run())
+    if json:
+        print_json(asdict(retained))
+    else:
+        _print_outcome(retained)
+
+
+def _read_lines(path: Path) -> Iterator[Any]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _parse(line, number)
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotFoundError(f"{path} cannot be read: {error}.") from error
+
+
+def _parse(line: str, number: int) -> Any:
+    try:
+        return json_module.loads(line)
+    except ValueError:
+        raise InvalidInputError(f"Line {number} is not JSON. Nothing was stored.") from None
+
+
+def _print_outcome(retained: Retained) -> None:
+    counts = retained.stored_count, retained.duplicate_count, retained.refused_count
+    out.print("stored {}, known already {}, refused {}".format(*counts))
+    for refusal in retained.refused:
+        out.print(f"  item {refusal.index}: {refusal.reason}", markup=False)
+    if retained.awaiting_embedding_count:
+        out.print(
+            f"[yellow]{retained.awaiting_embedding_count} could not be embedded and are found by their words "
+            "only; run `mnemic embed` later.[/]"
+        )

@@ -1,0 +1,100 @@
+"""The settings of Mnemic, and the only place that reads the environment.
+
+Each field below is the environment variable ``MNEMIC_<FIELD>``; what a caller passes to `Memory`
+wins over it. `docs/reference/settings.md` holds the same list for readers; a test compares both.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from mnemic.errors import ConfigurationError
+
+
+def _default_data_dir() -> Path:
+    return user_data_path("mnemic", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, with its default."""
+
+    model_config = SettingsConfigDict(env_prefix="MNEMIC_", frozen=True, extra="forbid")
+
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="`postgresql://…` of your own server. Unset: the embedded server is used.",
+    )
+    data_dir: Path = Field(
+        default_factory=_default_data_dir,
+        description="Folder of the embedded server. Unset: `mnemic` in the platform's data folder.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None, description="Key for a Mnemic server, where the URL starts with `https://`."
+    )
+    tenant: str = Field(default="default", min_length=1, max_length=128, description="Tenant to work in.")
+    tenant_key: SecretStr | None = Field(
+        default=None,
+        description=(
+            "Key that signs the tenant of each transaction, 64 hexadecimal digits. Needed only when "
+            "`database_url` names a role that may not read it from the database."
+        ),
+    )
+    owner: str | None = Field(default=None, description="Owner of calls that name none.")
+    channel: str = Field(default="_global", description="Channel of calls that name none.")
+    process: str = Field(default="sdk", description="Which part of your system writes.")
+    embedder: str = Field(
+        default="local",
+        description=(
+            "What turns text into vectors: `local`, `test`, or `provider:model` such as "
+            "`openai:text-embedding-3-small`."
+        ),
+    )
+    memory_log: Literal["off", "writes", "reads", "verbose"] = Field(
+        default="writes",
+        description=(
+            "What the memory log keeps: `off` nothing, `writes` calls that write, `reads` calls that read, "
+            "too, `verbose` with them what was asked and answered."
+        ),
+    )
+    pool_size: int = Field(
+        default=10, ge=1, le=1000, description="Most database connections that one `Memory` holds."
+    )
+    statement_timeout_s: float = Field(
+        default=30.0, gt=0, le=86_400, description="Longest time one SQL statement may take, in seconds."
+    )
+    connect_timeout_s: float = Field(
+        default=10.0, gt=0, le=3600, description="Longest wait for a connection, in seconds."
+    )
+    keep_running: bool = Field(
+        default=False,
+        description="Leave the embedded server running after its last user; `mnemic stop` ends it.",
+    )
+    server_user: str = Field(
+        default="nobody", description="OS user that runs the embedded server when Mnemic runs as root."
+    )
+    server_settings: dict[str, str] = Field(
+        default_factory=dict,
+        description='PostgreSQL settings of the embedded server, as JSON: `{"shared_buffers": "1GB"}`.',
+    )
+    start_timeout_s: float = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description="Longest wait for the embedded server, crash recovery included, in seconds.",
+    )
+
+
+def load_settings(**given: Any) -> Settings:
+    """Read the environment and let every value in `given` that is not None win over it."""
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        # `include_input=False`: a rejected value may be a secret.
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors(include_input=False, include_url=False, include_context=False)
+        )
+        raise ConfigurationError(f"The settings cannot be used: {problems}.") from None

@@ -1,0 +1,168 @@
+"""How a place (the embedded server, a URL) becomes a database that can be worked with.
+
+Whoever opens a database needs two things: a login that owns nothing and cannot get around row-level
+security, and the key that signs tenants. There are two ways to have both:
+
+* **An administrator's URL**, the embedded server included: that role reads the key from the
+  database. Work is then done not with it but with the login that belongs to the key, which
+  `mnemic migrate` made. Nothing an attacker could put into a query reaches the administrator's role.
+* **The login's own URL and `tenant_key`** in the settings, for servers where the administrator's
+  password should not be near the application.
+
+Anything else (a superuser without a migrated database, a login without the key) ends in an error
+that says what to do. No way leads silently to another place than the one that was asked for.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow
+
+from mnemic.db.connection import Limits, admin_connection, with_session
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.db.migrate import migrate, require_current, status_of
+from mnemic.db.tenancy import SigningKey
+from mnemic.errors import ConfigurationError, DatabaseUnavailableError
+from mnemic.sql import query
+
+DATABASE_NAME = "mnemic"
+
+
+@dataclass(frozen=True)
+class Access:
+    """All that the pool needs. `conninfo` is asked at each connect: the embedded server may have moved."""
+
+    conninfo: Callable[[], str]
+    key: SigningKey
+    server_version: str
+    vector_version: str
+
+
+async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
+    """Access to the embedded server's database, which is made and migrated if it must be."""
+    conninfo = await embedded_admin_conninfo(server, limits)
+    async with admin_connection(conninfo, limits) as connection:
+        if (await status_of(connection)).pending:
+            await migrate(conninfo, limits)
+        who = await _who(connection)
+        key = await _read_key(connection)
+    return Access(
+        lambda: _app_conninfo(server.conninfo(user=key.login, dbname=DATABASE_NAME), limits, who),
+        key,
+        who["server_version"],
+        who["vector_version"],
+    )
+
+
+async def embedded_admin_conninfo(server: EmbeddedServer, limits: Limits) -> str:
+    """How to connect to the embedded server's database as administrator; it is made if missing."""
+    conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+    try:
+        async with admin_connection(conninfo, limits):
+            return conninfo
+    except DatabaseUnavailableError as error:
+        if not _is_missing_database(error):
+            raise
+    await _make_database(server, limits)
+    return conninfo
+
+
+async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Access:
+    """Access to a database of the user's own, which must be migrated already."""
+    check_url(url)
+    async with admin_connection(url, limits) as connection:
+        await require_current(connection)
+        who = await _who(connection)
+        if who["reads_key"]:
+            key = await _read_key(connection)
+            login = make_conninfo(url, user=key.login, password=key.login_password)
+            await _try_login(login, limits)
+        else:
+            key = _require_plain_login(who, key)
+            login = url
+    app_conninfo = _app_conninfo(login, limits, who)
+    return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"])
+
+
+def check_url(url: str) -> None:
+    """Refuse a URL that libpq does not understand, without repeating a password in the message."""
+    if urlsplit(url).scheme not in ("postgresql", "postgres"):
+        raise ConfigurationError("The database URL must start with postgresql:// (it does not).")
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise ConfigurationError(
+            "The database URL cannot be understood. It looks like "
+            "postgresql://user:password@host:5432/database; characters such as @ or / inside a password are written %40 or %2F."
+        ) from None
+
+
+def _is_missing_database(error: DatabaseUnavailableError) -> bool:
+    # While connecting, libpq gives no SQLSTATE but the server's own words, in English by our initdb.
+    return f'database "{DATABASE_NAME}" does not exist' in str(error.__cause__)
+
+
+async def _make_database(server: EmbeddedServer, limits: Limits) -> None:
+    async with admin_connection(server.conninfo(user=ADMIN_ROLE, dbname="postgres"), limits) as connection:
+        # Another process may be first; its database is as good.
+        with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+            await connection.execute(query("provision.make_database"))
+
+
+async def _who(connection: AsyncConnection[DictRow]) -> DictRow:
+    cursor = await connection.execute(query("session.who"))
+    row = await cursor.fetchone()
+    assert row is not None, "the session's role exists"
+    return row
+
+
+async def _read_key(connection: AsyncConnection[DictRow]) -> SigningKey:
+    cursor = await connection.execute(query("session.signing_key"))
+    row = await cursor.fetchone()
+    assert row is not None, "a migrated database has a signing key"
+    return SigningKey(row["key"])
+
+
+def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
+    """A login that works itself must be harmless, and needs the key from the settings."""
+    if who["is_superuser"] or who["bypasses_policies"] or who["owns_tables"]:
+        raise ConfigurationError(
+            f"The role {who['role']!r} can get around the tenants' wall, so Mnemic does not work with it. "
+            "Use a plain login: CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;"
+        )
+    if not who["is_app"]:
+        raise ConfigurationError(
+            f"The role {who['role']!r} is not a member of mnemic_app. An administrator can run: "
+            f'GRANT mnemic_app TO "{who["role"]}";'
+        )
+    if key is None:
+        raise ConfigurationError(
+            f"The role {who['role']!r} may not read the key that signs tenants, which is right for an "
+            "application. Set MNEMIC_TENANT_KEY to the key that `mnemic migrate` was run with."
+        )
+    return key
+
+
+async def _try_login(conninfo: str, limits: Limits) -> None:
+    """Connect once with the derived login, to fail here with advice rather than later in the pool."""
+    try:
+        async with admin_connection(conninfo, limits):
+            return
+    except DatabaseUnavailableError as error:
+        raise ConfigurationError(
+            "The URL's role administers the database, and the login that `mnemic migrate` made for the "
+            "application cannot connect. Either the role may not create roles or the server does not let "
+            "new roles log in by password. Make a login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE "
+            "mnemic_app;), use its URL, and set MNEMIC_TENANT_KEY."
+        ) from error
+
+
+def _app_conninfo(login: str, limits: Limits, who: DictRow) -> str:
+    return with_session(
+        login, limits, statement_timeout_s=limits.statement_timeout_s, search_path=who["vector_schema"]
+    )

@@ -1,0 +1,94 @@
+"""Connections as Mnemic wants them: clean, bounded in time, never searching foreign schemas."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from mnemic.db.tenancy import LOGIN_PREFIX
+from mnemic.db.translate import translated
+from mnemic.sql import query
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long things may take, in seconds, and how many connections one process holds."""
+
+    pool_size: int = 10
+    statement_timeout_s: float = 30.0
+    connect_timeout_s: float = 10.0
+
+
+AppConnection = AsyncConnection[DictRow]
+
+
+@asynccontextmanager
+async def admin_connection(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
+    """A single connection outside the pool, in autocommit mode, for opening and migrating."""
+    with translated():
+        connection = await AsyncConnection.connect(
+            with_session(conninfo, limits, statement_timeout_s=0), autocommit=True, row_factory=dict_row
+        )
+    async with connection:
+        yield connection
+
+
+def with_session(
+    conninfo: str, limits: Limits, *, statement_timeout_s: float, search_path: str = "pg_catalog"
+) -> str:
+    """Add what every session of ours starts with.
+
+    These go into the start-up packet, so `RESET ALL` returns to them. `pg_temp` stands last in the
+    search path, so that a temporary table never hides a table of ours.
+    """
+    options = (
+        f"-c search_path={search_path},pg_temp"
+        f" -c statement_timeout={int(statement_timeout_s * 1000)}"
+        " -c idle_in_transaction_session_timeout=60000"
+        " -c timezone=UTC"
+        # What somebody could have set for the login itself must not keep us from taking it away.
+        " -c role=none -c default_transaction_read_only=off -c lock_timeout=0 -c local_preload_libraries="
+    )
+    return make_conninfo(
+        conninfo,
+        options=options,
+        application_name="mnemic",
+        connect_timeout=max(2, int(limits.connect_timeout_s)),
+        client_encoding="UTF8",
+    )
+
+
+class PlantedError(Exception):
+    """A transaction left something for others behind; the pool throws the connection away and logs it."""
+
+
+async def refuse_planted_settings(connection: AppConnection) -> None:
+    """Take away the settings that somebody gave to Mnemic's own login for all of its new connections.
+
+    PostgreSQL lets every role `ALTER ROLE … SET` for itself, so SQL smuggled into one tenant's
+    transaction could slow down or falsify what the others do from then on. To a login that an
+    administrator made, and perhaps tuned, nothing is done.
+    """
+    if not connection.info.user.startswith(LOGIN_PREFIX):
+        return
+    cursor = await connection.execute(query("session.own_settings"))
+    if await cursor.fetchone() is not None:
+        await connection.execute(query("session.forget_own_settings"))
+        await connection.close()
+        raise PlantedError("the application's login had settings of its own, which were removed")
+
+
+async def clean(connection: AppConnection) -> None:
+    """Take away what the last transaction may have left, before another tenant gets the connection."""
+    cursor = await connection.execute(query("session.clean"))
+    while cursor.nextset():
+        pass
+    row = await cursor.fetchone()
+    if row is None or row["planted"]:
+        raise PlantedError("statements were prepared by SQL on a pooled connection")

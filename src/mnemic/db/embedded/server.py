@@ -1,0 +1,219 @@
+"""A share in the embedded server of a data folder, and looking at the server from outside.
+
+States of a share: *held* from `EmbeddedServer.start` until `close`, or until the process ends in
+any way, or, in a forked child, never. While one share is held the server is kept; when the last
+one is given back the keeper stops the server.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from mnemic.db.embedded.binaries import check_cpu, server_binaries
+from mnemic.db.embedded.cluster import read_cluster_version
+from mnemic.db.embedded.folder import (
+    DataFolder,
+    find_folder,
+    folder_errors,
+    make_file,
+    prepare_folder,
+    read_record,
+)
+from mnemic.db.embedded.launch import Launch, interrupt_orphan, join_or_start
+from mnemic.db.embedded.locks import FileLock, is_locked
+from mnemic.db.embedded.patience import LOGGER, Patience
+from mnemic.db.embedded.postmaster import read_postmaster_file
+from mnemic.db.embedded.settings import PORT, merged_settings
+from mnemic.errors import ClosedError, EmbeddedServerError
+
+START_TIMEOUT_S = 300.0
+STOP_TIMEOUT_S = 60.0
+
+# A look at the users can meet the keeper's own look in an instant; it cannot meet it this often.
+_USER_LOOKS = 3
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+
+class EmbeddedServer:
+    """One share in the server of a data folder. Safe to use from several threads."""
+
+    def __init__(self, launch: Launch, share: FileLock, *, start_timeout_s: float) -> None:
+        self._launch = launch
+        self._share = share
+        self._start_timeout_s = start_timeout_s
+        self._mutex = threading.Lock()
+
+    @classmethod
+    def start(
+        cls,
+        data_dir: Path,
+        *,
+        server_user: str = "nobody",
+        keep_running: bool = False,
+        server_settings: Mapping[str, str] = _NO_SETTINGS,
+        start_timeout_s: float = START_TIMEOUT_S,
+        binaries: Path | None = None,
+    ) -> Self:
+        """Start the server of this folder, or join it if it runs; returns when it takes connections.
+
+        Blocks. Makes the folder and the cluster if they are missing. `server_user` runs the server
+        when the caller is root; `server_settings` count only for the one who starts it.
+        """
+        check_cpu()
+        settings = merged_settings(server_settings)
+        folder = prepare_folder(Path(data_dir))
+        launch = Launch(folder, server_user, settings, binaries or server_binaries())
+        patience = Patience(start_timeout_s)
+        share = _take_share(folder, patience)
+        try:
+            with _start_lock(folder, patience):
+                started = join_or_start(launch, patience)
+                _set_keep_running(folder, keep_running, started=started)
+                _compare_settings(folder, settings)
+        except BaseException:
+            share.release()
+            raise
+        return cls(launch, share, start_timeout_s=start_timeout_s)
+
+    @property
+    def data_dir(self) -> Path:
+        return self._launch.folder.root
+
+    @property
+    def socket_dir(self) -> Path:
+        """The folder of the server's socket now; each start of the server has another."""
+        record = read_record(self._launch.folder)
+        if record is None:
+            raise EmbeddedServerError(f"{self._launch.folder.record} is gone: was the data folder removed?")
+        return record.socket_dir
+
+    def conninfo(self, *, user: str, dbname: str) -> str:
+        """A libpq connection string; ask again for each connection, the socket may have moved."""
+        # An empty hostaddr keeps PGHOSTADDR in the environment from leading elsewhere.
+        parts = {"host": str(self.socket_dir), "hostaddr": "", "port": PORT, "user": user, "dbname": dbname}
+        return " ".join(f"{keyword}={_quoted(value)}" for keyword, value in parts.items())
+
+    def ensure_running(self) -> None:
+        """Start the server again if it has died; raises `ClosedError` when our share is gone."""
+        if not self._share.held:
+            raise ClosedError("this share in the embedded server was closed, or is the parent process's")
+        patience = Patience(self._start_timeout_s)
+        with _start_lock(self._launch.folder, patience):
+            join_or_start(self._launch, patience)
+
+    def close(self) -> None:
+        """Give the share back, at once; the last one out makes the server stop. Idempotent."""
+        with self._mutex:
+            self._share.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """What can be seen of a data folder's server without touching it."""
+
+    data_dir: Path
+    running: bool
+    pid: int | None
+    socket_dir: Path | None
+    keep_running: bool
+    version: str | None
+    """Major version of PostgreSQL that made the cluster; None if there is no cluster yet."""
+
+
+def status(data_dir: Path) -> ServerStatus:
+    """Look at a data folder; starts nothing, makes nothing."""
+    folder = find_folder(Path(data_dir))
+    if folder is None:
+        return ServerStatus(Path(data_dir), False, None, None, keep_running=False, version=None)
+    with folder_errors(folder.root):
+        running = is_locked(folder.keeper_lock)
+        file, record = read_postmaster_file(folder.pgdata), read_record(folder)
+        return ServerStatus(
+            data_dir=folder.root,
+            running=running,
+            pid=file.pid if running and file is not None else None,
+            socket_dir=record.socket_dir if running and record is not None else None,
+            keep_running=folder.keep_running.exists(),
+            version=read_cluster_version(folder),
+        )
+
+
+def stop(data_dir: Path, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+    """End `keep_running` and wait until the server is gone; True when it is.
+
+    False at once when others still use it (it then stops after the last of them), and after
+    `timeout_s` when it takes that long to shut down.
+    """
+    folder = find_folder(Path(data_dir))
+    if folder is None:
+        return True
+    patience = Patience(timeout_s)
+    with folder_errors(folder.root):
+        folder.keep_running.unlink(missing_ok=True)
+        while is_locked(folder.keeper_lock) or is_locked(folder.server_lock):
+            if not patience.left_s or _in_use(folder):
+                return False
+            if not is_locked(folder.keeper_lock):
+                interrupt_orphan(folder)
+            patience.pause(f"the server on {folder.root} to stop")
+    return True
+
+
+def _take_share(folder: DataFolder, patience: Patience) -> FileLock:
+    waiting_for = f"the server on {folder.root} to stop, so that it can be started again"
+    with folder_errors(folder.root):
+        return FileLock.acquire(folder.users_lock, patience, exclusive=False, waiting_for=waiting_for)
+
+
+def _start_lock(folder: DataFolder, patience: Patience) -> FileLock:
+    waiting_for = f"another process to start the server on {folder.root}"
+    with folder_errors(folder.root):
+        return FileLock.acquire(folder.start_lock, patience, exclusive=True, waiting_for=waiting_for)
+
+
+def _set_keep_running(folder: DataFolder, keep_running: bool, *, started: bool) -> None:
+    """The mark belongs to a running server: joining can add it, only a new start can drop it."""
+    with folder_errors(folder.root):
+        if keep_running:
+            make_file(folder.keep_running, uid=folder.owner_uid, gid=folder.owner_gid)
+        elif started:
+            folder.keep_running.unlink(missing_ok=True)
+
+
+def _compare_settings(folder: DataFolder, settings: Mapping[str, str]) -> None:
+    record = read_record(folder)
+    if record is not None and dict(record.settings) != settings:
+        LOGGER.warning(
+            "the server on %s was started with other settings; the ones asked for apply when it starts next",
+            folder.root,
+        )
+
+
+def _in_use(folder: DataFolder) -> bool:
+    return all(_has_users(folder) for _ in range(_USER_LOOKS))
+
+
+def _has_users(folder: DataFolder) -> bool:
+    """Whether the lock is shared: not held by the keeper alone, yet not to be had alone."""
+    if is_locked(folder.users_lock):
+        return False
+    lock = FileLock.try_acquire(folder.users_lock, exclusive=True)
+    if lock is None:
+        return True
+    lock.release()
+    return False
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,96 @@
+"""Tenants, and the proofs by which the database believes which one a transaction works for.
+
+The database does not take Mnemic's word: migration 0001 verifies, for each statement, that the
+stated tenant was signed with a key that the application's role cannot read. A proof is an
+HMAC-SHA-256 over *purpose*, *subject* and *moment*:
+
+=============== ================= ====================================================
+purpose         subject           lets the transaction
+=============== ================= ====================================================
+``tenant``      the tenant's id   see and write the rows of that tenant
+``opening``     a tenant's name   find that tenant's id, or make the tenant
+``maintenance`` the tenant's id   erase an owner, and import rows with their history
+=============== ================= ====================================================
+
+The moment (process id of the connection's server process, start time of the transaction) ties a
+proof to one transaction: on another connection, or one transaction later, it is worth nothing.
+"""
+
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Literal
+from uuid import UUID
+
+from mnemic.errors import ConfigurationError
+
+Purpose = Literal["tenant", "opening", "maintenance"]
+
+KEY_BYTES = 32
+LOGIN_PREFIX = "mnemic_login_"
+_HMAC_BLOCK_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """One tenant: a name that people use and an id that rows carry."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """The secret that signs proofs; it never appears in a representation or a log."""
+
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def new(cls) -> "SigningKey":
+        """A fresh random key."""
+        return cls(secrets.token_bytes(KEY_BYTES))
+
+    @classmethod
+    def from_hex(cls, text: str) -> "SigningKey":
+        """The key that an operator put into the settings."""
+        try:
+            secret = bytes.fromhex(text)
+        except ValueError:
+            secret = b""
+        if len(secret) != KEY_BYTES:
+            raise ConfigurationError(
+                f"tenant_key must be {2 * KEY_BYTES} hexadecimal digits, "
+                f"as `openssl rand -hex {KEY_BYTES}` prints."
+            )
+        return cls(secret)
+
+    def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
+        """What `mnemic.verified` in the database accepts for this purpose, subject and transaction."""
+        return self._sign(f"{purpose}\n{subject}\n{moment}")
+
+    @property
+    def login(self) -> str:
+        """The login role that belongs to this key: databases of one server do not share one."""
+        return f"{LOGIN_PREFIX}{self._sign('login name')[:12]}"
+
+    @property
+    def login_password(self) -> str:
+        """Its password, derived so that nobody needs to store it."""
+        return self._sign("login password")
+
+    @property
+    def inner_block(self) -> bytes:
+        """The key XORed with HMAC's inner pad, as the database stores it."""
+        return self._block(0x36)
+
+    @property
+    def outer_block(self) -> bytes:
+        """The key XORed with HMAC's outer pad, as the database stores it."""
+        return self._block(0x5C)
+
+    def _sign(self, message: str) -> str:
+        return hmac.new(self.secret, message.encode(), sha256).hexdigest()
+
+    def _block(self, pad: int) -> bytes:
+        return bytes(byte ^ pad for byte in self.secret.ljust(_HMAC_BLOCK_BYTES, b"\0"))

@@ -1,0 +1,153 @@
+"""Vector tables: their names depend on the model, so their SQL is composed, here and nowhere else.
+
+Vectors travel in pgvector's binary form, many in one array parameter: no text to print and parse,
+and no Python object per number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+from psycopg import sql
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+
+from mnemic.db.database import Transaction
+from mnemic.errors import ConflictError
+
+Vectors = npt.NDArray[np.float32]
+
+_INSERT = sql.SQL(
+    "INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
+    " SELECT %(tenant_id)s, memory_id, owner, embedding"
+    " FROM unnest(%(ids)s::uuid[], %(owners)s::text[], %(vectors)s::halfvec[])"
+    " AS given (memory_id, owner, embedding)"
+    " ON CONFLICT DO NOTHING"
+)
+_REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])")
+# The newest vectors of the owner, bounded, compared exactly with each of the given ones.
+_NEAREST = sql.SQL(
+    "SELECT given.memory_id, near.memory_id AS like_id, near.similarity"
+    " FROM unnest(%(ids)s::uuid[], %(vectors)s::halfvec[]) AS given (memory_id, embedding)"
+    " CROSS JOIN LATERAL ("
+    "   SELECT recent.memory_id, 1 - (recent.embedding <=> given.embedding) AS similarity"
+    "   FROM (SELECT memory_id, embedding FROM vectors.{table} WHERE owner = %(owner)s"
+    "         ORDER BY memory_id DESC LIMIT %(scan_limit)s) AS recent"
+    "   WHERE recent.memory_id <> given.memory_id"
+    "   ORDER BY recent.embedding <=> given.embedding LIMIT 1"
+    " ) AS near"
+    " WHERE near.similarity >= %(threshold)s"
+)
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """The table of one embedding model."""
+
+    model: str
+    dimensions: int
+    name: str
+    halfvec_oid: int
+
+
+class HalfVectors:
+    """Vectors as one PostgreSQL array parameter of type halfvec[]."""
+
+    def __init__(self, vectors: Vectors, halfvec_oid: int) -> None:
+        count, dimensions = vectors.shape
+        rows = np.zeros(
+            count,
+            dtype=[
+                ("bytes", ">i4"),
+                ("dimensions", ">i2"),
+                ("unused", ">i2"),
+                ("values", ">f2", (dimensions,)),
+            ],
+        )
+        rows["bytes"] = 4 + 2 * dimensions
+        rows["dimensions"] = dimensions
+        rows["values"] = vectors
+        # One dimension, no NULLs, element type, length, first index.
+        head = np.array([1, 0, halfvec_oid, count, 1], dtype=">i4")
+        self.binary = head.tobytes() + rows.tobytes()
+
+
+class HalfVectorsDumper(Dumper):
+    """Hands the bytes over as they are; the cast in the query says which type they are."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: HalfVectors) -> Buffer | None:
+        """The wire form."""
+        return obj.binary
+
+
+async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
+    """The table of a model; it is made on first use. Another dimension than before is an error."""
+    parameters = {"model": model, "dimensions": dimensions}
+    row = await transaction.first("vectors.find", parameters) or await transaction.one(
+        "vectors.open", parameters
+    )
+    if row["dimensions"] != dimensions:
+        raise ConflictError(
+            f"The embedding model {model!r} gave {dimensions} dimensions, but its vectors here have "
+            f"{row['dimensions']}. Two models must not share a name: give this one another."
+        )
+    return VectorTable(model, dimensions, row["table_name"], row["halfvec_oid"])
+
+
+async def insert_vectors(
+    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], owners: Sequence[str], vectors: Vectors
+) -> None:
+    """Store one vector per memory; a memory that has one keeps it."""
+    await _execute(transaction, _INSERT, table, vectors, ids=list(ids), owners=list(owners))
+
+
+async def remove_vectors(transaction: Transaction, ids: Sequence[UUID]) -> None:
+    """Take the vectors of memories out of every model's table."""
+    for row in await transaction.rows("vectors.tables"):
+        await transaction.connection.execute(
+            _REMOVE.format(table=sql.Identifier(row["table_name"])), {"ids": list(ids)}
+        )
+
+
+async def near_duplicates(
+    transaction: Transaction,
+    table: VectorTable,
+    owner: str,
+    ids: Sequence[UUID],
+    vectors: Vectors,
+    *,
+    threshold: float,
+    scan_limit: int,
+) -> list[dict[str, Any]]:
+    """For each of these memories the most similar other one of the owner, if it is similar enough."""
+    return await _execute(
+        transaction,
+        _NEAREST,
+        table,
+        vectors,
+        ids=list(ids),
+        owner=owner,
+        threshold=threshold,
+        scan_limit=scan_limit,
+    )
+
+
+async def _execute(
+    transaction: Transaction, text: sql.SQL, table: VectorTable, vectors: Vectors, **parameters: Any
+) -> list[dict[str, Any]]:
+    async with transaction.connection.cursor() as cursor:
+        cursor.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
+        await cursor.execute(
+            text.format(table=sql.Identifier(table.name)),
+            {
+                "tenant_id": transaction.tenant.id,
+                "vectors": HalfVectors(vectors, table.halfvec_oid),
+                **parameters,
+            },
+        )
+        return await cursor.fetchall() if cursor.description is not None else []

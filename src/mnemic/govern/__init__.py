@@ -1,0 +1,1 @@
+"""What keeps memory accountable: the audit log and the memory log."""

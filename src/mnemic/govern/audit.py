@@ -1,0 +1,156 @@
+"""The audit log: whoever destroys something says so first, and afterwards what came of it.
+
+An act is *intended* from the moment its first row is committed, on its own, before anything is
+touched. Then it has *succeeded* or *failed*, which a second row says. If the process dies in
+between, there is no second row: the act is *unfinished*, and `unfinished_acts` finds it. ::
+
+    async with audited(database, scope, action="delete_entity", target=name) as act:
+        async with database.transaction() as transaction:
+            act.outcome(relations=await delete(transaction))
+            await act.commit_with(transaction)
+
+`commit_with` writes the outcome in the act's own transaction, so that the act and the word that it
+succeeded are there together or not at all. An act that has no transaction (a backup into a file)
+leaves it out, and the outcome is written when the block ends. An exception that leaves the block
+makes it `failed`.
+
+What is written here stays when the thing it speaks of is gone. An act that erases its owner is
+therefore nobody's (a scope without owner) and names its target by a digest, not in clear.
+"""
+
+import logging
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.json_value import as_jsonb_object
+from mnemic.db.newest_first import newest_first
+from mnemic.errors import MnemicError
+from mnemic.types.checks import check_text, check_window
+from mnemic.types.identity import new_id
+from mnemic.types.page import check_limit
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.traces import AuditRecord, Phase
+
+TARGET_MAX_CHARACTERS = 1024
+ERROR_MAX_CHARACTERS = 1024
+
+logger = logging.getLogger(__name__)
+
+
+def audited(
+    database: TenantDatabase, scope: Scope, *, action: str, target: str, detail: dict[str, Any] | None = None
+) -> "AuditedAct":
+    """The block in which an act happens; entering it commits the intent. `detail` says what was asked for."""
+    act = {
+        "owner": scope.owner,
+        "process": scope.process,
+        "action": check_name("action", action),
+        "target": check_text("target", target, max_characters=TARGET_MAX_CHARACTERS),
+    }
+    return AuditedAct(database, act, detail or {})
+
+
+class AuditedAct:
+    """An act between its intent and its outcome."""
+
+    def __init__(self, database: TenantDatabase, act: dict[str, Any], detail: dict[str, Any]) -> None:
+        self._database = database
+        self._act = act
+        self._detail = detail
+        self._outcome: dict[str, Any] = {}
+        self._in_transaction = False
+        self.intent_id = new_id()
+
+    async def __aenter__(self) -> Self:
+        """Commit the intent. If that is not possible, the act does not begin."""
+        async with self._database.transaction() as transaction:
+            await self._write(transaction, "intent", self._detail)
+        return self
+
+    def outcome(self, **counts: object) -> None:
+        """Add to what the outcome will say, for example how many rows are gone; it must be JSON."""
+        as_jsonb_object("outcome", counts)
+        self._outcome |= counts
+
+    async def commit_with(self, transaction: Transaction) -> None:
+        """Write that the act succeeded in the transaction that does it."""
+        await self._write(transaction, "succeeded", self._outcome)
+        self._in_transaction = True
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Write the outcome, unless it was committed with the act."""
+        if error is not None:
+            await self._write_failure(error)
+        elif not self._in_transaction:
+            async with self._database.transaction() as transaction:
+                await self._write(transaction, "succeeded", self._outcome)
+
+    async def _write_failure(self, error: BaseException) -> None:
+        """Say that it failed. If that fails, too, the act stays unfinished; the caller gets its own error.
+
+        When the connection broke at the very commit, the act may have succeeded after all; then its
+        outcome is there, and the database does not take a second one.
+        """
+        try:
+            async with self._database.transaction() as transaction:
+                await self._write(transaction, "failed", self._outcome | _described(error))
+        except MnemicError:
+            logger.warning(
+                "The act %s (%s) stays unfinished in the audit log.", self._act["action"], self.intent_id
+            )
+
+    async def _write(self, transaction: Transaction, phase: Phase, detail: dict[str, Any]) -> None:
+        is_intent = phase == "intent"
+        parameters = {
+            **self._act,
+            "tenant_id": transaction.tenant.id,
+            "audit_id": self.intent_id if is_intent else new_id(),
+            "intent_id": None if is_intent else self.intent_id,
+            "phase": phase,
+            "detail": as_jsonb_object("detail", detail),
+        }
+        await transaction.execute("audit.write", parameters)
+
+
+async def list_acts(
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    action: str | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    before: UUID | str | None,
+    limit: int,
+) -> list[AuditRecord]:
+    """Intents and outcomes, newest first: those of the scope's owner, or all if it has none."""
+    parameters = {
+        "owner": scope.owner,
+        "action": check_name("action", action) if action is not None else None,
+        **check_window(since, until),
+    }
+    rows = await newest_first(database, "audit", parameters, before=before, limit=limit)
+    return [AuditRecord(**row) for row in rows]
+
+
+async def unfinished_acts(database: TenantDatabase, scope: Scope, *, limit: int) -> list[AuditRecord]:
+    """Intents without an outcome, newest first: acts that still run, or were cut short."""
+    parameters = {"owner": scope.owner, "limit": check_limit(limit)}
+    async with database.transaction() as transaction:
+        return [AuditRecord(**row) for row in await transaction.rows("audit.unfinished", parameters)]
+
+
+def _described(error: BaseException) -> dict[str, Any]:
+    """The error in words. A message that is not ours may quote anything, so only its type is kept."""
+    described = {"error": type(error).__name__}
+    if isinstance(error, MnemicError):
+        said = str(error)[:ERROR_MAX_CHARACTERS].replace("\0", "")
+        described["message"] = said.encode(errors="replace").decode()
+    return described

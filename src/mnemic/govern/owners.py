@@ -1,0 +1,18 @@
+"""Who has memories here, and how much there is."""
+
+from mnemic.db.database import TenantDatabase
+from mnemic.types.page import check_limit
+from mnemic.types.stats import TenantStats
+
+
+async def list_owners(database: TenantDatabase, *, after: str, limit: int) -> list[str]:
+    """Owners that have memories, by name."""
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("owners.list", {"after": after, "limit": check_limit(limit)})
+    return [row["owner"] for row in rows]
+
+
+async def read_stats(database: TenantDatabase) -> TenantStats:
+    """How much the tenant holds."""
+    async with database.transaction() as transaction:
+        return TenantStats(**await transaction.one("admin.stats"))

@@ -1,0 +1,119 @@
+"""Words of texts and names, so that names are found in texts as whole words.
+
+A text becomes a list of words without blanks and punctuation: `O’Brien's` is `O`, `Brien`, `s`, and the
+name `O'Brien` is found in it. Signs that tell names apart stay: `@ada`, `C++`, `C#`. In scripts that put
+no blanks between words, and for emoji, each character counts as a word. Upper and lower case make no
+difference, except for names that are everyday words: `May` is not found in `you may`.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Bearer = TypeVar("Bearer")
+
+# Characters that are words by themselves: Thai and Lao, Burmese, Khmer, kana, Han, Hangul; emoji.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
+# What stands between words: blanks, punctuation, signs, invisible characters.
+_BETWEEN = (
+    r"\s!-/:-@\[-\^`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u055a-\u055f\u0589\u058a\u05be\u05c0\u05c3"
+    r"\u05f3\u05f4\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u218f\u2e00-\u2e7f"
+    r"\u3000-\u3004\u3008-\u3040\ufe00-\ufe6f\ufff0-\uffff"
+)
+_WORD = re.compile(
+    rf"(?:(?<!\w)@)?[^{_BETWEEN}{_UNSPACED}{_EMOJI}]+(?:(?:\+\+|\#)(?!\w))?|[{_UNSPACED}{_EMOJI}]"
+)
+_UNSPACED_WORD = re.compile(f"[{_UNSPACED}{_EMOJI}]")
+
+# The words that PostgreSQL's English index leaves out.
+_UNINDEXED_TEXT = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
+herself it its itself they them their theirs themselves what which who whom this that these those am is are
+was were be been being have has had having do does did doing a an the and but if or because as until while
+of at by for with about against between into through during before after above below to from up down in out
+on off over under again further then once here there when where why how all any both each few more most
+other some such no nor not only own same so than too very s t can will just don should now
+"""
+# More words that are names only when they are written like one.
+_EVERYDAY_TEXT = """
+us one two may might must could would shall also yes ok hi hey hello thanks please let get got go went make
+made see say said like want need know think good well new old still even much many every never always often
+maybe perhaps mark bill rose grace hope joy faith art dawn rich frank grant chase drew jack pat sunny summer
+autumn spring winter march april june august hunter page book apple orange target shell gap
+"""
+UNINDEXED_WORDS = frozenset(_UNINDEXED_TEXT.split())
+EVERYDAY_WORDS = UNINDEXED_WORDS | frozenset(_EVERYDAY_TEXT.split())
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in their order, as they are written."""
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+
+
+def first_word(name: str) -> str | None:
+    """The word that a name is looked up by, or None if it has none."""
+    words = words_of(name)
+    return words[0].casefold() if words else None
+
+
+def is_indexed_by_words(name: str) -> bool:
+    """Whether PostgreSQL's English index of words can find the name."""
+    words = [word.casefold() for word in words_of(name)]
+    return not any(map(_UNSPACED_WORD.match, words)) and not UNINDEXED_WORDS.issuperset(words)
+
+
+@dataclass(frozen=True)
+class _Name(Generic[Bearer]):
+    """A name as it is looked for; `written` is set where upper and lower case count."""
+
+    folded: tuple[str, ...]
+    written: tuple[str, ...] | None
+    bearer: Bearer
+
+
+class Names(Generic[Bearer]):
+    """Known names, each with who bears it, to be found in texts. A name may have several bearers."""
+
+    def __init__(self, names: Iterable[tuple[str, Bearer]]) -> None:
+        self._by_first_word: dict[str, list[_Name[Bearer]]] = defaultdict(list)
+        for name, bearer in names:
+            words = tuple(words_of(name))
+            if words:
+                folded = tuple(word.casefold() for word in words)
+                known = _Name(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, bearer)
+                self._by_first_word[folded[0]].append(known)
+        for same_start in self._by_first_word.values():
+            same_start.sort(key=lambda known: -len(known.folded))
+
+    def bearers_in(self, words: Sequence[str]) -> set[Bearer]:
+        """Who is mentioned in these words. Where names overlap, the first and longest one counts."""
+        folded = [word.casefold() for word in words]
+        found = set[Bearer]()
+        place = 0
+        while place < len(words):
+            length = 1
+            for known in self._at(words, folded, place):
+                found.add(known.bearer)
+                length = len(known.folded)
+            place += length
+        return found
+
+    def _at(self, words: Sequence[str], folded: list[str], place: int) -> Iterator[_Name[Bearer]]:
+        """The longest names that begin at this place."""
+        longest = 0
+        for known in self._by_first_word.get(folded[place], ()):
+            end = place + len(known.folded)
+            if len(known.folded) < longest:
+                return
+            if tuple(folded[place:end]) == known.folded and (
+                known.written is None or tuple(words[place:end]) == known.written
+            ):
+                longest = len(known.folded)
+                yield known

@@ -1,0 +1,114 @@
+"""Conversations: who talked when, what was said, which tools were called.
+
+A conversation comes into being with its first turn (`retain` with `conversation=`); turns are
+memories, so everything that holds for memories holds for them.
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase
+from mnemic.db.json_value import as_jsonb
+from mnemic.errors import NotFoundError
+from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.memory import MemoryRecord
+from mnemic.types.page import check_limit
+from mnemic.types.scope import Scope, check_name
+
+
+async def get_conversation(database: TenantDatabase, scope: Scope, conversation: str) -> Conversation:
+    """One conversation; NotFoundError if the owner has none of that name."""
+    parameters = {"owner": scope.require_owner(), "conversation": check_name("conversation", conversation)}
+    async with database.transaction() as transaction:
+        row = await transaction.first("conversations.get", parameters)
+    if row is None:
+        raise NotFoundError(f"There is no conversation {conversation!r} of this owner.")
+    return Conversation(**row)
+
+
+async def list_conversations(
+    database: TenantDatabase, scope: Scope, *, channel: str | None, before: datetime | None, limit: int
+) -> list[Conversation]:
+    """Conversations, the latest first."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "channel": channel,
+        "before": before,
+        "limit": check_limit(limit),
+    }
+    async with database.transaction() as transaction:
+        return [Conversation(**row) for row in await transaction.rows("conversations.list", parameters)]
+
+
+async def list_turns(
+    database: TenantDatabase, scope: Scope, conversation: str, *, from_position: int, limit: int
+) -> list[MemoryRecord]:
+    """Turns in the order in which they were said."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "conversation": check_name("conversation", conversation),
+        "from_position": from_position,
+        "limit": check_limit(limit),
+    }
+    async with database.transaction() as transaction:
+        return [
+            MemoryRecord.from_row(row) for row in await transaction.rows("conversations.turns", parameters)
+        ]
+
+
+async def recent_turns(
+    database: TenantDatabase, scope: Scope, *, conversation: str | None, limit: int
+) -> list[MemoryRecord]:
+    """The last turns, handed back in the order in which they were said."""
+    parameters = {"owner": scope.require_owner(), "conversation": conversation, "limit": check_limit(limit)}
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("conversations.recent", parameters)
+    return [MemoryRecord.from_row(row) for row in reversed(rows)]
+
+
+async def add_tool_invocation(
+    database: TenantDatabase,
+    scope: Scope,
+    conversation: str,
+    *,
+    tool: str,
+    arguments: Any,
+    result: str | None,
+    succeeded: bool,
+    duration_ms: float | None,
+    at: datetime | None,
+    memory_id: UUID | None,
+) -> ToolInvocation:
+    """Record one call of a tool; it is never changed afterwards."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "conversation": check_name("conversation", conversation),
+        "tool": check_name("tool", tool),
+        "arguments": as_jsonb("arguments", arguments),
+        "result": result,
+        "succeeded": succeeded,
+        "duration_ms": duration_ms,
+        "at": at,
+        "memory_id": memory_id,
+    }
+    async with database.transaction() as transaction:
+        row = await transaction.first("conversations.add_tool", parameters)
+    if row is None:
+        raise NotFoundError(
+            f"There is no conversation {conversation!r}, or no turn {memory_id}, of this owner."
+        )
+    return ToolInvocation(**row)
+
+
+async def list_tool_invocations(
+    database: TenantDatabase, scope: Scope, conversation: str, *, limit: int
+) -> list[ToolInvocation]:
+    """Tools called in a conversation, in order."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "conversation": check_name("conversation", conversation),
+        "limit": check_limit(limit),
+    }
+    async with database.transaction() as transaction:
+        return [ToolInvocation(**row) for row in await transaction.rows("conversations.tools", parameters)]

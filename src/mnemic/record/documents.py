@@ -1,0 +1,106 @@
+"""Reference documents: a text under a name, found by recall like every other memory.
+
+Putting the same text again changes nothing; putting another one supersedes the old text. The text is
+stored by `retain`, which is handed in as `store`: it writes in the same transaction as the entry here.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.json_value import as_jsonb_object
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.types.document import ReferenceDocument
+from mnemic.types.page import check_limit
+from mnemic.types.retained import Retained
+from mnemic.types.scope import Scope, check_name
+
+TITLE_MAX_CHARACTERS = 512
+
+AndThen = Callable[[Transaction, Retained], Awaitable[None]]
+
+
+async def put_document(
+    database: TenantDatabase,
+    scope: Scope,
+    name: str,
+    content: str,
+    *,
+    title: str | None,
+    metadata: Mapping[str, Any],
+    store: Callable[[str, AndThen], Awaitable[Retained]],
+) -> ReferenceDocument:
+    """Write a document; its old text, if it had another one, is superseded."""
+    entry = {
+        "owner": scope.require_owner(),
+        "name": check_name("name", name),
+        "title": _check_title(title),
+        "metadata": as_jsonb_object("metadata", metadata),
+        "content_hash": sha256(content.encode(errors="surrogatepass")).digest(),
+        "character_count": len(content),
+        "process": scope.process,
+    }
+    if await _has_content(database, entry):
+        return await get_document(database, scope, name)
+
+    async def file(transaction: Transaction, retained: Retained) -> None:
+        if not retained.memory_ids:
+            raise InvalidInputError(f"The text of {name!r} was refused: {retained.refused[0].reason}")
+        await _file(transaction, entry, retained.memory_ids[0])
+
+    await store(content, file)
+    return await get_document(database, scope, name)
+
+
+async def get_document(database: TenantDatabase, scope: Scope, name: str) -> ReferenceDocument:
+    """The entry of a document; NotFoundError if the owner has none of that name."""
+    parameters = {"owner": scope.require_owner(), "name": check_name("name", name)}
+    async with database.transaction() as transaction:
+        row = await transaction.first("documents.get", parameters)
+    if row is None:
+        raise NotFoundError(f"There is no document {name!r} of this owner.")
+    return ReferenceDocument(**row)
+
+
+async def list_documents(
+    database: TenantDatabase, scope: Scope, *, after: str, limit: int
+) -> list[ReferenceDocument]:
+    """Documents by name, from the one behind `after` on."""
+    parameters = {"owner": scope.require_owner(), "after": after, "limit": check_limit(limit)}
+    async with database.transaction() as transaction:
+        return [ReferenceDocument(**row) for row in await transaction.rows("documents.list", parameters)]
+
+
+async def delete_document(database: TenantDatabase, scope: Scope, name: str) -> bool:
+    """Forget a document and its text; returns whether there was one."""
+    owner = scope.require_owner()
+    async with database.transaction() as transaction:
+        row = await transaction.first("documents.delete", {"owner": owner, "name": check_name("name", name)})
+        if row is not None:
+            await transaction.execute("documents.forget_text", {"owner": owner, "whole_id": row["whole_id"]})
+    return row is not None
+
+
+async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bool:
+    async with database.transaction() as transaction:
+        return bool((await transaction.one("documents.has_content", entry))["has_content"])
+
+
+async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
+    before = await transaction.first("documents.get", entry)
+    await transaction.one(
+        "documents.put", {**entry, "tenant_id": transaction.tenant.id, "whole_id": whole_id}
+    )
+    if before is not None and before["whole_id"] != whole_id:
+        await transaction.execute(
+            "documents.supersede_text",
+            {"owner": entry["owner"], "whole_id": before["whole_id"], "new_whole_id": whole_id},
+        )
+
+
+def _check_title(title: str | None) -> str | None:
+    if title is not None and not 1 <= len(title) <= TITLE_MAX_CHARACTERS:
+        raise InvalidInputError(f"title has 1 to {TITLE_MAX_CHARACTERS} characters.")
+    return title

@@ -1,0 +1,1 @@
+"""Writing memories: `pipeline` tells the story, the other modules are its stages."""

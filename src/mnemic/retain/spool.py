@@ -1,0 +1,65 @@
+"""Batches that wait for their transaction.
+
+A call to `retain` is one transaction, and no transaction is open while a model is at work. So the
+batches of a call are made ready first and wait here: in memory as long as they are few, in a
+temporary file beyond that. However many items a call has, memory stays bounded.
+"""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from types import TracebackType
+from typing import IO, Self
+
+from mnemic.db.vectors import Vectors
+from mnemic.retain.items import Draft
+from mnemic.types.retained import Duplicate, Refused
+
+SPOOL_MEMORY_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Drafts to store with their vectors, and what became of the other items of the batch.
+
+    `vectors` has one row per chunk of the drafts, in order; None means that the embedder failed, for
+    the reason in `embedding_error`.
+    """
+
+    drafts: tuple[Draft, ...]
+    vectors: Vectors | None
+    embedding_error: str | None
+    duplicates: tuple[Duplicate, ...]
+    refused: tuple[Refused, ...]
+
+
+class Spool:
+    """Batches, written once and read from the start as often as it takes."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = SpooledTemporaryFile(max_size=SPOOL_MEMORY_BYTES)  # noqa: SIM115
+
+    def append(self, batch: Batch) -> None:
+        """Put one batch behind the others."""
+        pickle.dump(batch, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """All batches, from the first one on."""
+        self._file.seek(0)
+        while True:
+            try:
+                yield pickle.load(self._file)  # noqa: S301 (our own file, nameless and open only here)
+            except EOFError:
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,252 @@
+"""The transaction of `retain`. It may run again from the start if it lost a race, so it keeps no state."""
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.db.database import Transaction
+from mnemic.db.vectors import Vectors, VectorTable, insert_vectors, near_duplicates, open_vectors
+from mnemic.retain.items import Chunk, Draft
+from mnemic.retain.outcomes import Outcomes
+from mnemic.retain.recognise import recognise_in
+from mnemic.retain.spool import Batch, Spool
+from mnemic.types.retained import Duplicate, Retained, Stored
+from mnemic.types.scope import Scope
+
+# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
+NEAR_DUPLICATE_COSINE = 0.95
+# Looking for them costs time per row, so it is bounded; larger imports leave it to the curator.
+NEAR_CHECK_MAX_CHUNKS = 32
+NEAR_SCAN_MAX_ROWS = 2_000
+
+LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]
+
+
+@dataclass
+class Conversation:
+    """Turns that a call adds to one conversation."""
+
+    turn_count: int = 0
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+
+    def add(self, at: datetime | None) -> None:
+        """Count one more turn."""
+        self.turn_count += 1
+        if at is not None:
+            self.first_at = min(self.first_at or at, at)
+            self.last_at = max(self.last_at or at, at)
+
+
+@dataclass
+class Plan:
+    """What the transaction must know before it starts, gathered while the batches are made ready."""
+
+    scope: Scope
+    model: str
+    item_count: int = 0
+    chunk_count: int = 0
+    conversations: dict[str, Conversation] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        """Whose memories these are."""
+        return self.scope.require_owner()
+
+    def add(self, batch: Batch) -> None:
+        """Take a ready batch into account."""
+        self.item_count += len(batch.drafts) + len(batch.duplicates) + len(batch.refused)
+        for draft in batch.drafts:
+            self.chunk_count += len(draft.chunks)
+            if draft.item.conversation is not None:
+                self.conversations.setdefault(draft.item.conversation, Conversation()).add(draft.item.at)
+
+
+async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mentions: LinkMentions) -> Retained:
+    """Write every batch and say what became of each item."""
+    places = await _open_conversations(transaction, plan)
+    outcomes = Outcomes()
+    for batch in spool:
+        stored = await _insert(transaction, plan, batch, places)
+        new = [draft for draft in batch.drafts if draft.chunks[0].memory_id in stored]
+        beaten = [draft for draft in batch.drafts if draft.chunks[0].memory_id not in stored]
+        late = await recognise_in(transaction, plan.owner, beaten)
+        duplicates = (*batch.duplicates, *late.duplicates)
+        await _write_vectors(transaction, plan, batch, stored)
+        await _derive(transaction, plan, new)
+        await link_mentions(
+            transaction,
+            plan.owner,
+            [(chunk.memory_id, chunk.content) for draft in new for chunk in draft.chunks],
+        )
+        await _reinforce(transaction, duplicates)
+        outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
+        outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None else 0
+    return outcomes.retained()
+
+
+async def _open_conversations(transaction: Transaction, plan: Plan) -> dict[str, Iterator[int]]:
+    """Make or extend the conversations; for each, the places of its new turns, in order."""
+    if not plan.conversations:
+        return {}
+    ordered = sorted(plan.conversations.items())
+    rows = await transaction.rows(
+        "retain.open_conversations",
+        {
+            "tenant_id": transaction.tenant.id,
+            "owner": plan.owner,
+            "channel": plan.scope.channel,
+            "conversations": [name for name, _ in ordered],
+            "turns": [conversation.turn_count for _, conversation in ordered],
+            "first_ats": [conversation.first_at for _, conversation in ordered],
+            "last_ats": [conversation.last_at for _, conversation in ordered],
+        },
+    )
+    return {
+        row["conversation"]: iter(
+            range(row["next_place"] - plan.conversations[row["conversation"]].turn_count, row["next_place"])
+        )
+        for row in rows
+    }
+
+
+async def _insert(
+    transaction: Transaction, plan: Plan, batch: Batch, places: dict[str, Iterator[int]]
+) -> set[UUID]:
+    """Insert the rows of a batch; returns the ids that are stored now."""
+    rows = [row for draft in batch.drafts for row in _rows(draft, places)]
+    if not rows:
+        return set()
+    # Two calls that store the same words wait for each other in one order, not in a circle.
+    rows.sort(key=lambda row: row["content"])
+    parameters = {
+        "tenant_id": transaction.tenant.id,
+        "owner": plan.owner,
+        "channel": plan.scope.channel,
+        "process": plan.scope.process,
+        "changed_by": "user",
+        "rows": json.dumps(rows, default=str),
+    }
+    return {row["memory_id"] for row in await transaction.rows("retain.insert_memories", parameters)}
+
+
+def _rows(draft: Draft, places: dict[str, Iterator[int]]) -> Iterator[dict[str, Any]]:
+    item = draft.item
+    position = next(places[item.conversation]) if item.conversation is not None else None
+    is_split = draft.whole_hash is not None
+    for chunk in draft.chunks:
+        yield {
+            "memory_id": chunk.memory_id,
+            "conversation": item.conversation,
+            "position": position,
+            "role": item.role,
+            "name": item.name,
+            "content": chunk.content,
+            "category": item.category,
+            "tags": item.tags,
+            "metadata": item.metadata,
+            "source": item.source,
+            "provenance": item.provenance,
+            "evidence": item.evidence,
+            "confidence": item.confidence,
+            "anchored": item.anchored,
+            "at": item.at,
+            "valid_from": item.valid_from,
+            "valid_to": item.valid_to,
+            "expires_at": item.expires_at,
+            "whole_id": draft.chunks[0].memory_id if is_split else None,
+            "whole_hash": draft.whole_hash.hex() if draft.whole_hash is not None else None,
+            "chunk_index": chunk.index,
+            "chunk_count": len(draft.chunks) if is_split else None,
+            "external_id": item.external_id,
+        }
+
+
+async def _write_vectors(transaction: Transaction, plan: Plan, batch: Batch, stored: set[UUID]) -> None:
+    """Store the vectors of what was stored, or mark it for embedding; link what looks alike."""
+    if not stored:
+        return
+    if batch.vectors is None:
+        parameters = {
+            "tenant_id": transaction.tenant.id,
+            "ids": sorted(stored),
+            "error": (batch.embedding_error or "")[:1024],
+        }
+        await transaction.execute("vectors.mark_backlog", parameters)
+        return
+    chunks = [chunk for draft in batch.drafts for chunk in draft.chunks]
+    keep = [place for place, chunk in enumerate(chunks) if chunk.memory_id in stored]
+    kept, vectors = [chunks[place] for place in keep], batch.vectors[keep]
+    table = await open_vectors(transaction, plan.model, vectors.shape[1])
+    ids = [chunk.memory_id for chunk in kept]
+    await insert_vectors(transaction, table, ids, [plan.owner] * len(kept), vectors)
+    if plan.chunk_count <= NEAR_CHECK_MAX_CHUNKS:
+        await _link_near_duplicates(transaction, plan, table, kept, vectors)
+
+
+async def _link_near_duplicates(
+    transaction: Transaction, plan: Plan, table: VectorTable, chunks: Sequence[Chunk], vectors: Vectors
+) -> None:
+    pairs = await near_duplicates(
+        transaction,
+        table,
+        plan.owner,
+        [chunk.memory_id for chunk in chunks],
+        vectors,
+        threshold=NEAR_DUPLICATE_COSINE,
+        scan_limit=NEAR_SCAN_MAX_ROWS,
+    )
+    if pairs:
+        parameters = {
+            "tenant_id": transaction.tenant.id,
+            "ids": [pair["memory_id"] for pair in pairs],
+            "like_ids": [pair["like_id"] for pair in pairs],
+            "similarities": [min(1.0, pair["similarity"]) for pair in pairs],
+        }
+        await transaction.execute("vectors.link_near_duplicates", parameters)
+
+
+async def _derive(transaction: Transaction, plan: Plan, new: Sequence[Draft]) -> None:
+    """Link memories to those of the owner's memories that their evidence names."""
+    pairs = [
+        (chunk.memory_id, source_id)
+        for draft in new
+        for source_id in map(_as_id, draft.item.evidence)
+        if source_id is not None
+        for chunk in draft.chunks
+    ]
+    if not pairs:
+        return
+    wanted = {"ids": sorted({source_id for _, source_id in pairs}), "owner": plan.owner}
+    known = {row["memory_id"] for row in await transaction.rows("retain.existing_evidence", wanted)}
+    links = [(memory_id, source_id) for memory_id, source_id in pairs if source_id in known]
+    parameters = {
+        "tenant_id": transaction.tenant.id,
+        "process": plan.scope.process,
+        "from_ids": [memory_id for memory_id, _ in links],
+        "to_ids": [source_id for _, source_id in links],
+    }
+    await transaction.execute("retain.derive", parameters)
+
+
+def _as_id(reference: str) -> UUID | None:
+    try:
+        return UUID(reference)
+    except ValueError:
+        return None
+
+
+async def _reinforce(transaction: Transaction, duplicates: Sequence[Duplicate]) -> None:
+    if duplicates:
+        times = sorted(Counter(duplicate.duplicate_of for duplicate in duplicates).items())
+        parameters = {"ids": [memory_id for memory_id, _ in times], "times": [count for _, count in times]}
+        await transaction.execute("retain.reinforce", parameters)
+
+
+def _stored(draft: Draft) -> Stored:
+    chunk_ids = tuple(chunk.memory_id for chunk in draft.chunks)
+    return Stored(draft.index, chunk_ids[0], chunk_ids)

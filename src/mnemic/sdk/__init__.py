@@ -1,0 +1,1 @@
+"""The SDK: `AsyncMemory`, and `Memory`, its generated synchronous twin."""

@@ -1,0 +1,139 @@
+"""Look at everything that Mnemic stands on, and say what to do about what is wrong.
+
+Checks run from the ground up: machine, folder, server, migrations, role, policies. One that fails
+does not stop the others unless they stand on it; those are then left out.
+"""
+
+import platform
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from mnemic.config import Settings
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, missing_cpu_features
+from mnemic.db.migrate import read_status
+from mnemic.errors import MnemicError
+from mnemic.sdk.place import Place, check_settings, limits_of, open_place
+
+FREE_DISK_WARN_BYTES = 1 << 30
+OLDEST_VECTOR_VERSION = (0, 7)
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `advice` says what to do unless it is ok."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks, and where things are. `dsn` is the embedded server's, for psql and friends."""
+
+    checks: tuple[Check, ...]
+    data_dir: str | None
+    dsn: str | None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing failed; warnings are allowed."""
+        return all(check.state != "failed" for check in self.checks)
+
+
+async def diagnose(settings: Settings) -> Report:
+    """Run every check against the place that the settings name."""
+    embedded = settings.database_url is None
+    checks = [*_machine_checks(settings, embedded=embedded)]
+    dsn = None
+    try:
+        check_settings(settings)
+        place = await open_place(settings)
+    except MnemicError as error:
+        checks.append(Check("server", "failed", type(error).__name__, str(error)))
+    else:
+        try:
+            dsn = embedded_dsn(place)
+            checks += [check async for check in _server_checks(place, settings, dsn)]
+        finally:
+            await place.aclose()
+    return Report(tuple(checks), str(settings.data_dir) if embedded else None, dsn)
+
+
+def embedded_dsn(place: Place) -> str | None:
+    """The administrator's URL of the embedded server, or None for a server of the user's own."""
+    if place.server is None:
+        return None
+    return f"postgresql://{ADMIN_ROLE}@/{DATABASE_NAME}?host={quote(str(place.server.socket_dir), safe='')}"
+
+
+def _machine_checks(settings: Settings, *, embedded: bool) -> Iterator[Check]:
+    yield Check("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    if not embedded:
+        return
+    missing = missing_cpu_features()
+    if missing:
+        yield Check(
+            "cpu",
+            "failed",
+            f"lacks {', '.join(missing)}",
+            "The shipped pgvector needs them. Use a PostgreSQL of your own: set MNEMIC_DATABASE_URL.",
+        )
+    else:
+        yield Check("cpu", "ok", "has what the shipped pgvector needs")
+    yield _disk_check(settings.data_dir)
+
+
+def _disk_check(data_dir: Path) -> Check:
+    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    found = f"{free / 1e9:.1f} GB free at {data_dir}"
+    if free < FREE_DISK_WARN_BYTES:
+        return Check("disk", "warning", found, "Free some space, or move the folder and set MNEMIC_DATA_DIR.")
+    return Check("disk", "ok", found)
+
+
+async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> AsyncIterator[Check]:
+    access = place.database.access
+    where = "embedded" if dsn is not None else "at the URL"
+    yield Check("server", "ok", f"PostgreSQL {access.server_version}, {where}")
+    yield _vector_check(access.vector_version)
+    yield await _migration_check(dsn or access.conninfo(), settings)
+    async with place.database.transaction(place.tenant) as transaction:
+        role = await transaction.one("doctor.role")
+        unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
+    if role["is_superuser"] or role["bypasses_policies"]:
+        yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
+    else:
+        yield Check("role", "ok", f"{role['role']} is a plain login")
+    if unprotected:
+        yield Check(
+            "row security",
+            "failed",
+            f"missing on {', '.join(unprotected)}",
+            "CALL mnemic.protect(table) on each.",
+        )
+    else:
+        yield Check("row security", "ok", "forced on every table")
+    yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
+
+
+def _vector_check(version: str) -> Check:
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR_VERSION:
+        return Check("pgvector", "failed", version, "Mnemic needs 0.7 or newer: update the extension.")
+    return Check("pgvector", "ok", version)
+
+
+async def _migration_check(conninfo: str, settings: Settings) -> Check:
+    status = await read_status(conninfo, limits_of(settings))
+    if status.pending:
+        return Check("migrations", "failed", f"{len(status.pending)} pending", "Run `mnemic migrate`.")
+    return Check("migrations", "ok", f"{len(status.applied)} applied, none pending")

@@ -1,0 +1,39 @@
+"""Files that people name: never overwritten by accident, never left half-written under their name."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from mnemic.errors import ConflictError, NotFoundError
+
+
+@contextmanager
+def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
+    """A file that gets its name when the block ends well; readable by its owner only."""
+    if path.exists() and not replace:
+        raise ConflictError(f"{path} exists already. Choose another name, or say that it may be replaced.")
+    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
+    try:
+        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be written: {error.strerror}.") from error
+    finally:
+        with suppress(FileNotFoundError):
+            unfinished.unlink()
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to read from."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+    with file:
+        yield file

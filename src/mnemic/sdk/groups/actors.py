@@ -1,0 +1,66 @@
+"""`memory.actors`: whom not to trust."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import flagged_actors
+from mnemic.types.tiers import ActorFlag, Severity
+
+
+class AsyncActors:
+    """People, accounts and agents that an owner should not trust, and why."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def flag(
+        self,
+        actor: str,
+        *,
+        reason: str,
+        severity: Severity = "medium",
+        evidence: Iterable[str | UUID] | str | UUID = (),
+        at: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> ActorFlag:
+        """Flag an actor. Flagging it again adds a reason; `evidence` refers to memories or other sources."""
+        return await flagged_actors.flag_actor(
+            self._caller.database,
+            self._caller.scoped(owner),
+            actor,
+            reason=reason,
+            severity=severity,
+            evidence=evidence,
+            at=at,
+        )
+
+    async def clear(self, actor: str, *, reason: str, owner: str | None = None) -> int:
+        """Clear all open flags of an actor; returns how many there were. They stay as history."""
+        return await flagged_actors.clear_actor(
+            self._caller.database, self._caller.scoped(owner), actor, reason=reason
+        )
+
+    async def is_flagged(self, actor: str, *, owner: str | None = None) -> bool:
+        """Whether an actor has a flag that is not cleared."""
+        return await flagged_actors.is_flagged(self._caller.database, self._caller.scoped(owner), actor)
+
+    async def list(
+        self,
+        *,
+        actor: str | None = None,
+        include_cleared: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[ActorFlag]:
+        """Flags, newest first; `before` is the `flag_id` of the last one on the page before."""
+        return await flagged_actors.list_flags(
+            self._caller.database,
+            self._caller.scoped(owner),
+            actor=actor,
+            include_cleared=include_cleared,
+            before=before,
+            limit=limit,
+        )

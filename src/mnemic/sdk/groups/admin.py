@@ -1,0 +1,77 @@
+"""`memory.admin`: erasing, moving, backing up, looking at the whole."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from mnemic.govern.backup import Backup, back_up
+from mnemic.govern.erase import erase_owner
+from mnemic.govern.owners import list_owners, read_stats
+from mnemic.govern.transfer import Imported, export_owner, import_owner
+from mnemic.sdk.core import Caller
+from mnemic.sdk.files import new_file, open_file
+from mnemic.sdk.restoring import admin_conninfo, restore_place
+from mnemic.sdk.retaining import embed_backlog
+from mnemic.types.checks import check_choice
+from mnemic.types.receipt import ErasureMode, ErasureReceipt
+from mnemic.types.stats import TenantStats
+
+
+class AsyncAdmin:
+    """What concerns all that is held about an owner, or the whole place."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def erase(self, owner: str, *, mode: ErasureMode = "erase") -> ErasureReceipt:
+        """Erase all that is held about an owner, or archive it; returns a receipt with rows per table.
+
+        `erase` leaves nothing, neither in the history nor in the logs, and cannot be undone. `archive`
+        only takes the owner's memories out of recall. The audit log keeps the receipt without the name.
+        """
+        check_choice("mode", mode, ("erase", "archive"))
+        return await erase_owner(self._caller.database, self._caller.scoped(owner), mode=mode)
+
+    async def export(
+        self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
+    ) -> dict[str, int]:
+        """Write all that is held about an owner into a file of JSON lines; returns rows per table."""
+        with new_file(Path(path), replace=replace) as file:
+            return await export_owner(self._caller.database, self._caller.scoped(owner), file.write)
+
+    async def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
+        """Take an exported file into this tenant, all of it or nothing; what is there already stays.
+
+        Its memories are embedded anew, by this memory's model, unless `embed` is False: then they are
+        found by their words until `embed_backlog` has run.
+        """
+        with open_file(Path(path)) as file:
+            imported = await import_owner(self._caller.database, file)
+        if embed:
+            await embed_backlog(self._caller)
+        return imported
+
+    async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
+        """Write everything, of all tenants, into one file, while others go on working."""
+        return await back_up(admin_conninfo(self._caller.core), Path(path), replace=replace)
+
+    async def restore(self, path: str | PathLike[str], *, replace: bool = False) -> None:
+        """Bring back a backup into this place. What is there is replaced only if `replace` says so.
+
+        Other processes that use the embedded server are disconnected from the old database.
+        """
+        core = self._caller.core
+        async with core.closed_for_a_while():
+            await restore_place(core.settings, Path(path), replace=replace)
+
+    async def embed_backlog(self) -> int:
+        """Embed what was stored while the embedder failed; returns how many memories that were."""
+        return await embed_backlog(self._caller)
+
+    async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
+        """Owners that have memories, by name; `after` is the last one of the page before."""
+        return await list_owners(self._caller.database, after=after, limit=limit)
+
+    async def stats(self) -> TenantStats:
+        """How much this tenant holds."""
+        return await read_stats(self._caller.database)

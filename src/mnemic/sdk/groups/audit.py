@@ -1,0 +1,46 @@
+"""`memory.audit`: what was destroyed, by whom, and whether it went well."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.govern import audit
+from mnemic.sdk.core import Caller
+from mnemic.types.traces import AuditRecord
+
+
+class AsyncAudit:
+    """Destructive acts: an intent before each, an outcome after it.
+
+    A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+        *,
+        action: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditRecord]:
+        """Intents and outcomes, newest first; `before` is the last `audit_id` of the page before."""
+        return await audit.list_acts(
+            self._caller.database,
+            self._caller.scope.narrowed(owner=owner),
+            action=action,
+            since=since,
+            until=until,
+            before=before,
+            limit=limit,
+        )
+
+    async def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
+        """Intents that have no outcome: acts that still run, or were cut short by a crash."""
+        return await audit.unfinished_acts(
+            self._caller.database, self._caller.scope.narrowed(owner=owner), limit=limit
+        )

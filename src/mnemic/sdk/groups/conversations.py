@@ -1,0 +1,104 @@
+"""`memory.conversations`: who talked when, what was said, which tools were called."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.errors import InvalidInputError
+from mnemic.record import conversations
+from mnemic.sdk.core import Caller
+from mnemic.types.checks import check_id, check_number, check_text, check_time
+from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.memory import MemoryRecord
+from mnemic.types.scope import check_name
+
+
+class AsyncConversations:
+    """Conversations. They come into being with their first turn: `retain(…, conversation=…)`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
+        """One conversation; NotFoundError if the owner has none of that name."""
+        return await conversations.get_conversation(
+            self._caller.database, self._caller.scoped(owner), conversation
+        )
+
+    async def list(
+        self,
+        *,
+        channel: str | None = None,
+        before: datetime | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Conversation]:
+        """Conversations, the latest first; `before` is the `last_turn_at` of the page before."""
+        return await conversations.list_conversations(
+            self._caller.database,
+            self._caller.scoped(owner),
+            channel=check_name("channel", channel) if channel is not None else None,
+            before=check_time("before", before) if before is not None else None,
+            limit=limit,
+        )
+
+    async def turns(
+        self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
+    ) -> Sequence[MemoryRecord]:
+        """Turns in the order in which they were said, from a position on."""
+        if isinstance(from_position, bool) or not isinstance(from_position, int) or from_position < 0:
+            raise InvalidInputError("from_position must be a whole number, 0 or more.")
+        return await conversations.list_turns(
+            self._caller.database,
+            self._caller.scoped(owner),
+            conversation,
+            from_position=from_position,
+            limit=limit,
+        )
+
+    async def recent(
+        self, *, conversation: str | None = None, limit: int = 20, owner: str | None = None
+    ) -> Sequence[MemoryRecord]:
+        """The last turns, of one conversation or of all, in the order in which they were recorded."""
+        return await conversations.recent_turns(
+            self._caller.database,
+            self._caller.scoped(owner),
+            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            limit=limit,
+        )
+
+    async def record_tool(
+        self,
+        conversation: str,
+        tool: str,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+        result: str | None = None,
+        succeeded: bool = True,
+        duration_ms: float | None = None,
+        at: datetime | str | None = None,
+        memory_id: UUID | str | None = None,
+        owner: str | None = None,
+    ) -> ToolInvocation:
+        """Record that a tool was called in a conversation; it is never changed afterwards."""
+        return await conversations.add_tool_invocation(
+            self._caller.database,
+            self._caller.scoped(owner),
+            conversation,
+            tool=tool,
+            arguments=dict(arguments or {}),
+            result=check_text("result", result) if result is not None else None,
+            succeeded=succeeded,
+            duration_ms=check_number("duration_ms", duration_ms) if duration_ms is not None else None,
+            at=check_time("at", at) if at is not None else None,
+            memory_id=check_id("memory_id", memory_id) if memory_id is not None else None,
+        )
+
+    async def tools(
+        self, conversation: str, *, limit: int = 100, owner: str | None = None
+    ) -> Sequence[ToolInvocation]:
+        """Tools called in a conversation, in order."""
+        return await conversations.list_tool_invocations(
+            self._caller.database, self._caller.scoped(owner), conversation, limit=limit
+        )

@@ -1,0 +1,65 @@
+"""`memory.journal`: the cycles of an agent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import journal_events
+from mnemic.tiers.events import Window
+from mnemic.types.tiers import JournalEvent
+
+
+class AsyncJournal:
+    """What an agent evaluated, did and means to do next, cycle by cycle. Never changed afterwards."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def append(
+        self,
+        *,
+        evaluated: Any = None,
+        acted: Any = None,
+        forward: Any = None,
+        extra: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> JournalEvent:
+        """Add an entry, in text or any JSON; at least one of the first three must be given.
+
+        `at` is when it happened, with its time zone; now unless given.
+        """
+        return await journal_events.append_entry(
+            self._caller.database,
+            self._caller.scoped(owner, channel),
+            evaluated=evaluated,
+            acted=acted,
+            forward=forward,
+            extra={} if extra is None else extra,
+            at=at,
+        )
+
+    async def list(
+        self,
+        *,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[JournalEvent]:
+        """Entries from `since` on and before `until`, newest first, of all channels unless one is named.
+
+        `before` is the `event_id` of the last entry on the page before.
+        """
+        return await journal_events.list_entries(
+            self._caller.database,
+            self._caller.scoped(owner),
+            Window(since, until, channel),
+            before=before,
+            limit=limit,
+        )

@@ -1,0 +1,37 @@
+"""`memory.log`: which calls wrote and read."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.govern import memory_log
+from mnemic.sdk.core import Caller
+from mnemic.types.traces import LoggedCall
+
+
+class AsyncLog:
+    """Calls that wrote and, if the setting `memory_log` says so, calls that read."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def list(
+        self,
+        *,
+        operation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[LoggedCall]:
+        """Calls, newest first; `before` is the `log_id` of the last one on the page before."""
+        return await memory_log.list_calls(
+            self._caller.database,
+            self._caller.scoped(owner),
+            operation=operation,
+            since=since,
+            until=until,
+            before=before,
+            limit=limit,
+        )

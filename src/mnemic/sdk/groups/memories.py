@@ -1,0 +1,278 @@
+"""`memory.memories`: single memories, their history and how they stand to each other."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.record import memories, relationships
+from mnemic.record.relationships import Decision, NearDuplicate
+from mnemic.retain.items import check_fields
+from mnemic.sdk.core import Caller
+from mnemic.sdk.retaining import reembed, supersede
+from mnemic.types.checks import check_choice, check_id, check_share, check_text, check_time, check_window
+from mnemic.types.memory import (
+    CATEGORIES,
+    CHANGERS,
+    RELATIONSHIP_KINDS,
+    STATUSES,
+    Category,
+    ChangedBy,
+    MemoryRecord,
+    MemoryRelationship,
+    RelationshipKind,
+    Status,
+)
+from mnemic.types.page import check_limit
+from mnemic.types.scope import check_name
+from mnemic.types.tags import check_tags
+
+REASON_MAX_CHARACTERS = 1024
+
+
+class AsyncMemories:
+    """Single memories. Every change keeps what was before; nothing here erases."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def get(self, memory_id: UUID | str, *, owner: str | None = None) -> MemoryRecord:
+        """One memory, whatever its status; NotFoundError if the owner has none with this id."""
+        return await memories.get_memory(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
+    async def whole(self, memory_id: UUID | str, *, owner: str | None = None) -> str:
+        """The text that was retained: the memory's own, or that of all chunks it was split into."""
+        return await memories.read_whole(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
+    async def list(
+        self,
+        *,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Memories, newest first; `before` is the last id of the page before.
+
+        `tags` must all be there. `since` and `until` look at when it happened, or was recorded where
+        that is not known.
+        """
+        filters = {
+            "categories": _choices("categories", categories, CATEGORIES),
+            "statuses": _choices("statuses", statuses, STATUSES),
+            "tags": list(check_tags(tags)),
+            "channel": check_name("channel", channel) if channel is not None else None,
+            "conversation": check_name("conversation", conversation) if conversation is not None else None,
+            **check_window(since, until),
+            "include_forgotten": include_forgotten,
+            "before": check_id("before", before) if before is not None else None,
+            "limit": check_limit(limit),
+        }
+        return await memories.list_memories(self._caller.database, self._caller.scoped(owner), filters)
+
+    async def update(
+        self,
+        memory_id: UUID | str,
+        *,
+        content: str | None = None,
+        category: Category | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+        anchored: bool | None = None,
+        at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        expires_at: datetime | str | None = None,
+        changed_by: ChangedBy = "user",
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Change some fields and return what the memory is now; what it was is kept as a version.
+
+        To correct a fact, prefer `supersede`: then both what was believed and what is stay memories.
+        """
+        changes = check_fields(
+            {
+                "content": content,
+                "category": category,
+                "tags": tags,
+                "metadata": metadata,
+                "confidence": confidence,
+                "anchored": anchored,
+                "at": at,
+                "valid_from": valid_from,
+                "valid_to": valid_to,
+                "expires_at": expires_at,
+            }
+        )
+        return await self._change(memory_id, memories.edited(changes), changed_by, reason, owner)
+
+    async def supersede(
+        self,
+        memory_id: UUID | str,
+        content: str,
+        *,
+        valid_from: datetime | str | None = None,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Put a new memory in the place of an old one, in one transaction; returns the new one.
+
+        The new one inherits category, tags and channel. The old one is no longer recalled, yet stays
+        in the record; it stopped being valid at `valid_from` (default: now), when the new one started.
+        """
+        return await supersede(
+            self._caller,
+            check_id("memory_id", memory_id),
+            content,
+            valid_from=valid_from,
+            reason=reason,
+            owner=owner,
+        )
+
+    async def forget(
+        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
+        """Stop recalling a memory. `restore` brings it back; `memory.admin.erase` removes for good."""
+        return await self._change(memory_id, memories.forgotten, "user", reason, owner)
+
+    async def restore(
+        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
+        """Make a forgotten, archived or superseded memory active again.
+
+        ConflictError if the owner has the same words again in another active memory.
+        """
+        return await self._change(memory_id, memories.restored, "user", reason, owner)
+
+    async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
+        """Every version of a memory, the first one first; the last one is what it is now."""
+        return await memories.read_history(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
+    async def as_of(
+        self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
+    ) -> MemoryRecord | None:
+        """The memory as it was known at a moment, or None if it was not known then."""
+        return await memories.read_as_of(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            check_time("moment", moment),
+        )
+
+    async def revert(
+        self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
+        """Bring back an earlier version, as a new one; nothing in between is lost."""
+        earlier = await memories.read_version(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id), version
+        )
+        reason = reason or f"reverted to version {version}"
+        return await self._change(memory_id, memories.reverted_to(earlier), "user", reason, owner)
+
+    async def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+        """Add tags."""
+        return await self._change(memory_id, memories.retagged(check_tags(tags), ()), "user", None, owner)
+
+    async def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+        """Remove tags."""
+        return await self._change(memory_id, memories.retagged((), check_tags(tags)), "user", None, owner)
+
+    async def relate(
+        self,
+        from_id: UUID | str,
+        to_id: UUID | str,
+        kind: RelationshipKind,
+        *,
+        confidence: float = 1.0,
+        owner: str | None = None,
+    ) -> MemoryRelationship:
+        """State how one memory stands to another; stating it again renews the confidence."""
+        check_choice("kind", kind, RELATIONSHIP_KINDS)
+        return await relationships.relate(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("from_id", from_id),
+            check_id("to_id", to_id),
+            kind,
+            confidence=check_share("confidence", confidence),
+        )
+
+    async def related(
+        self,
+        memory_id: UUID | str,
+        *,
+        kinds: Sequence[RelationshipKind] | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRelationship]:
+        """Relationships from and to a memory, the oldest first."""
+        _choices("kinds", kinds, RELATIONSHIP_KINDS)
+        return await relationships.list_related(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            kinds=kinds,
+            limit=limit,
+        )
+
+    async def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
+        """Pairs of memories that look alike and await a decision, the oldest first."""
+        return await relationships.list_near_duplicates(
+            self._caller.database, self._caller.scoped(owner), limit=limit
+        )
+
+    async def decide_near_duplicate(
+        self, memory_id: UUID | str, like_id: UUID | str, decision: Decision, *, owner: str | None = None
+    ) -> None:
+        """Settle a pair: `distinct` or `merged`. Merging itself is done with `supersede` or `forget`."""
+        check_choice("decision", decision, ("distinct", "merged"))
+        await relationships.decide_near_duplicate(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            check_id("like_id", like_id),
+            decision,
+        )
+
+    async def _change(
+        self,
+        memory_id: UUID | str,
+        change: memories.Replace,
+        changed_by: ChangedBy,
+        reason: str | None,
+        owner: str | None,
+    ) -> MemoryRecord:
+        check_choice("changed_by", changed_by, CHANGERS)
+        if reason is not None:
+            check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
+        return await memories.change_memory(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            change,
+            changed_by=changed_by,
+            reason=reason,
+            reembed=reembed(self._caller),
+        )
+
+
+def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) -> list[str] | None:
+    if given is None:
+        return None
+    values = [given] if isinstance(given, str) else given
+    return [check_choice(field, value, allowed) for value in values]

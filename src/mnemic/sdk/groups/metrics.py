@@ -1,0 +1,65 @@
+"""`memory.metrics`: measured values and their summaries."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import metrics_events
+from mnemic.tiers.events import Window
+from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
+
+
+class AsyncMetrics:
+    """Measured values: latencies, counts, sizes. Never changed afterwards, read as summaries."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def record(
+        self,
+        kind: MetricKind,
+        name: str,
+        value: float,
+        *,
+        unit: str = "ms",
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> MetricEvent:
+        """Add a value; `kind` is recall, retain, query, mutation or inference."""
+        return await metrics_events.record_metric(
+            self._caller.database,
+            self._caller.scoped(owner, channel),
+            kind=kind,
+            name=name,
+            value=value,
+            unit=unit,
+            metadata={} if metadata is None else metadata,
+            at=at,
+        )
+
+    async def summary(
+        self,
+        *,
+        kind: MetricKind | None = None,
+        name: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[MetricSummary]:
+        """Count, mean, p50, p95 and p99 for each kind, name and unit, the busiest first.
+
+        Without `since` it covers the 24 hours before `until`, which is now unless given.
+        """
+        return await metrics_events.summarise_metrics(
+            self._caller.database,
+            self._caller.scoped(owner),
+            Window(since, until, channel),
+            kind=kind,
+            name=name,
+            limit=limit,
+        )

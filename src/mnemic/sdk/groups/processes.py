@@ -1,0 +1,64 @@
+"""`memory.processes`: what is known about the parts of a system."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import process_attributes
+from mnemic.types.memory import Provenance
+from mnemic.types.tiers import ProcessAttribute
+
+
+class AsyncProcesses:
+    """Attributes of processes, each with how it is known. `process` is the memory's own unless named."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def set(
+        self,
+        attribute: str,
+        value: Any,
+        *,
+        process: str | None = None,
+        provenance: Provenance = "witnessed",
+        evidence: Iterable[str | UUID] | str | UUID = (),
+        confidence: float = 1.0,
+        owner: str | None = None,
+    ) -> ProcessAttribute:
+        """Write an attribute, any JSON, in place of what it was.
+
+        `provenance` is measured, reasoned or witnessed; `evidence` refers to memories or other sources.
+        """
+        return await process_attributes.set_attribute(
+            self._caller.database,
+            self._caller.scoped(owner),
+            attribute,
+            value,
+            process=process,
+            provenance=provenance,
+            evidence=evidence,
+            confidence=confidence,
+        )
+
+    async def get(
+        self, attribute: str, *, process: str | None = None, owner: str | None = None
+    ) -> ProcessAttribute | None:
+        """One attribute, or None."""
+        return await process_attributes.get_attribute(
+            self._caller.database, self._caller.scoped(owner), attribute, process=process
+        )
+
+    async def list(
+        self,
+        *,
+        process: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[ProcessAttribute]:
+        """Attributes by name; `after` is the last name on the page before."""
+        return await process_attributes.list_attributes(
+            self._caller.database, self._caller.scoped(owner), process=process, after=after, limit=limit
+        )

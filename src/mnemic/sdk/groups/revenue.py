@@ -1,0 +1,83 @@
+"""`memory.revenue`: money, exact to the last decimal."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import revenue_events
+from mnemic.tiers.events import Window
+from mnemic.types.tiers import RevenueEvent, RevenueTotal
+
+
+class AsyncRevenue:
+    """Money that agents earned or gave back. Never changed afterwards: correct it by another event."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def append(
+        self,
+        amount: int | str | Decimal,
+        currency: str,
+        *,
+        source: str,
+        description: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        at: datetime | str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> RevenueEvent:
+        """Add an amount, as an int, a Decimal or text such as "12.50"; below zero it went back out.
+
+        `currency` is a code of 3 letters, `source` says what the money was for, as `advisory_fee`.
+        """
+        return await revenue_events.append_revenue(
+            self._caller.database,
+            self._caller.scoped(owner, channel),
+            amount=amount,
+            currency=currency,
+            source=source,
+            description=description,
+            metadata={} if metadata is None else metadata,
+            at=at,
+        )
+
+    async def list(
+        self,
+        *,
+        currency: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[RevenueEvent]:
+        """Events from `since` on and before `until`, newest first, of all channels unless one is named.
+
+        `before` is the `event_id` of the last event on the page before.
+        """
+        return await revenue_events.list_revenue(
+            self._caller.database,
+            self._caller.scoped(owner),
+            Window(since, until, channel),
+            currency=currency,
+            before=before,
+            limit=limit,
+        )
+
+    async def totals(
+        self,
+        *,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[RevenueTotal]:
+        """What the events sum up to, for each currency."""
+        return await revenue_events.revenue_totals(
+            self._caller.database, self._caller.scoped(owner), Window(since, until, channel)
+        )

@@ -1,0 +1,51 @@
+"""`memory.state`: JSON documents by key."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mnemic.sdk.core import Caller
+from mnemic.tiers import state_documents
+from mnemic.types.tiers import StateDocument
+
+
+class AsyncState:
+    """What a part of your system knows now: one JSON document per owner and key."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def set(
+        self, key: str, document: Any, *, expected_version: int | None = None, owner: str | None = None
+    ) -> StateDocument:
+        """Write a document and return it with its new version.
+
+        With `expected_version` it is written only if that is the version it has now (0: it must not
+        exist yet); otherwise ConflictError, and nothing is written.
+        """
+        return await state_documents.set_document(
+            self._caller.database,
+            self._caller.scoped(owner),
+            key,
+            document,
+            expected_version=expected_version,
+        )
+
+    async def get(self, key: str, *, owner: str | None = None) -> StateDocument | None:
+        """The document under a key, or None."""
+        return await state_documents.get_document(self._caller.database, self._caller.scoped(owner), key)
+
+    async def list(
+        self, *, prefix: str = "", after: str = "", limit: int = 100, owner: str | None = None
+    ) -> Sequence[StateDocument]:
+        """Documents by key; `after` is the last key of the page before."""
+        return await state_documents.list_documents(
+            self._caller.database, self._caller.scoped(owner), prefix=prefix, after=after, limit=limit
+        )
+
+    async def delete(
+        self, key: str, *, expected_version: int | None = None, owner: str | None = None
+    ) -> bool:
+        """Delete a document; returns whether there was one with that version."""
+        return await state_documents.delete_document(
+            self._caller.database, self._caller.scoped(owner), key, expected_version=expected_version
+        )

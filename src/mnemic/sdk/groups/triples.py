@@ -1,0 +1,64 @@
+"""`memory.triples`: statements of subject, predicate and object."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from mnemic.mind import triples
+from mnemic.sdk.core import Caller
+from mnemic.types.entity import Triple
+from mnemic.types.memory import Provenance
+
+
+class AsyncTriples:
+    """Statements between texts, each once per owner; upper and lower case make a difference."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def add(
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        confidence: float = 1.0,
+        provenance: Provenance = "witnessed",
+        evidence: UUID | str | None = None,
+        owner: str | None = None,
+    ) -> Triple:
+        """Make a statement; making it again renews confidence and provenance. `evidence` is a memory's id."""
+        return await triples.add_triple(
+            self._caller.database,
+            self._caller.scoped(owner),
+            subject,
+            predicate,
+            object,
+            confidence=confidence,
+            provenance=provenance,
+            evidence=evidence,
+        )
+
+    async def list(
+        self,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Triple]:
+        """Statements, newest first, that have what is given; `before` is the last id of the page before."""
+        return await triples.list_triples(
+            self._caller.database,
+            self._caller.scoped(owner),
+            subject=subject,
+            predicate=predicate,
+            statement_object=object,
+            before=before,
+            limit=limit,
+        )
+
+    async def remove(self, triple: Triple | UUID | str, *, owner: str | None = None) -> bool:
+        """Take a statement away, by itself or its id; returns whether there was one."""
+        return await triples.remove_triple(self._caller.database, self._caller.scoped(owner), triple)

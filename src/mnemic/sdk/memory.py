@@ -1,0 +1,304 @@
+"""`AsyncMemory`, the face of Mnemic. `Memory` in `_sync.py` is generated from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+from mnemic.config import Settings, load_settings
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import ConfigurationError
+from mnemic.models.embedding import EmbedderSpec
+from mnemic.retain.items import ItemInput, as_items
+from mnemic.sdk.core import Caller, Core
+from mnemic.sdk.groups.actors import AsyncActors
+from mnemic.sdk.groups.admin import AsyncAdmin
+from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.documents import AsyncDocuments
+from mnemic.sdk.groups.entities import AsyncEntities
+from mnemic.sdk.groups.errors import AsyncErrors
+from mnemic.sdk.groups.journal import AsyncJournal
+from mnemic.sdk.groups.log import AsyncLog
+from mnemic.sdk.groups.memories import AsyncMemories
+from mnemic.sdk.groups.metrics import AsyncMetrics
+from mnemic.sdk.groups.processes import AsyncProcesses
+from mnemic.sdk.groups.revenue import AsyncRevenue
+from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.triples import AsyncTriples
+from mnemic.sdk.progress import progress_reporter
+from mnemic.sdk.retaining import retain_items
+from mnemic.types.memory import Category, Provenance, Source
+from mnemic.types.retained import Retained
+from mnemic.types.scope import Scope
+
+
+class AsyncMemory:
+    """The memory of agents, in one place and one tenant.
+
+    >>> async with AsyncMemory(owner="alice") as memory:
+    ...     print(memory.tenant.name)
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        data_dir: str | PathLike[str] | None = None,
+        api_key: str | None = None,
+        tenant: str | None = None,
+        owner: str | None = None,
+        process: str | None = None,
+        channel: str | None = None,
+        embedder: EmbedderSpec | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """Say where the memory lives and on whose behalf it is used.
+
+        Without arguments that is the embedded server in the platform's data folder. `url` is a
+        `postgresql://` database of your own, `data_dir` a folder for the embedded server; they
+        exclude each other. `embedder` is "local", "provider:model" or an object. What is not given
+        comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
+        """
+        self._core = Core(_settle(url, data_dir, api_key, tenant, settings), embedder)
+        settled = self._core.settings
+        self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
+            owner=owner, channel=channel, process=process
+        )
+        self._is_view = False
+
+    async def open(self) -> Self:
+        """Start or join the embedded server, or connect to the URL. Doing it twice does no harm."""
+        await self._core.open()
+        return self
+
+    async def aclose(self) -> None:
+        """Close the connections and give up the share in the embedded server.
+
+        Closing twice does no harm. Closing a view made by `scope` does nothing: it lives with the
+        memory that it is a view of.
+        """
+        if not self._is_view:
+            await self._core.aclose()
+
+    async def __aenter__(self) -> Self:
+        """Open."""
+        return await self.open()
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        await self.aclose()
+
+    def scope(
+        self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
+    ) -> "AsyncMemory":
+        """A cheap view of the same memory with other defaults; what is not given stays as it is."""
+        view = AsyncMemory.__new__(AsyncMemory)
+        view._core = self._core
+        view._scope = self._scope.narrowed(owner=owner, channel=channel, process=process)
+        view._is_view = True
+        return view
+
+    async def retain(
+        self,
+        content: ItemInput | Iterable[ItemInput],
+        *,
+        owner: str | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        category: Category | None = None,
+        source: Source | None = None,
+        provenance: Provenance | None = None,
+        confidence: float | None = None,
+        at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        expires_at: datetime | str | None = None,
+        role: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        anchored: bool | None = None,
+        evidence: str | UUID | Sequence[str | UUID] | None = None,
+        external_id: str | None = None,
+    ) -> Retained:
+        """Remember a text, a message, a mapping, or a list of them: all of it, or none on an error.
+
+        A mapping has `content` and any of the keywords here, which are the defaults for all items. When
+        the call returns, everything is durable and findable by its words and by its meaning. Exact
+        duplicates are not stored again; they reinforce what is there.
+        """
+        fields = {
+            "conversation": conversation,
+            "category": category,
+            "source": source,
+            "provenance": provenance,
+            "confidence": confidence,
+            "at": at,
+            "valid_from": valid_from,
+            "valid_to": valid_to,
+            "expires_at": expires_at,
+            "role": role,
+            "name": name,
+            "tags": tags,
+            "metadata": metadata,
+            "anchored": anchored,
+            "evidence": evidence,
+            "external_id": external_id,
+        }
+        return await retain_items(self._caller, as_items(content), fields, owner=owner, channel=channel)
+
+    async def retain_many(
+        self,
+        items: Iterable[ItemInput],
+        *,
+        owner: str | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        progress: bool | Callable[[int], None] = False,
+    ) -> Retained:
+        """Remember many items in one go: all of them, or none on an error.
+
+        `items` may be a generator of any length: memory use does not grow with it. `progress=True` shows
+        a progress bar on standard error; a function is called with the number of items made ready.
+        """
+        with progress_reporter(progress) as report:
+            return await retain_items(
+                self._caller,
+                items,
+                {"conversation": conversation},
+                owner=owner,
+                channel=channel,
+                on_progress=report,
+            )
+
+    @property
+    def memories(self) -> AsyncMemories:
+        """Single memories, their history, how they stand to each other."""
+        return AsyncMemories(self._caller)
+
+    @property
+    def conversations(self) -> AsyncConversations:
+        """Who talked when, what was said, which tools were called."""
+        return AsyncConversations(self._caller)
+
+    @property
+    def documents(self) -> AsyncDocuments:
+        """Texts under names."""
+        return AsyncDocuments(self._caller)
+
+    @property
+    def state(self) -> AsyncState:
+        """JSON documents by key."""
+        return AsyncState(self._caller)
+
+    @property
+    def entities(self) -> AsyncEntities:
+        """Who and what is known, and how they hang together."""
+        return AsyncEntities(self._caller)
+
+    @property
+    def triples(self) -> AsyncTriples:
+        """Statements of subject, predicate and object."""
+        return AsyncTriples(self._caller)
+
+    @property
+    def journal(self) -> AsyncJournal:
+        """What agents evaluated, did and mean to do next."""
+        return AsyncJournal(self._caller)
+
+    @property
+    def revenue(self) -> AsyncRevenue:
+        """Money that came in."""
+        return AsyncRevenue(self._caller)
+
+    @property
+    def errors(self) -> AsyncErrors:
+        """What went wrong."""
+        return AsyncErrors(self._caller)
+
+    @property
+    def metrics(self) -> AsyncMetrics:
+        """Measured values and their summaries."""
+        return AsyncMetrics(self._caller)
+
+    @property
+    def actors(self) -> AsyncActors:
+        """Whom not to trust."""
+        return AsyncActors(self._caller)
+
+    @property
+    def processes(self) -> AsyncProcesses:
+        """What is known about the parts of a system."""
+        return AsyncProcesses(self._caller)
+
+    @property
+    def audit(self) -> AsyncAudit:
+        """Destructive acts, their intents and outcomes."""
+        return AsyncAudit(self._caller)
+
+    @property
+    def log(self) -> AsyncLog:
+        """Which calls wrote and read."""
+        return AsyncLog(self._caller)
+
+    @property
+    def admin(self) -> AsyncAdmin:
+        """Erasing, moving, backing up, looking at the whole."""
+        return AsyncAdmin(self._caller)
+
+    @property
+    def tenant(self) -> Tenant:
+        """The tenant that this memory works in."""
+        return self._core.place.tenant
+
+    @property
+    def owner(self) -> str | None:
+        """The owner of calls that name none."""
+        return self._scope.owner
+
+    @property
+    def channel(self) -> str:
+        """The channel of calls that name none."""
+        return self._scope.channel
+
+    @property
+    def process(self) -> str:
+        """Which part of a system writes."""
+        return self._scope.process
+
+    @property
+    def _caller(self) -> Caller:
+        return Caller(self._core, self._scope)
+
+
+def _settle(
+    url: str | None,
+    data_dir: str | PathLike[str] | None,
+    api_key: str | None,
+    tenant: str | None,
+    settings: Settings | None,
+) -> Settings:
+    """The settings to open with: the given ones, or the environment's, with the arguments on top."""
+    if url is not None and data_dir is not None:
+        raise ConfigurationError(
+            "url and data_dir exclude each other: a database of your own, or the embedded server."
+        )
+    given = {
+        "database_url": url,
+        "data_dir": Path(data_dir) if data_dir is not None else None,
+        "api_key": api_key,
+        "tenant": tenant,
+    }
+    base = settings.model_dump(exclude_unset=True) if settings is not None else {}
+    settled = load_settings(**base | {name: value for name, value in given.items() if value is not None})
+    # A folder in the call means the embedded server, whatever the environment says about a URL.
+    return settled.model_copy(update={"database_url": None}) if data_dir is not None else settled

@@ -1,0 +1,21 @@
+"""Progress of long calls: a bar on standard error, or a function of the caller's."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+
+@contextmanager
+def progress_reporter(progress: bool | Callable[[int], None]) -> Iterator[Callable[[int], None]]:
+    """What to call with the number of items done so far."""
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda count: None
+    else:
+        columns = (SpinnerColumn(), TextColumn("retaining"), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task("retaining", total=None)
+            yield lambda count: bar.update(task, completed=count)

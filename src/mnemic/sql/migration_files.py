@@ -1,0 +1,81 @@
+"""The numbered SQL files that make the schema, ours and those of extensions.
+
+A *set* is a folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own
+set is called ``mnemic``. A package adds one through an entry point in the group
+``mnemic.migrations``; its name is the set's name, its value the package that holds the files::
+
+    [project.entry-points."mnemic.migrations"]
+    billing = "acme_billing.migrations"
+
+A file is known by its SHA-256, so that an edit after it was applied is noticed.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import LiteralString
+
+from mnemic.errors import ConfigurationError
+
+ENTRY_POINT_GROUP = "mnemic.migrations"
+CORE_SET = "mnemic"
+
+_FILE_NAME = re.compile(r"^\d{4}_[a-z0-9_]+\.sql$")
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One SQL file: applied once, in one transaction, never edited afterwards."""
+
+    set_name: str
+    number: int
+    title: str
+    sql: LiteralString = field(repr=False)
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the file's text, in hexadecimal digits."""
+        return sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """How people name it: ``mnemic/0001_tenancy``."""
+        return f"{self.set_name}/{self.number:04}_{self.title}"
+
+
+def all_migrations() -> tuple[Migration, ...]:
+    """Every migration that is installed: ours first, then each extension's by name."""
+    migrations = list(read_set(CORE_SET, files("mnemic.sql").joinpath("migrations")))
+    for extension in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
+        if extension.name == CORE_SET:
+            raise ConfigurationError(
+                f"The package {extension.value} names its migrations {CORE_SET!r}, which is reserved. "
+                "Rename its entry point."
+            )
+        migrations += read_set(extension.name, files(extension.value))
+    return tuple(migrations)
+
+
+def read_set(set_name: str, folder: Traversable) -> Iterator[Migration]:
+    """The migrations of one folder in order; a gap or a double number is an error."""
+    found = sorted(
+        (path for path in folder.iterdir() if _FILE_NAME.match(path.name)), key=lambda path: path.name
+    )
+    for expected, path in enumerate(found, start=1):
+        number, title = _number_and_title(path.name)
+        if number != expected:
+            raise ConfigurationError(
+                f"The migrations of {set_name!r} are not numbered 1, 2, 3 …: {path.name} stands where "
+                f"number {expected} should."
+            )
+        # Shipped with a package and never made from input: as good as a literal to the driver.
+        yield Migration(set_name, number, title, cast(LiteralString, path.read_text("utf-8")))
+
+
+def _number_and_title(file_name: str) -> tuple[int, str]:
+    number, title = file_name.removesuffix(".sql").split("_", maxsplit=1)
+    return int(number), title

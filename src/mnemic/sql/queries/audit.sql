@@ -1,0 +1,37 @@
+-- The audit log: destructive acts, the intent before, the outcome after. Append-only.
+
+-- name: write
+-- Adds an intent (`intent_id` NULL) or its outcome. An intent has one outcome: a second is not written.
+INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, owner, process, action, target, phase, detail)
+VALUES (%(tenant_id)s, %(audit_id)s, %(intent_id)s, %(owner)s, %(process)s, %(action)s, %(target)s, %(phase)s,
+    %(detail)s)
+ON CONFLICT (tenant_id, intent_id) DO NOTHING
+
+-- name: place
+-- Where a row stands in the list, for the page behind it.
+SELECT at AS before_at, audit_id AS before_id
+FROM traces.audit_log
+WHERE audit_id = %(before)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+
+-- name: list
+-- Intents and outcomes of an owner (NULL: of the whole tenant), newest first, from the one behind
+-- (before_at, before_id) on.
+SELECT audit_id, intent_id, owner, process, action, target, phase, detail, at
+FROM traces.audit_log
+WHERE (%(owner)s::text IS NULL OR owner = %(owner)s)
+  AND at >= coalesce(%(since)s::timestamptz, '-infinity')
+  AND at < coalesce(%(until)s::timestamptz, 'infinity')
+  AND (at, audit_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
+  AND (%(action)s::text IS NULL OR action = %(action)s)
+ORDER BY at DESC, audit_id DESC
+LIMIT %(limit)s
+
+-- name: unfinished
+-- Intents that have no outcome: acts that still run, or were cut short. Newest first.
+SELECT audit_id, intent_id, owner, process, action, target, phase, detail, at
+FROM traces.audit_log AS intent
+WHERE phase = 'intent'
+  AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+  AND NOT EXISTS (SELECT FROM traces.audit_log AS outcome WHERE outcome.intent_id = intent.audit_id)
+ORDER BY at DESC, audit_id DESC
+LIMIT %(limit)s

@@ -1,0 +1,23 @@
+-- What `mnemic doctor` asks the database. Nothing here needs more than the application's rights.
+
+-- name: role
+-- One row: whether the working role could get around the tenants' wall.
+SELECT
+    session_user AS role,
+    me.rolsuper AS is_superuser,
+    me.rolbypassrls AS bypasses_policies
+FROM pg_roles AS me
+WHERE me.rolname = session_user
+
+-- name: unprotected_tables
+-- Tables of the four chambers that lack forced row-level security or a policy; there should be none.
+SELECT format('%I.%I', nspname, relname) AS table_name
+FROM pg_class
+JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname IN ('state', 'vectors', 'traces', 'queue')
+  AND relkind IN ('r', 'p')
+  AND NOT (
+      relrowsecurity AND relforcerowsecurity
+      AND EXISTS (SELECT FROM pg_policy WHERE polrelid = pg_class.oid)
+  )
+ORDER BY 1

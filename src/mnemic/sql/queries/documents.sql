@@ -1,0 +1,59 @@
+-- Reference documents by name; their text is memories.
+
+-- name: get
+-- One document, without its text.
+SELECT document_id, owner, name, title, whole_id, character_count, metadata, version, process, created_at, updated_at
+FROM state.reference_documents
+WHERE owner = %(owner)s AND name = %(name)s
+
+-- name: list
+-- Documents of an owner by name, a page at a time.
+SELECT document_id, owner, name, title, whole_id, character_count, metadata, version, process, created_at, updated_at
+FROM state.reference_documents
+WHERE owner = %(owner)s AND name > %(after)s
+ORDER BY name
+LIMIT %(limit)s
+
+-- name: has_content
+-- Whether the document is there with exactly this text.
+SELECT EXISTS (
+    SELECT FROM state.reference_documents
+    WHERE owner = %(owner)s AND name = %(name)s AND content_hash = %(content_hash)s
+) AS has_content
+
+-- name: put
+-- Writes the document and returns it.
+INSERT INTO state.reference_documents AS kept (
+    tenant_id, owner, name, title, content_hash, whole_id, character_count, metadata, process
+)
+VALUES (
+    %(tenant_id)s, %(owner)s, %(name)s, %(title)s, %(content_hash)s, %(whole_id)s, %(character_count)s, %(metadata)s,
+    %(process)s
+)
+ON CONFLICT (tenant_id, owner, name) DO UPDATE
+SET title = excluded.title, content_hash = excluded.content_hash, whole_id = excluded.whole_id,
+    character_count = excluded.character_count, metadata = excluded.metadata, process = excluded.process,
+    version = kept.version + 1, updated_at = now()
+RETURNING document_id, owner, name, title, whole_id, character_count, metadata, version, process, created_at, updated_at
+
+-- name: supersede_text
+-- Takes the old text of a document out of recall, unless another document still has the same text.
+UPDATE state.memories
+SET status = 'superseded', superseded_by = %(new_whole_id)s, changed_by = 'system', change_reason = 'document replaced'
+WHERE owner = %(owner)s AND (memory_id = %(whole_id)s OR whole_id = %(whole_id)s) AND status = 'active'
+  AND NOT EXISTS (
+      SELECT FROM state.reference_documents WHERE owner = %(owner)s AND reference_documents.whole_id = %(whole_id)s
+  )
+
+-- name: forget_text
+-- Forgets the text of a deleted document, unless another document still has the same text.
+UPDATE state.memories
+SET deleted_at = now(), changed_by = 'user', change_reason = 'document deleted'
+WHERE owner = %(owner)s AND (memory_id = %(whole_id)s OR whole_id = %(whole_id)s) AND deleted_at IS NULL
+  AND NOT EXISTS (
+      SELECT FROM state.reference_documents WHERE owner = %(owner)s AND reference_documents.whole_id = %(whole_id)s
+  )
+
+-- name: delete
+-- Deletes the entry of a document and returns where its text is.
+DELETE FROM state.reference_documents WHERE owner = %(owner)s AND name = %(name)s RETURNING whole_id

@@ -1,0 +1,28 @@
+-- Error events: what went wrong. Append-only.
+
+-- name: append
+-- Adds an event and returns it.
+INSERT INTO state.error_events (tenant_id, owner, channel, process, kind, message, detail, severity, at)
+VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(process)s, %(kind)s, %(message)s, %(detail)s, %(severity)s,
+    coalesce(%(at)s::timestamptz, now()))
+RETURNING event_id, owner, channel, process, kind, message, detail, severity, at, recorded_at
+
+-- name: place
+-- Where an event stands in the list, for the page behind it.
+SELECT at AS before_at, event_id AS before_id
+FROM state.error_events
+WHERE owner = %(owner)s AND event_id = %(before)s
+
+-- name: list
+-- Events of an owner, newest first, from the one behind (before_at, before_id) on.
+SELECT event_id, owner, channel, process, kind, message, detail, severity, at, recorded_at
+FROM state.error_events
+WHERE owner = %(owner)s
+  AND at >= coalesce(%(since)s::timestamptz, '-infinity')
+  AND at < coalesce(%(until)s::timestamptz, 'infinity')
+  AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
+  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+  AND (%(severity)s::text IS NULL OR severity = %(severity)s)
+ORDER BY at DESC, event_id DESC
+LIMIT %(limit)s

@@ -1,0 +1,26 @@
+-- Journal events: the cycles of agents. Append-only.
+
+-- name: append
+-- Adds an event and returns it.
+INSERT INTO state.journal_events (tenant_id, owner, channel, process, evaluated, acted, forward, extra, at)
+VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(process)s, %(evaluated)s, %(acted)s, %(forward)s, %(extra)s,
+    coalesce(%(at)s::timestamptz, now()))
+RETURNING event_id, owner, channel, process, evaluated, acted, forward, extra, at, recorded_at
+
+-- name: place
+-- Where an event stands in the list, for the page behind it.
+SELECT at AS before_at, event_id AS before_id
+FROM state.journal_events
+WHERE owner = %(owner)s AND event_id = %(before)s
+
+-- name: list
+-- Events of an owner, newest first, from the one behind (before_at, before_id) on.
+SELECT event_id, owner, channel, process, evaluated, acted, forward, extra, at, recorded_at
+FROM state.journal_events
+WHERE owner = %(owner)s
+  AND at >= coalesce(%(since)s::timestamptz, '-infinity')
+  AND at < coalesce(%(until)s::timestamptz, 'infinity')
+  AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
+  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+ORDER BY at DESC, event_id DESC
+LIMIT %(limit)s

@@ -1,0 +1,101 @@
+-- Single memories: reading, changing, history, relationships. An owner sees and changes only its own.
+
+-- name: get
+-- One memory, whatever its status.
+SELECT * FROM state.memory_records WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+
+-- name: list
+-- Memories of an owner, newest first, a page at a time; NULL filters let everything through.
+SELECT * FROM state.memory_records
+WHERE owner = %(owner)s
+  AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(categories)s::text[] IS NULL OR category = ANY(%(categories)s::text[]))
+  AND (%(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]))
+  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND (%(conversation)s::text IS NULL OR conversation = %(conversation)s)
+  AND (%(since)s::timestamptz IS NULL OR coalesce(at, created_at) >= %(since)s)
+  AND (%(until)s::timestamptz IS NULL OR coalesce(at, created_at) < %(until)s)
+  AND tags @> %(tags)s::text[]
+  AND (%(include_forgotten)s OR deleted_at IS NULL)
+ORDER BY memory_id DESC
+LIMIT %(limit)s
+
+-- name: lock
+-- One memory, held until the transaction ends so that nobody changes it meanwhile.
+SELECT memory_id FROM state.memories WHERE owner = %(owner)s AND memory_id = %(memory_id)s FOR UPDATE
+
+-- name: write
+-- Writes everything about a memory that may change; the database keeps what it was before.
+UPDATE state.memories
+SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = %(metadata)s, channel = %(channel)s,
+    source = %(source)s, provenance = %(provenance)s, evidence = %(evidence)s, confidence = %(confidence)s,
+    anchored = %(anchored)s, status = %(status)s, superseded_by = %(superseded_by)s, merged_into = %(merged_into)s,
+    at = %(at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, expires_at = %(expires_at)s,
+    deleted_at = %(deleted_at)s, changed_by = %(changed_by)s, change_reason = %(change_reason)s
+WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+
+-- name: history
+-- Every version of a memory, the first one first.
+SELECT * FROM state.memory_history
+WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+ORDER BY version
+
+-- name: version
+-- One version of a memory.
+SELECT * FROM state.memory_history
+WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND version = %(version)s
+
+-- name: as_of
+-- A memory as it was known at a moment; no row if it was not known then.
+SELECT * FROM state.memory_history
+WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+  AND recorded_at <= %(moment)s AND (known_until IS NULL OR known_until > %(moment)s)
+ORDER BY version DESC
+LIMIT 1
+
+-- name: whole
+-- The chunks of the text that a memory is part of, in order; the memory itself if it is not split.
+SELECT chunks.content
+FROM state.memories AS part
+JOIN state.memories AS chunks
+    ON chunks.owner = part.owner
+    AND (chunks.memory_id = part.memory_id OR (part.whole_id IS NOT NULL AND chunks.whole_id = part.whole_id))
+WHERE part.owner = %(owner)s AND part.memory_id = %(memory_id)s
+ORDER BY chunks.chunk_index
+
+-- name: relate
+-- Relates two memories of one owner; no row if one of them is not there.
+INSERT INTO state.memory_relationships AS kept (tenant_id, from_id, to_id, kind, confidence, process)
+SELECT source.tenant_id, source.memory_id, target.memory_id, %(kind)s, %(confidence)s, %(process)s
+FROM state.memories AS source, state.memories AS target
+WHERE source.owner = %(owner)s AND source.memory_id = %(from_id)s
+  AND target.owner = %(owner)s AND target.memory_id = %(to_id)s
+ON CONFLICT (tenant_id, from_id, to_id, kind) DO UPDATE SET confidence = excluded.confidence, process = excluded.process
+RETURNING from_id, to_id, kind, confidence, process, created_at
+
+-- name: related
+-- Relationships of a memory in both directions, with those memories' owner checked.
+SELECT from_id, to_id, kind, memory_relationships.confidence, memory_relationships.process, memory_relationships.created_at
+FROM state.memory_relationships
+JOIN state.memories ON memories.memory_id = %(memory_id)s AND memories.owner = %(owner)s
+WHERE (from_id = %(memory_id)s OR to_id = %(memory_id)s)
+  AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+ORDER BY memory_relationships.created_at, from_id, to_id, kind
+LIMIT %(limit)s
+
+-- name: near_duplicates
+-- Pairs of an owner's memories that look alike and await a decision.
+SELECT near.memory_id, near.like_id, near.similarity, near.decision, near.found_at
+FROM state.near_duplicates AS near
+JOIN state.memories USING (tenant_id, memory_id)
+WHERE memories.owner = %(owner)s AND near.decision = 'pending'
+ORDER BY near.found_at, near.memory_id, near.like_id
+LIMIT %(limit)s
+
+-- name: decide_near_duplicate
+-- Records what somebody decided about a pair.
+UPDATE state.near_duplicates AS near
+SET decision = %(decision)s
+FROM state.memories
+WHERE memories.tenant_id = near.tenant_id AND memories.memory_id = near.memory_id AND memories.owner = %(owner)s
+  AND near.memory_id = %(memory_id)s AND near.like_id = %(like_id)s

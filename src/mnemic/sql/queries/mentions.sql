@@ -1,0 +1,66 @@
+-- Mentions: which memories speak of which entities.
+
+-- name: share
+-- Whether an owner has any entity; new names wait until the transaction ends.
+SELECT mnemic.share_mentions(%(owner)s) AS has_names
+
+-- name: hold
+-- Waits for whoever is linking memories of this owner, and keeps others from beginning.
+SELECT mnemic.hold_mentions(%(owner)s) AS is_held
+
+-- name: known_names
+-- The names of an owner's entities that begin with one of these words.
+SELECT name, entity_id
+FROM state.entity_names
+WHERE owner = %(owner)s AND first_word = ANY(%(words)s::text[])
+LIMIT %(limit)s
+
+-- name: link
+-- Links memories of an owner to entities, pair by pair; returns nothing, counts what is new.
+INSERT INTO state.memory_entities (tenant_id, owner, memory_id, entity_id)
+SELECT memories.tenant_id, memories.owner, memories.memory_id, pair.entity_id
+FROM unnest(%(memory_ids)s::uuid[], %(entity_ids)s::uuid[]) AS pair (memory_id, entity_id)
+JOIN state.memories ON memories.memory_id = pair.memory_id AND memories.owner = %(owner)s
+ON CONFLICT DO NOTHING
+
+-- name: hold_memory
+-- A memory of the owner that serves as evidence; it cannot be erased until the transaction ends.
+SELECT memory_id FROM state.memories WHERE owner = %(owner)s AND memory_id = %(memory_id)s FOR KEY SHARE
+
+-- name: memories_with_phrases
+-- The newest memories of an owner that contain one of these phrases, by the index on words.
+SELECT memory_id, content FROM mnemic.memories_with_phrases(%(owner)s, %(phrases)s::text[], %(limit)s)
+
+-- name: newest_with_texts
+-- Those of the newest memories that contain one of these texts. For names that the index on words does
+-- not know, such as those in scripts without blanks between words.
+SELECT newest.memory_id, newest.content
+FROM (
+    SELECT memory_id, content FROM state.memories
+    WHERE owner = %(owner)s
+    ORDER BY memory_id DESC
+    LIMIT %(scan_max)s
+) AS newest
+WHERE EXISTS (
+    SELECT FROM unnest(%(texts)s::text[]) AS wanted (name) WHERE strpos(lower(newest.content), lower(wanted.name)) > 0
+)
+ORDER BY newest.memory_id DESC
+LIMIT %(limit)s
+
+-- name: memories_of
+-- The memories that mention an entity, newest first, a page at a time.
+SELECT memory_id
+FROM state.memory_entities
+WHERE owner = %(owner)s AND entity_id = %(entity_id)s
+  AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+ORDER BY memory_id DESC
+LIMIT %(limit)s
+
+-- name: entities_in
+-- The entities that a memory mentions, the most salient first.
+SELECT entities.entity_id
+FROM state.memory_entities AS links
+JOIN state.entities ON entities.entity_id = links.entity_id
+WHERE links.owner = %(owner)s AND links.memory_id = %(memory_id)s
+ORDER BY entities.salience DESC, entities.entity_id
+LIMIT %(limit)s

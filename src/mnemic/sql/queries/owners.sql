@@ -1,0 +1,49 @@
+-- All that is held about an owner: erasing, archiving, exporting, importing.
+
+-- name: erase
+-- Deletes everything about an owner; one row per table with how many rows went.
+SELECT table_name, row_count FROM mnemic.erase_owner(%(owner)s)
+
+-- name: archive_memories
+-- Takes an owner's memories out of recall.
+UPDATE state.memories
+SET status = 'archived', changed_by = 'user', change_reason = 'owner archived'
+WHERE owner = %(owner)s AND status IN ('active', 'pending_review') AND deleted_at IS NULL
+
+-- name: archive_conversations
+-- Marks an owner's conversations as archived.
+UPDATE state.conversations SET archived_at = now() WHERE owner = %(owner)s AND archived_at IS NULL
+
+-- name: tables
+-- The tables that hold something about owners, those that others refer to first.
+SELECT guarded::text AS table_name FROM mnemic.owned_tables() ORDER BY depth, guarded::text
+
+-- name: export
+-- An owner's rows of one table, as JSON.
+SELECT row FROM mnemic.export_rows(%(owner)s, %(table_name)s::regclass) AS row
+
+-- name: defer_references
+-- Lets rows of one transaction refer to rows that come later in it.
+SET CONSTRAINTS ALL DEFERRED
+
+-- name: import
+-- Takes exported rows of one table in; returns how many were new.
+SELECT mnemic.import_rows(%(table_name)s, %(rows)s) AS imported
+
+-- name: mark_imported
+-- Marks memories for embedding that have no vector yet, after an import.
+INSERT INTO queue.embedding_backlog (tenant_id, memory_id, last_error)
+SELECT tenant_id, memory_id, 'imported'
+FROM state.memories
+WHERE memory_id = ANY(%(ids)s::uuid[])
+ON CONFLICT DO NOTHING
+
+-- name: list
+-- The owners of a tenant by name, a page at a time, found by hopping from one to the next in an index.
+WITH RECURSIVE hop (owner) AS (
+    (SELECT owner FROM state.memories WHERE owner > %(after)s ORDER BY owner LIMIT 1)
+    UNION ALL
+    SELECT (SELECT memories.owner FROM state.memories WHERE memories.owner > hop.owner ORDER BY memories.owner LIMIT 1)
+    FROM hop WHERE hop.owner IS NOT NULL
+)
+SELECT owner FROM hop WHERE owner IS NOT NULL LIMIT %(limit)s

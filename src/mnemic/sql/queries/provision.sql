@@ -1,0 +1,121 @@
+-- What must exist before the first migration: roles (which belong to the whole server, so that no
+-- backup of one database brings them along), the vector extension, the schema with the list of
+-- migrations. Every statement here may be run again at any time. They run as the migrator.
+
+-- name: needs
+-- One row: what is missing, and whether the current role may make it.
+SELECT
+    current_user AS role,
+    current_database() AS database,
+    current_setting('server_version_num')::int AS server_version,
+    me.rolsuper OR me.rolcreaterole AS may_create_roles,
+    to_regrole('mnemic_app') IS NULL AS lacks_app_role,
+    to_regrole('mnemic_definer') IS NULL AS lacks_definer_role,
+    NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') AS lacks_vector,
+    (SELECT default_version FROM pg_available_extensions WHERE name = 'vector') AS vector_available,
+    me.rolsuper
+    OR EXISTS (
+        SELECT FROM pg_available_extension_versions
+        WHERE name = 'vector' AND trusted AND has_database_privilege(current_database(), 'CREATE')
+    ) AS may_create_vector,
+    has_database_privilege(current_database(), 'CREATE') AS may_create_schemas,
+    me.rolsuper OR me.rolcreaterole
+    OR coalesce(pg_has_role(to_regrole('mnemic_definer'), 'MEMBER'), false) AS may_act_as_definer
+FROM pg_roles AS me
+WHERE me.rolname = current_user
+
+-- name: make_app_role
+-- Makes the role that holds what the application may do. Two databases of one server may be
+-- migrated at the same moment, so being second is no error.
+DO $$
+BEGIN
+    CREATE ROLE mnemic_app NOLOGIN;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END
+$$
+
+-- name: make_definer_role
+-- Makes the role that owns the SECURITY DEFINER functions.
+DO $$
+BEGIN
+    CREATE ROLE mnemic_definer NOLOGIN;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END
+$$
+
+-- name: make_vector_extension
+-- Brings in pgvector.
+CREATE EXTENSION IF NOT EXISTS vector
+
+-- name: join_definer
+-- Lets the migrator hand functions to mnemic_definer while it migrates. A superuser needs no leave.
+DO $$
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        GRANT mnemic_definer TO CURRENT_USER;
+    END IF;
+END
+$$
+
+-- name: leave_definer
+-- Takes that back, so that between migrations nobody can act as mnemic_definer.
+DO $$
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        REVOKE mnemic_definer FROM CURRENT_USER;
+    END IF;
+END
+$$
+
+-- name: make_housekeeping
+-- Makes the schema and the table that say which migrations this database has.
+DO $$
+BEGIN
+    IF to_regclass('mnemic.migrations') IS NULL THEN
+        CREATE SCHEMA IF NOT EXISTS mnemic;
+        CREATE TABLE mnemic.migrations (
+            set_name text NOT NULL,
+            number int NOT NULL CHECK (number > 0),
+            title text NOT NULL,
+            checksum text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now(),
+            applied_by text NOT NULL DEFAULT current_user,
+            PRIMARY KEY (set_name, number)
+        );
+        GRANT USAGE ON SCHEMA mnemic TO mnemic_app;
+        GRANT SELECT ON mnemic.migrations TO mnemic_app;
+    END IF;
+END
+$$
+
+-- name: make_signing_key
+-- Stores the key that signs tenants, unless the database has one; returns whether it did.
+WITH made AS (
+    INSERT INTO mnemic.signing_key (key, inner_block, outer_block)
+    VALUES (%(key)s, %(inner_block)s, %(outer_block)s)
+    ON CONFLICT DO NOTHING
+    RETURNING true
+)
+SELECT EXISTS (SELECT FROM made) AS made
+
+-- name: make_login
+-- Makes or renews the application's own login.
+CALL mnemic.make_login(%(login)s, %(verifier)s)
+
+-- name: make_database
+-- Makes the embedded server's one database.
+CREATE DATABASE mnemic
+
+-- name: seal_again
+-- Puts right who owns what after a backup was restored.
+CALL mnemic.seal_again()
+
+-- name: has_mnemic
+-- Whether this database holds anything of Mnemic's already.
+SELECT EXISTS (
+    SELECT FROM pg_namespace WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue')
+) AS has_mnemic
+
+-- name: database_exists
+-- A row if the server has a database of this name.
+SELECT datname FROM pg_database WHERE datname = %(name)s

@@ -1,0 +1,67 @@
+-- The queries behind `retain`. All of one call run in one transaction; only `known` runs before it.
+
+-- name: known
+-- Which of these items an owner has already, by external id or by content, before the costly part
+-- (embedding) begins. A row per known item; `forgotten_at` is set where it was forgotten since.
+SELECT wanted.index, memory_id, deleted_at AS forgotten_at
+FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (index, external_id)
+JOIN state.memories USING (external_id)
+WHERE owner = %(owner)s AND coalesce(chunk_index, 0) = 0
+UNION ALL
+SELECT wanted.index, memory_id, NULL
+FROM unnest(%(hash_indexes)s::int[], %(hashes)s::bytea[]) AS wanted (index, content_hash)
+JOIN state.memories USING (content_hash)
+WHERE owner = %(owner)s AND status = 'active' AND deleted_at IS NULL
+
+-- name: open_conversations
+-- Makes conversations that are new and reserves places for turns; returns each one's first free place.
+INSERT INTO state.conversations AS kept (tenant_id, owner, conversation, channel, turn_count, started_at, last_turn_at)
+SELECT %(tenant_id)s, %(owner)s, given.conversation, %(channel)s, given.turns,
+    coalesce(given.first_at, now()), coalesce(given.last_at, now())
+FROM unnest(%(conversations)s::text[], %(turns)s::int[], %(first_ats)s::timestamptz[], %(last_ats)s::timestamptz[])
+    AS given (conversation, turns, first_at, last_at)
+ORDER BY given.conversation
+ON CONFLICT (tenant_id, owner, conversation) DO UPDATE
+SET turn_count = kept.turn_count + excluded.turn_count,
+    started_at = least(kept.started_at, excluded.started_at),
+    last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
+RETURNING conversation, turn_count AS next_place
+
+-- name: insert_memories
+-- Stores rows, given as JSON, and returns the ids of those that were new; the others are duplicates.
+INSERT INTO state.memories (
+    tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
+    metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
+    whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+)
+SELECT
+    %(tenant_id)s, memory_id, %(owner)s, %(channel)s, %(process)s, conversation, "position", role, name, content,
+    category, tags, metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
+    whole_id, decode(whole_hash, 'hex'), chunk_index, chunk_count, external_id, %(changed_by)s
+FROM json_to_recordset(%(rows)s::json) AS given (
+    memory_id uuid, conversation text, "position" int, role text, name text, content text, category text,
+    tags text[], metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
+    at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
+    whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
+)
+ON CONFLICT DO NOTHING
+RETURNING memory_id
+
+-- name: reinforce
+-- Counts a duplicate as reinforcement of the memory that was there first.
+UPDATE state.memories
+SET reinforcement_count = reinforcement_count + times,
+    salience = least(1, salience + (1 - salience) * 0.1 * times)
+FROM unnest(%(ids)s::uuid[], %(times)s::int[]) AS again (memory_id, times)
+WHERE memories.memory_id = again.memory_id
+
+-- name: existing_evidence
+-- Which of these ids are memories of this owner.
+SELECT memory_id FROM state.memories WHERE memory_id = ANY(%(ids)s::uuid[]) AND owner = %(owner)s
+
+-- name: derive
+-- Links memories to the ones they were derived from.
+INSERT INTO state.memory_relationships (tenant_id, from_id, to_id, kind, process)
+SELECT %(tenant_id)s, from_id, to_id, 'derived_from', %(process)s
+FROM unnest(%(from_ids)s::uuid[], %(to_ids)s::uuid[]) AS pair (from_id, to_id)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,38 @@
+-- Revenue events: money, exact to the last decimal. Append-only.
+
+-- name: append
+-- Adds an event and returns it.
+INSERT INTO state.revenue_events (tenant_id, owner, channel, process, amount, currency, source, description, metadata, at)
+VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(process)s, %(amount)s, %(currency)s, %(source)s, %(description)s, %(metadata)s,
+    coalesce(%(at)s::timestamptz, now()))
+RETURNING event_id, owner, channel, process, amount, currency, source, description, metadata, at, recorded_at
+
+-- name: place
+-- Where an event stands in the list, for the page behind it.
+SELECT at AS before_at, event_id AS before_id
+FROM state.revenue_events
+WHERE owner = %(owner)s AND event_id = %(before)s
+
+-- name: list
+-- Events of an owner, newest first, from the one behind (before_at, before_id) on.
+SELECT event_id, owner, channel, process, amount, currency, source, description, metadata, at, recorded_at
+FROM state.revenue_events
+WHERE owner = %(owner)s
+  AND at >= coalesce(%(since)s::timestamptz, '-infinity')
+  AND at < coalesce(%(until)s::timestamptz, 'infinity')
+  AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
+  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND (%(currency)s::text IS NULL OR currency = %(currency)s)
+ORDER BY at DESC, event_id DESC
+LIMIT %(limit)s
+
+-- name: totals
+-- The sum of an owner's events for each currency; currencies are never added to each other.
+SELECT currency, sum(amount) AS total, count(*) AS count
+FROM state.revenue_events
+WHERE owner = %(owner)s
+  AND at >= coalesce(%(since)s::timestamptz, '-infinity')
+  AND at < coalesce(%(until)s::timestamptz, 'infinity')
+  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+GROUP BY currency
+ORDER BY currency

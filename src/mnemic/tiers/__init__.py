@@ -1,0 +1,1 @@
+"""The tiers beside the memories: state documents, append-only events, documents, flagged actors."""

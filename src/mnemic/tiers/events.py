@@ -1,0 +1,77 @@
+"""Events: what happened, told once and never changed.
+
+Journal, revenue, errors and metrics share one shape: whose, where, by which process, when it
+happened (`at`) and when we were told (`recorded_at`). What a kind has on top is in its own module,
+which checks those fields and leaves the rest to its `EventKind`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase
+from mnemic.db.newest_first import newest_first
+from mnemic.types.checks import check_time, check_window
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.tiers import Event
+
+AnyEvent = TypeVar("AnyEvent", bound=Event)
+
+Time = datetime | str
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which events are meant: from `since` on, before `until`, of one channel or of all."""
+
+    since: Time | None = None
+    until: Time | None = None
+    channel: str | None = None
+
+    def parameters(self, scope: Scope) -> dict[str, Any]:
+        """What the queries take, checked."""
+        return {
+            "owner": scope.require_owner(),
+            "channel": check_name("channel", self.channel) if self.channel is not None else None,
+            **check_window(self.since, self.until),
+        }
+
+
+@dataclass(frozen=True)
+class EventKind(Generic[AnyEvent]):
+    """One kind of event: the file of its queries, and the value that its rows become."""
+
+    queries: str
+    value: type[AnyEvent]
+
+    async def append(
+        self, database: TenantDatabase, scope: Scope, fields: Mapping[str, object], *, at: Time | None
+    ) -> AnyEvent:
+        """Add an event whose own fields were checked; it happened now unless `at` says when."""
+        parameters = {
+            "tenant_id": database.tenant.id,
+            "owner": scope.require_owner(),
+            "channel": scope.channel,
+            "process": scope.process,
+            "at": check_time("at", at) if at is not None else None,
+            **fields,
+        }
+        async with database.transaction() as transaction:
+            return self.value(**await transaction.one(f"{self.queries}.append", parameters))
+
+    async def page(
+        self,
+        database: TenantDatabase,
+        scope: Scope,
+        window: Window,
+        *,
+        before: UUID | str | None,
+        limit: int,
+        filters: Mapping[str, object] | None = None,
+    ) -> list[AnyEvent]:
+        """Events in a window, newest first, from the one behind the event `before` on."""
+        parameters = {**window.parameters(scope), **(filters or {})}
+        rows = await newest_first(database, self.queries, parameters, before=before, limit=limit)
+        return [self.value(**row) for row in rows]

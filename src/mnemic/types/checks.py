@@ -1,0 +1,142 @@
+"""What callers may hand in, value by value. Every check names the field and says what would be right.
+
+They run before anything is written, so that the database never has to refuse a value.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from uuid import UUID
+
+from mnemic.errors import InvalidInputError
+
+TEXT_MAX_CHARACTERS = 1_000_000
+EVIDENCE_MAX = 64
+EVIDENCE_MAX_CHARACTERS = 1024
+# How much of a refused value a message repeats.
+SHOWN_MAX_CHARACTERS = 40
+
+
+def check_text(field: str, value: object, *, max_characters: int = TEXT_MAX_CHARACTERS) -> str:
+    """Text that PostgreSQL can store: not blank, no NUL, no broken Unicode, not too long."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{field} must be text, not {type(value).__name__}.")
+    if not value.strip():
+        raise InvalidInputError(f"{field} must not be empty.")
+    if len(value) > max_characters:
+        raise InvalidInputError(f"{field} has {len(value):,} characters; the limit is {max_characters:,}.")
+    if "\0" in value:
+        raise InvalidInputError(f"{field} must not contain NUL characters.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{field} is not valid Unicode at character {error.start}: a lone surrogate."
+        ) from None
+    return value
+
+
+def check_choice(field: str, value: object, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInputError(f"{field} must be one of {', '.join(allowed)}, not {_shown(value)}.")
+    return value
+
+
+def check_share(field: str, value: object) -> float:
+    """A number from 0 to 1."""
+    number = check_number(field, value)
+    if not 0 <= number <= 1:
+        raise InvalidInputError(f"{field} must be a number from 0 to 1, not {_shown(value)}.")
+    return number
+
+
+def check_number(field: str, value: object) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInputError(f"{field} must be a number, not {type(value).__name__}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidInputError(f"{field} must be a finite number.")
+    return number
+
+
+def check_time(field: str, value: object) -> datetime:
+    """A moment: a datetime or ISO 8601 text, with its time zone; returned in UTC."""
+    if isinstance(value, str):
+        value = _parse_time(field, value)
+    if not isinstance(value, datetime):
+        raise InvalidInputError(f"{field} must be a datetime or ISO 8601 text, not {type(value).__name__}.")
+    if value.utcoffset() is None:
+        raise InvalidInputError(
+            f"{field} has no time zone: write {value.isoformat()}Z for UTC, or pass an aware datetime."
+        )
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(f"{field} must lie in the years 1 to 9999 of UTC.") from None
+
+
+def check_window(since: object, until: object) -> dict[str, datetime | None]:
+    """The bounds of a list in time: from `since` on, before `until`; None where it has none."""
+    bounds = {
+        "since": check_time("since", since) if since is not None else None,
+        "until": check_time("until", until) if until is not None else None,
+    }
+    if bounds["since"] and bounds["until"] and bounds["until"] <= bounds["since"]:
+        raise InvalidInputError("until must be after since.")
+    return bounds
+
+
+def check_flag(field: str, value: object) -> bool:
+    """True or False, nothing that merely looks like it."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{field} must be True or False, not {_shown(value)}.")
+    return value
+
+
+def check_id(field: str, value: object) -> UUID:
+    """The id of a row, as a UUID or its text."""
+    if isinstance(value, UUID):
+        return value
+    try:
+        if isinstance(value, str):
+            return UUID(value)
+    except ValueError:
+        pass
+    raise InvalidInputError(f"{field} must be an id as Mnemic gives them (a UUID), not {_shown(value)}.")
+
+
+def check_evidence(value: object) -> list[str]:
+    """References: ids of memories, names of documents, URLs."""
+    references = [value] if isinstance(value, str | UUID) else value
+    if not isinstance(references, Iterable) or isinstance(references, Mapping | bytes):
+        raise InvalidInputError("evidence must be a text, an id, or a list of them.")
+    texts = [
+        check_text(
+            "evidence", str(item) if isinstance(item, UUID) else item, max_characters=EVIDENCE_MAX_CHARACTERS
+        )
+        for item in islice(references, EVIDENCE_MAX + 1)
+    ]
+    if len(texts) > EVIDENCE_MAX:
+        raise InvalidInputError(f"evidence: at most {EVIDENCE_MAX} references are allowed.")
+    return texts
+
+
+def _parse_time(field: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError(
+            f"{field} must be a date and time as in 2026-03-01T10:00:00Z, not {_shown(text)}."
+        ) from None
+
+
+def _shown(value: object) -> str:
+    # `ascii`, since a message that holds a lone surrogate cannot be printed.
+    shown = ascii(value)
+    return shown if len(shown) <= SHOWN_MAX_CHARACTERS else f"{shown[:SHOWN_MAX_CHARACTERS]}…"

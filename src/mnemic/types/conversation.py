@@ -1,0 +1,36 @@
+"""Conversations and the tools that were called in them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Who talked when. The turns are memories with this `conversation`, ordered by `position`."""
+
+    owner: str
+    conversation: str
+    channel: str
+    turn_count: int
+    metadata: dict[str, Any]
+    started_at: datetime
+    last_turn_at: datetime
+    archived_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInvocation:
+    """One call of a tool in a conversation; `memory_id` is the turn that made it, where that is known."""
+
+    invocation_id: UUID
+    owner: str
+    conversation: str
+    memory_id: UUID | None
+    tool: str
+    arguments: Any
+    result: str | None
+    succeeded: bool
+    duration_ms: float | None
+    at: datetime

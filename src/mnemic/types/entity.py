@@ -1,0 +1,126 @@
+"""Entities, what is known about them and how they hang together; the same words stand in migration 0005."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemic.types.memory import Provenance
+
+CATEGORY_MAX_CHARACTERS = 64
+OBJECT_MAX_CHARACTERS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Somebody or something that an owner knows, by category and name.
+
+    `facts` are the values that hold now, by attribute. `version` counts the upserts.
+    """
+
+    entity_id: UUID
+    owner: str
+    category: str
+    name: str
+    aliases: tuple[str, ...]
+    facts: dict[str, Any]
+    salience: float
+    metadata: dict[str, Any]
+    process: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> "Entity":
+        """The entity in a row of the view `state.entity_records`."""
+        return cls(**{**row, "aliases": tuple(row["aliases"])})
+
+
+# How calls name an entity: the entity itself, its id, or its category and name.
+EntityReference = Entity | UUID | str | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFact:
+    """One value of one attribute. It held, as far as we know, until `retired_at`; None: it still does.
+
+    `memory_id` is the memory that it was taken from.
+    """
+
+    fact_id: UUID
+    entity_id: UUID
+    attribute: str
+    value: Any
+    confidence: float
+    provenance: Provenance
+    memory_id: UUID | None
+    process: str
+    recorded_at: datetime
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRelation:
+    """One entity's relation to another, read from → kind → to."""
+
+    from_id: UUID
+    to_id: UUID
+    kind: str
+    confidence: float
+    provenance: Provenance
+    memory_id: UUID | None
+    process: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EntityNode:
+    """An entity in a graph; `depth` is how many relations lie between it and the start."""
+
+    entity_id: UUID
+    category: str
+    name: str
+    salience: float
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityGraph:
+    """What was reached from a start: nodes from near to far, and every relation between them.
+
+    `is_complete` is false when a limit, not the depth, kept something out.
+    """
+
+    nodes: tuple[EntityNode, ...]
+    relations: tuple[EntityRelation, ...]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedEntity:
+    """A deleted entity, which can be restored."""
+
+    entity_id: UUID
+    owner: str
+    category: str
+    name: str
+    process: str
+    archived_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A statement: subject, predicate, object. `memory_id` is the memory that it was taken from."""
+
+    triple_id: UUID
+    owner: str
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    provenance: Provenance
+    memory_id: UUID | None
+    process: str
+    recorded_at: datetime

@@ -1,0 +1,93 @@
+"""The memory record and the words that describe it; the same words stand in migration 0002."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+Category = Literal[
+    "factual", "preference", "behavioral", "episodic", "procedural", "reference", "prospective"
+]
+Source = Literal["extracted", "user_provided", "imported", "inferred"]
+Provenance = Literal["measured", "reasoned", "witnessed"]
+Status = Literal["active", "superseded", "merged", "archived", "pending_review"]
+ChangedBy = Literal["extraction", "user", "system", "conflict_resolution"]
+RelationshipKind = Literal["supports", "contradicts", "supersedes", "refines", "co_occurs", "derived_from"]
+
+CATEGORIES: tuple[str, ...] = get_args(Category)
+SOURCES: tuple[str, ...] = get_args(Source)
+PROVENANCES: tuple[str, ...] = get_args(Provenance)
+STATUSES: tuple[str, ...] = get_args(Status)
+CHANGERS: tuple[str, ...] = get_args(ChangedBy)
+RELATIONSHIP_KINDS: tuple[str, ...] = get_args(RelationshipKind)
+
+CONTENT_MAX_CHARACTERS = 8192
+TAG_MAX_CHARACTERS = 64
+TAGS_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """One memory as it is now, or, in a history, as it was in one version.
+
+    `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at`
+    since when it has been known in this version, `created_at` since when at all.
+    """
+
+    memory_id: UUID
+    version: int
+    owner: str
+    channel: str
+    process: str
+    conversation: str | None
+    position: int | None
+    role: str | None
+    name: str | None
+    content: str
+    category: Category
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    source: Source
+    provenance: Provenance
+    evidence: tuple[str, ...]
+    confidence: float
+    anchored: bool
+    status: Status
+    superseded_by: UUID | None
+    merged_into: UUID | None
+    at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+    deleted_at: datetime | None
+    created_at: datetime
+    recorded_at: datetime
+    changed_by: ChangedBy
+    change_reason: str | None
+    whole_id: UUID | None
+    chunk_index: int | None
+    chunk_count: int | None
+    external_id: str | None
+    usefulness: float
+    salience: float
+    reinforcement_count: int
+    retrieval_count: int
+    last_retrieved_at: datetime | None
+    last_injected_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: dict[str, Any]) -> "MemoryRecord":
+        """The record in a row of a query that selects these columns."""
+        return cls(**{**row, "tags": tuple(row["tags"]), "evidence": tuple(row["evidence"])})
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRelationship:
+    """One memory's stance towards another: it supports, contradicts, supersedes … it."""
+
+    from_id: UUID
+    to_id: UUID
+    kind: RelationshipKind
+    confidence: float
+    process: str
+    created_at: datetime

@@ -1,0 +1,27 @@
+"""Receipts of acts that cannot be undone."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+ErasureMode = Literal["erase", "archive"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What erasing (or archiving) an owner did, in rows per table.
+
+    The audit log has the same under `receipt_id`, without the owner's name: keep the receipt to know
+    whose it was.
+    """
+
+    receipt_id: UUID
+    mode: ErasureMode
+    rows: dict[str, int]
+    finished_at: datetime
+
+    @property
+    def row_count(self) -> int:
+        """Rows in all tables together."""
+        return sum(self.rows.values())

@@ -1,0 +1,17 @@
+"""A tenant in numbers."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TenantStats:
+    """How much a tenant holds."""
+
+    memory_count: int
+    active_memory_count: int
+    earlier_version_count: int
+    conversation_count: int
+    entity_count: int
+    document_count: int
+    pending_near_duplicate_count: int
+    awaiting_embedding_count: int

@@ -1,0 +1,229 @@
+"""A pooled connection carries nothing from one tenant's transaction into the next one's."""
+
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+from psycopg import errors as pg
+
+from mnemic.db import database as database_module
+from mnemic.db.access import Access
+from mnemic.db.connection import AppConnection, Limits
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import DatabaseError
+
+ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
+
+# What one tenant leaves behind, and the question by which the next one would find it.
+LEFTOVERS = {
+    "a cursor with hold": (
+        "DECLARE planted CURSOR WITH HOLD FOR SELECT name FROM state.tenants",
+        "FETCH ALL FROM planted",
+    ),
+    "a temporary table": (
+        "CREATE TEMP TABLE planted AS SELECT name FROM state.tenants",
+        "SELECT name FROM pg_temp.planted",
+    ),
+    "a temporary function": (
+        "CREATE FUNCTION pg_temp.planted() RETURNS text RETURN 'planted'",
+        "SELECT pg_temp.planted()",
+    ),
+    "a temporary view with a table's name": (
+        "CREATE TEMP VIEW tenants AS SELECT 'planted' AS name",
+        "SELECT name FROM pg_temp.tenants",
+    ),
+    "a sequence's value": (
+        "CREATE TEMP SEQUENCE planted; SELECT nextval('pg_temp.planted')",
+        "SELECT lastval()",
+    ),
+    "a search path": (
+        "SET search_path = pg_temp, state",
+        "SELECT 'found' WHERE current_setting('search_path') LIKE '%state%'",
+    ),
+    "another role": ("SET ROLE mnemic_app", "SELECT 'found' WHERE current_user <> session_user"),
+    "a statement of what is opened": (
+        "SET mnemic.opening = 'planted'",
+        "SELECT 'found' WHERE current_setting('mnemic.opening', true) <> ''",
+    ),
+    "no time limit": (
+        "SET statement_timeout = 0",
+        "SELECT 'found' WHERE current_setting('statement_timeout') = '0'",
+    ),
+    "read-only transactions": (
+        "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+        "SELECT 'found' WHERE current_setting('transaction_read_only') = 'on'",
+    ),
+    "row security off": (
+        "SET row_security = off",
+        "SELECT 'found' WHERE current_setting('row_security') = 'off'",
+    ),
+    "a lock of the session": (
+        "SELECT pg_advisory_lock(42)",
+        "SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+    ),
+    "a subscription": ("LISTEN planted", "SELECT pg_listening_channels()"),
+    "a prepared statement": ("PREPARE planted AS SELECT 'planted'", "EXECUTE planted"),
+    # The driver names its statements like this; the next tenant's queries would run this one instead.
+    "a statement with the driver's name": (
+        "DEALLOCATE ALL; PREPARE _pg3_0 (text, text, text) AS SELECT 'planted'",
+        "EXECUTE _pg3_0 ('', '', '')",
+    ),
+}
+GONE = (
+    pg.InvalidCursorName,
+    pg.UndefinedTable,
+    pg.UndefinedFunction,
+    pg.ObjectNotInPrerequisiteState,
+    pg.InvalidSqlStatementName,
+    pg.InvalidSchemaName,
+)
+
+
+@pytest.fixture
+async def narrow_database(access: Access) -> AsyncIterator[Database]:
+    """A database whose transactions all come over the same connection."""
+    database = Database(access, ONE_CONNECTION)
+    await database.open()
+    yield database
+    await database.aclose()
+
+
+@pytest.fixture
+def no_cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let connections return to the pool as they are."""
+
+    async def leave_it(connection: AppConnection) -> None:
+        pass
+
+    monkeypatch.setattr(database_module, "clean", leave_it)
+
+
+async def leave(database: Database, tenant: Tenant, statements: str) -> None:
+    async with database.transaction(tenant) as transaction:
+        await transaction.connection.execute(statements.encode())
+
+
+async def find(database: Database, tenant: Tenant, question: str) -> list[object]:
+    """What the question finds in the tenant's next transaction."""
+    async with database.transaction(tenant) as transaction:
+        try:
+            async with transaction.connection.transaction():
+                cursor = await transaction.connection.execute(question.encode())
+                return [value for row in await cursor.fetchall() for value in row.values()]
+        except GONE:
+            return []
+
+
+async def backend_pid(database: Database, tenant: Tenant) -> int:
+    async with database.transaction(tenant) as transaction:
+        return transaction.connection.info.backend_pid
+
+
+@pytest.mark.parametrize("leftover", LEFTOVERS)
+async def test_the_next_tenant_does_not_find(leftover: str, narrow_database: Database) -> None:
+    one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
+    statements, question = LEFTOVERS[leftover]
+    await leave(narrow_database, one, statements)
+    assert await find(narrow_database, other, question) == []
+
+
+@pytest.mark.usefixtures("no_cleaning")
+@pytest.mark.parametrize("leftover", LEFTOVERS)
+async def test_without_cleaning_the_next_tenant_finds(leftover: str, narrow_database: Database) -> None:
+    """Shows that the test above would notice."""
+    one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
+    statements, question = LEFTOVERS[leftover]
+    await leave(narrow_database, one, statements)
+    assert await find(narrow_database, other, question) != []
+
+
+async def test_a_clean_connection_is_used_again(narrow_database: Database) -> None:
+    tenant = await narrow_database.open_tenant("one")
+    pids = {await backend_pid(narrow_database, tenant) for _ in range(10)}
+    assert len(pids) == 1
+
+
+async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
+    narrow_database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    tenant = await narrow_database.open_tenant("one")
+    before = await backend_pid(narrow_database, tenant)
+    with caplog.at_level(logging.WARNING, "psycopg.pool"):
+        await leave(narrow_database, tenant, "PREPARE planted AS SELECT 1")
+        assert await backend_pid(narrow_database, tenant) != before
+    assert "prepared by SQL" in caplog.text
+
+
+async def test_a_transaction_ended_by_sql_leaves_a_clean_connection(narrow_database: Database) -> None:
+    """What comes after the COMMIT proves nothing any more, and is rolled back or committed as it stands."""
+    tenant = await narrow_database.open_tenant("one")
+    for statements in ("COMMIT", "ROLLBACK; BEGIN", "COMMIT; BEGIN; SAVEPOINT deep", "COMMIT AND CHAIN"):
+        async with narrow_database.transaction(tenant) as transaction:
+            await transaction.connection.execute(statements.encode())
+            cursor = await transaction.connection.execute("SELECT name FROM state.tenants")
+            assert await cursor.fetchall() == []
+        assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
+
+
+async def test_a_copy_left_open_does_not_block_the_pool(narrow_database: Database) -> None:
+    tenant = await narrow_database.open_tenant("one")
+    for statement in ("COPY state.tenants TO STDOUT", "COPY pg_temp.planted FROM STDIN"):
+        with pytest.raises(DatabaseError):
+            async with narrow_database.transaction(tenant) as transaction:
+                await transaction.connection.execute("CREATE TEMP TABLE planted (body text)")
+                await transaction.connection.execute(statement.encode())
+        assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
+
+
+async def test_statements_of_the_driver_dropped_by_sql_cost_one_transaction_at_most(
+    narrow_database: Database,
+) -> None:
+    tenant = await narrow_database.open_tenant("one")
+    for _ in range(10):  # Often enough for the driver to prepare what each transaction begins with.
+        await backend_pid(narrow_database, tenant)
+    await leave(narrow_database, tenant, "DEALLOCATE _pg3_0")
+    try:
+        await backend_pid(narrow_database, tenant)
+    except DatabaseError as error:
+        assert isinstance(error.__cause__, pg.InvalidSqlStatementName)
+    assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
+
+
+PLANTED_SETTINGS = {
+    "default_transaction_read_only": "on",
+    "exit_on_error": "on",
+    "hnsw.ef_search": "1",
+    "local_preload_libraries": "no_such_library",
+    "lock_timeout": "1ms",
+    "role": "mnemic_app",
+    "row_security": "off",
+    "statement_timeout": "1ms",
+}
+
+
+async def test_settings_planted_for_the_login_do_not_reach_later_connections(
+    access: Access, database_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """PostgreSQL lets every role change its own settings, so what counts is that they are taken away."""
+    tenant = await plant_settings(access, database_name)
+    database = Database(access, ONE_CONNECTION)
+    await database.open()
+    for name, planted in PLANTED_SETTINGS.items():
+        assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [planted]
+    assert await find(database, tenant, "SELECT setconfig FROM pg_db_role_setting") == []
+    await database.aclose()
+    assert "settings of its own" in caplog.text
+
+
+async def plant_settings(access: Access, database_name: str) -> Tenant:
+    database = Database(access, ONE_CONNECTION)
+    await database.open()
+    tenant = await database.open_tenant("one")
+    async with database.transaction(tenant) as transaction:
+        for place in ("", f"IN DATABASE {database_name}"):
+            for name, value in PLANTED_SETTINGS.items():
+                statement = f"ALTER ROLE SESSION_USER {place} SET {name} = '{value}'"
+                await transaction.connection.execute(statement.encode())
+    await database.aclose()
+    return tenant

@@ -1,0 +1,117 @@
+"""What happens to an open database when its server goes away and comes back."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemic.db.access import embedded_access, url_access
+from mnemic.db.connection import Limits
+from mnemic.db.database import Database, Transaction
+from mnemic.db.embedded import EmbeddedServer, status, stop
+from mnemic.db.migrate import migrate
+from mnemic.errors import DatabaseUnavailableError
+from tests.conftest import LIMITS
+from tests.password_server import PasswordServer
+from tests.waiting import wait_for
+
+
+@pytest.fixture
+async def remote_database(password_server: PasswordServer) -> AsyncIterator[Database]:
+    """A database on the password server, open by its administrator's URL."""
+    password_server.execute("CREATE DATABASE remote")
+    url = password_server.url(dbname="remote")
+    await migrate(url, LIMITS)
+    limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=1)
+    database = Database(await url_access(url, limits, key=None), limits)
+    await database.open()
+    yield database
+    await database.aclose()
+    password_server.execute("DROP DATABASE remote WITH (FORCE)")
+
+
+async def ask(transaction: Transaction) -> str:
+    cursor = await transaction.connection.execute("SELECT name FROM state.tenants")
+    return ",".join(row["name"] for row in await cursor.fetchall())
+
+
+async def test_after_a_restart_of_the_server_work_goes_on(
+    remote_database: Database, password_server: PasswordServer
+) -> None:
+    tenant = await remote_database.open_tenant("patient")
+    password_server.stop()
+    password_server.run()
+    async with remote_database.transaction(tenant) as transaction:
+        assert await ask(transaction) == "patient"
+
+
+async def test_a_transaction_that_loses_its_server_fails_and_the_next_one_waits_for_it(
+    remote_database: Database, password_server: PasswordServer
+) -> None:
+    tenant = await remote_database.open_tenant("patient")
+    with pytest.raises(DatabaseUnavailableError):
+        async with remote_database.transaction(tenant) as transaction:
+            password_server.stop()
+            await ask(transaction)
+    with pytest.raises(DatabaseUnavailableError, match="cannot be reached"):
+        async with remote_database.transaction(tenant):
+            pass
+    password_server.run()
+
+    async def works() -> bool:
+        try:
+            async with remote_database.transaction(tenant) as transaction:
+                return await ask(transaction) == "patient"
+        except DatabaseUnavailableError:
+            return False
+
+    async with asyncio.timeout(15):
+        while not await works():
+            pass
+
+
+@pytest.fixture
+def own_server(memory_dir: Path) -> Iterator[EmbeddedServer]:
+    """An embedded server that a test may kill."""
+    with EmbeddedServer.start(memory_dir / "mortal") as server:
+        yield server
+    assert stop(memory_dir / "mortal")
+
+
+@pytest.fixture
+async def mortal_database(own_server: EmbeddedServer) -> AsyncIterator[Database]:
+    async def revive() -> None:
+        await asyncio.to_thread(own_server.ensure_running)
+
+    database = Database(await embedded_access(own_server, LIMITS), LIMITS, revive=revive)
+    await database.open()
+    yield database
+    await database.aclose()
+
+
+async def kill(server: EmbeddedServer) -> None:
+    """Kill the postmaster, which is a child of this test session, and wait until it is gone."""
+    pid = status(server.data_dir).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    await wait_for(lambda: status(server.data_dir).pid != pid, what="the postmaster to die")
+
+
+async def test_an_embedded_server_killed_while_idle_or_at_work_comes_back(
+    own_server: EmbeddedServer, mortal_database: Database
+) -> None:
+    tenant = await mortal_database.open_tenant("undaunted")
+    await kill(own_server)
+    async with mortal_database.transaction(tenant) as transaction:
+        assert await ask(transaction) == "undaunted"
+
+    with pytest.raises(DatabaseUnavailableError):
+        async with asyncio.timeout(10), mortal_database.transaction(tenant) as transaction:
+            await kill(own_server)
+            while True:  # The process that serves us may outlive its postmaster for a moment.
+                await ask(transaction)
+    async with mortal_database.transaction(tenant) as transaction:
+        assert await ask(transaction) == "undaunted"

@@ -1,0 +1,214 @@
+"""Whatever is killed whenever: every committed row is there afterwards, and nothing runs for ever."""
+
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mnemic.db.embedded import EmbeddedServer, patience
+from mnemic.errors import EmbeddedServerError
+from tests.embedded.conftest import StartUser
+from tests.embedded.processes import (
+    UserProcess,
+    end_everything,
+    keeper_of,
+    kill,
+    living,
+    postmaster_of,
+    wait_for,
+    wait_until_nothing_runs,
+)
+from tests.embedded.user_process import connect
+
+ROWS = 20
+
+
+def assert_all_there(server: EmbeddedServer, users: Iterable[UserProcess]) -> None:
+    """Every row that a user reported as committed can be read."""
+    with connect(server) as connection:
+        rows = connection.execute("select writer, number from written").fetchall()
+    for user in users:
+        assert len(user.committed()) >= ROWS
+        assert user.committed() <= {number for writer, number in rows if writer == user.writer}
+
+
+@contextlib.contextmanager
+def held_up(pids: Iterable[int]) -> Iterator[None]:
+    """These processes do nothing for a while, not even notice that somebody died."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def two_writers(data_dir: Path, start_user: StartUser) -> list[UserProcess]:
+    """Two users in the middle of writing."""
+    users = [start_user(data_dir, "first"), start_user(data_dir, "second")]
+    for user in users:
+        user.wait_until_committed(ROWS)
+    return users
+
+
+def test_killing_one_user_leaves_the_other_at_work(data_dir: Path, start_user: StartUser) -> None:
+    users = two_writers(data_dir, start_user)
+    postmaster = postmaster_of(data_dir)
+    users[0].kill()
+    users[1].wait_until_committed(len(users[1].committed()) + ROWS)
+    assert postmaster_of(data_dir) == postmaster
+    users[1].kill()
+    wait_until_nothing_runs(data_dir)
+    with EmbeddedServer.start(data_dir) as server:
+        assert_all_there(server, users)
+
+
+def test_killing_all_users_ends_the_server(data_dir: Path, start_user: StartUser) -> None:
+    users = two_writers(data_dir, start_user)
+    for user in users:
+        user.kill()
+    wait_until_nothing_runs(data_dir)
+    with EmbeddedServer.start(data_dir) as server:
+        assert_all_there(server, users)
+
+
+def test_killing_the_postmaster_loses_nothing(data_dir: Path, start_user: StartUser) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        users = two_writers(data_dir, start_user)
+        kill(postmaster_of(data_dir))
+        server.ensure_running()
+        assert_all_there(server, users)
+    for user in users:
+        user.kill()
+    wait_until_nothing_runs(data_dir)
+
+
+def test_a_killed_postmaster_leaves_nothing_behind(data_dir: Path, start_user: StartUser) -> None:
+    users = two_writers(data_dir, start_user)
+    kill(postmaster_of(data_dir))
+    wait_until_nothing_runs(data_dir)
+    with EmbeddedServer.start(data_dir) as server:
+        assert_all_there(server, users)
+
+
+def test_killing_the_keeper_ends_the_server_and_a_user_can_start_it_again(
+    data_dir: Path, start_user: StartUser
+) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        users = two_writers(data_dir, start_user)
+        kill(keeper_of(data_dir))
+        wait_until_nothing_runs(data_dir)
+        server.ensure_running()
+        assert_all_there(server, users)
+    for user in users:
+        user.kill()
+    wait_until_nothing_runs(data_dir)
+
+
+def test_killing_everything_at_once_loses_nothing(data_dir: Path, start_user: StartUser) -> None:
+    users = two_writers(data_dir, start_user)
+    end_everything(data_dir)
+    for user in users:
+        user.kill()
+    with EmbeddedServer.start(data_dir) as server:
+        assert_all_there(server, users)
+
+
+def test_a_start_waits_for_a_backend_that_outlives_its_postmaster(data_dir: Path) -> None:
+    server = EmbeddedServer.start(data_dir)
+    backend = connect(server)
+    postmaster = postmaster_of(data_dir)
+    with held_up([backend.info.backend_pid]):
+        with held_up([postmaster]):
+            kill(keeper_of(data_dir))
+            kill(postmaster)
+        with pytest.raises(EmbeddedServerError, match="waiting for processes of the previous server"):
+            EmbeddedServer.start(data_dir, start_timeout_s=0.2)
+    server.ensure_running()
+    backend.close()
+    server.close()
+
+
+def test_a_crashed_backend_leaves_the_server_in_place(data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        postmaster = postmaster_of(data_dir)
+        victim = connect(server)
+        kill(victim.info.backend_pid)
+        with pytest.raises(psycopg.OperationalError):
+            victim.execute("select 1")
+
+        def answers() -> bool:
+            try:
+                connect(server).close()
+            except psycopg.OperationalError:
+                return False
+            return True
+
+        wait_for(answers, "the postmaster to bring its backends up again")
+        assert postmaster_of(data_dir) == postmaster
+
+
+def test_a_starter_killed_while_making_the_cluster_leaves_no_trace(
+    new_dir: Path, start_user: StartUser
+) -> None:
+    user = start_user(new_dir, "killed")
+    wait_for(lambda: any(new_dir.glob("pgdata.new-*/PG_VERSION")), "initdb to begin")
+    orphans = [pid for pid in living(new_dir) if pid != user.process.pid]
+    with held_up(orphans):
+        user.kill()
+        assert not (new_dir / "pgdata").exists()
+        with pytest.raises(EmbeddedServerError, match="waiting for processes of the previous server"):
+            EmbeddedServer.start(new_dir, start_timeout_s=0.2)
+    with EmbeddedServer.start(new_dir) as server, connect(server) as connection:
+        connection.execute("select 1")
+    assert [path.name for path in new_dir.glob("pgdata*")] == ["pgdata"]
+
+
+def test_a_starter_killed_while_the_server_starts_leaves_nothing_running(
+    data_dir: Path, start_user: StartUser
+) -> None:
+    user = start_user(data_dir, "killed")
+    wait_for(lambda: living(data_dir), "the keeper to begin")
+    user.kill()
+    wait_until_nothing_runs(data_dir)
+
+
+def test_an_unfinished_transaction_is_gone_after_a_crash(data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        unfinished = connect(server)
+        unfinished.execute("begin")
+        unfinished.execute("insert into written values ('unfinished', 1)")
+        kill(postmaster_of(data_dir))
+        server.ensure_running()
+        with connect(server) as connection:
+            assert connection.execute("select count(*) from written").fetchone() == (0,)
+        unfinished.close()
+
+
+def test_the_wait_for_recovery_is_announced(
+    data_dir: Path, start_user: StartUser, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_writers(data_dir, start_user)
+    kill(postmaster_of(data_dir))
+    monkeypatch.setattr(patience, "MESSAGE_INTERVAL_S", 0.01)
+    with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
+        EmbeddedServer.start(data_dir).close()
+    assert "after a crash it recovers first" in caplog.text
+
+
+def test_the_socket_of_a_killed_server_is_cleared_away(data_dir: Path) -> None:
+    server = EmbeddedServer.start(data_dir)
+    left_behind = server.socket_dir
+    kill(keeper_of(data_dir))
+    end_everything(data_dir)
+    assert left_behind.exists()
+    server.ensure_running()
+    assert not left_behind.exists()
+    server.close()

@@ -1,0 +1,40 @@
+"""When the tests run as root: the same tests once more, as a user who may nothing special."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.embedded.conftest import NEEDS_ROOT
+from tests.embedded.ordinary_user import NOT_POSSIBLE
+from tests.embedded.processes import HERE
+
+USER = "daemon"  # Exists on every Unix, and nothing of the tests runs as it otherwise.
+TIMEOUT_S = 300.0
+
+
+def run_as_ordinary_user(user: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run this Python as another user; skips where that user cannot be given a way to it."""
+    command = [sys.executable, str(HERE / "ordinary_user.py"), user, sys.executable, *arguments]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, cwd="/"
+    )
+    if done.returncode == NOT_POSSIBLE:
+        pytest.skip("the interpreter is out of reach for other users, and mounting is not permitted")
+    return done
+
+
+@NEEDS_ROOT
+def test_everything_holds_for_an_ordinary_user() -> None:
+    root_dir, options = str(HERE.parents[1]), ("-q", "-x", "-p", "no:cacheprovider")
+    done = run_as_ordinary_user(USER, "-m", "pytest", *options, "--rootdir", root_dir, str(HERE))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+@NEEDS_ROOT
+def test_a_user_without_a_name_is_told_so() -> None:
+    start = "from mnemic.db.embedded import EmbeddedServer as E; E.start('/tmp/mnemic-nameless/data')"
+    done = run_as_ordinary_user("54321", "-c", start)
+    subprocess.run(["rm", "-rf", "/tmp/mnemic-nameless"], check=True)
+    assert "EmbeddedServerError: the user id 54321 has no entry in the passwd database" in done.stderr

@@ -1,0 +1,213 @@
+"""Root runs the server as somebody else, and opens nothing that was closed."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemic.db.embedded import EmbeddedServer, binaries, server_binaries, stop
+from mnemic.db.embedded.account import Account
+from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.patience import Patience
+from mnemic.errors import ConfigurationError, DataFolderError, EmbeddedServerError
+from tests.embedded.conftest import NEEDS_ROOT, SHARED_MEMORY, leave_nothing
+from tests.embedded.processes import HERE, living, postmaster_of, wait_until_nothing_runs
+from tests.embedded.test_ordinary_user import USER, run_as_ordinary_user
+from tests.embedded.user_process import connect
+
+pytestmark = NEEDS_ROOT
+
+CONNECT = "import psycopg, sys; print(psycopg.connect(sys.argv[1]).execute('select 1').fetchone())"
+
+
+@pytest.fixture
+def nobody() -> Account:
+    entry = pwd.getpwnam("nobody")
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switched=True)
+
+
+@pytest.fixture
+def open_dir() -> Iterator[Path]:
+    """A folder that everybody can reach and run programs in."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def ordinary_users_dir() -> Iterator[Path]:
+    """An empty data folder that belongs to an ordinary user, who can reach it."""
+    parent = Path(tempfile.mkdtemp(dir=SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else "/tmp"))
+    parent.chmod(0o755)
+    data_dir = parent / "data"
+    data_dir.mkdir(mode=0o700)
+    os.chown(data_dir, pwd.getpwnam(USER).pw_uid, -1)
+    yield data_dir
+    leave_nothing(data_dir)
+    parent.rmdir()
+
+
+@pytest.fixture(scope="session")
+def closed_binaries(memory_dir: Path) -> Path:
+    """The wheel's binaries below a folder that only root can enter, like a venv in root's home."""
+    package = server_binaries().parents[1]
+    site_packages = memory_dir / "closed" / "site-packages"
+    site_packages.mkdir(parents=True)
+    for source in (package, package.with_name(f"{package.name}.libs")):
+        subprocess.run(["cp", "-a", str(source), str(site_packages)], check=True)
+    return site_packages / package.name / "pginstall" / "bin"
+
+
+@contextlib.contextmanager
+def more_groups() -> Iterator[None]:
+    """Give this process supplementary groups, which the server must not inherit."""
+    groups = os.getgroups()
+    os.setgroups([*groups, pwd.getpwnam(USER).pw_gid])
+    try:
+        yield
+    finally:
+        os.setgroups(groups)
+
+
+def snapshot(*roots: Path) -> dict[str, tuple[int, int, int]]:
+    """Mode and owner of everything below these folders, and of all folders above them."""
+    below = (Path(folder) / name for root in roots for folder, _, names in os.walk(root) for name in names)
+    folders = (Path(folder) for root in roots for folder, _, _ in os.walk(root))
+    above = (parent for root in roots for parent in root.parents)
+    return {str(path): _mode_and_owner(path) for path in (*below, *folders, *above)}
+
+
+def _mode_and_owner(path: Path) -> tuple[int, int, int]:
+    status = path.lstat()
+    return status.st_mode, status.st_uid, status.st_gid
+
+
+def test_home_data_and_binaries_below_a_closed_folder_work_and_stay_closed(
+    new_dir: Path, closed_binaries: Path, open_dir: Path, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    monkeypatch.setenv("HOME", str(room))
+    monkeypatch.setenv("API_KEY", "secret")
+    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    assert stat.S_IMODE(room.stat().st_mode) == 0o700
+    before = snapshot(room, closed_binaries.parents[2], open_dir)
+    with (
+        more_groups(),
+        EmbeddedServer.start(new_dir, binaries=closed_binaries) as server,
+        connect(server) as connection,
+    ):
+        connection.execute("create extension vector")
+        assert server.socket_dir.parent == Path("/tmp")
+        process = Path(f"/proc/{postmaster_of(new_dir)}")
+        assert process.stat().st_uid == pwd.getpwnam("nobody").pw_uid
+        assert "Groups:\t \n" in (process / "status").read_text()
+        assert b"secret" not in (process / "environ").read_bytes()
+    assert {path: _mode_and_owner(Path(path)) for path in before} == before
+
+
+def test_binaries_within_reach_are_not_copied(nobody: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    reachable = subprocess.run(
+        [str(server_binaries() / "initdb"), "-V"], user=nobody.uid, check=False, capture_output=True
+    )
+    if reachable.returncode != 0:
+        pytest.skip("the environment of these tests is out of reach for others")
+    monkeypatch.setattr(binaries, "COPY_PLACES", ())
+    assert runnable_binaries(nobody, server_binaries(), Patience(10)) == server_binaries()
+
+
+def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
+    closed_binaries: Path, open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    previous_umask = os.umask(0o077)
+    try:
+        copied = runnable_binaries(nobody, closed_binaries, Patience(60))
+    finally:
+        os.umask(previous_umask)
+    first = (copied / "postgres").stat().st_ino
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)) == copied
+    assert (copied / "postgres").stat().st_ino == first
+    victim = next(copied.parent.glob("share/**/vector.control"))
+    victim.unlink()
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)) == copied
+    assert victim.exists()
+    written_by_others = [path for path, (mode, _, _) in snapshot(copied.parent).items() if mode & 0o022]
+    assert [
+        path for path in written_by_others if path.startswith(str(open_dir)) and not os.path.islink(path)
+    ] == []
+
+
+def test_a_place_that_others_could_have_filled_is_passed_over(
+    closed_binaries: Path, open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign, writable, link, good = (open_dir / name for name in ("foreign", "writable", "link", "good"))
+    foreign.mkdir()
+    os.chown(foreign, nobody.uid, nobody.gid)
+    writable.mkdir()
+    writable.chmod(0o777)
+    link.symlink_to(foreign)
+    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link, good))
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)).is_relative_to(good)
+    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link))
+    with pytest.raises(EmbeddedServerError, match="only root can write"):
+        runnable_binaries(nobody, closed_binaries, Patience(60))
+    assert not any(foreign.iterdir())
+    assert not any(writable.iterdir())
+
+
+def test_the_owner_of_the_cluster_runs_it_whoever_is_configured(data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir, server_user=USER):
+        postmaster = Path(f"/proc/{postmaster_of(data_dir)}")
+        assert (
+            postmaster.stat().st_uid == (data_dir / "pgdata").stat().st_uid == pwd.getpwnam("nobody").pw_uid
+        )
+
+
+def test_a_cluster_of_root_is_refused(data_dir: Path) -> None:
+    os.chown(data_dir / "pgdata", 0, 0)
+    with pytest.raises(DataFolderError, match=r"refuses to run as root.*chown -R nobody"):
+        EmbeddedServer.start(data_dir)
+
+
+@pytest.mark.parametrize("server_user", ["root", "no-such-user"])
+def test_a_server_user_that_cannot_be_is_refused(new_dir: Path, server_user: str) -> None:
+    with pytest.raises(ConfigurationError, match=server_user):
+        EmbeddedServer.start(new_dir, server_user=server_user)
+
+
+def test_in_an_ordinary_users_folder_that_user_is_served_and_can_go_on_alone(
+    ordinary_users_dir: Path,
+) -> None:
+    join = [str(HERE / "user_process.py"), str(ordinary_users_dir), "owner", "--hold"]
+    with EmbeddedServer.start(ordinary_users_dir):
+        owners = {path.lstat().st_uid for path in ordinary_users_dir.rglob("*")}
+        assert owners == {ordinary_users_dir.stat().st_uid}
+        together = run_as_ordinary_user(USER, *join)
+        assert together.stdout == "ready\n", together.stderr
+    wait_until_nothing_runs(ordinary_users_dir)
+    alone = run_as_ordinary_user(USER, *join)
+    assert alone.stdout == "ready\n", alone.stderr
+
+
+def test_other_users_are_not_let_in(data_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir) as server:
+        conninfo = server.conninfo(user="mnemic", dbname="postgres")
+        outside = run_as_ordinary_user(USER, "-c", CONNECT, conninfo)
+        assert "Permission denied" in outside.stderr
+        server.socket_dir.chmod(0o755)
+        inside = run_as_ordinary_user(USER, "-c", CONNECT, conninfo)
+        assert "Peer authentication failed" in inside.stderr
+
+
+def test_stop_of_another_folder_leaves_this_one_alone(data_dir: Path, room: Path) -> None:
+    with EmbeddedServer.start(data_dir):
+        assert stop(room / "other")
+        assert living(data_dir)

@@ -1,0 +1,22 @@
+"""A database for many writers at once: the usual one has fewer connections than they are."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from mnemic.db.access import Access
+from mnemic.db.database import Database
+from tests.conftest import LIMITS
+
+WRITERS = 16
+
+
+@asynccontextmanager
+async def wide_database(access: Access) -> AsyncIterator[Database]:
+    """The test's database with a connection for each of WRITERS writers."""
+    database = Database(access, replace(LIMITS, pool_size=WRITERS))
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.aclose()

@@ -1,0 +1,21 @@
+"""Memories over a test's database."""
+
+from mnemic.config import Settings
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.place import Place
+
+
+def opened(
+    database: Database,
+    tenant: Tenant,
+    *,
+    owner: str | None = "alice",
+    channel: str = "_global",
+    process: str = "sdk",
+) -> AsyncMemory:
+    """A memory in this database; closing it is the database's own business."""
+    memory = AsyncMemory(owner=owner, channel=channel, process=process, settings=Settings(tenant=tenant.name))
+    memory._core._place = Place(database, tenant, server=None)
+    return memory

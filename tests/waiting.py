@@ -1,0 +1,23 @@
+"""Waiting for a condition, with a deadline instead of a sleep."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+PAUSE_S = 0.01
+
+
+def wait_until(condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition") -> None:
+    """Return as soon as the condition holds; fail when it does not in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
+        time.sleep(PAUSE_S)
+
+
+async def wait_for(condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition") -> None:
+    """The same without blocking the event loop."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
+        await asyncio.sleep(PAUSE_S)

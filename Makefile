@@ -25,6 +25,7 @@ lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate_sync.py --check
+	@$(BIN)/python tools/generate_docs.py --check
 
 format: $(INSTALLED)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --quiet --fix-only
@@ -36,8 +37,9 @@ demo: $(INSTALLED)  ## See Mnemic remember, recall, explain and refuse
 bench-start: $(INSTALLED)  ## Measure how long starting and importing take
 	@$(BIN)/python bench/start.py
 
-generate: $(INSTALLED)  ## Write the synchronous Memory from AsyncMemory
+generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
 	@$(BIN)/python tools/generate_sync.py
+	@$(BIN)/python tools/generate_docs.py
 
 lock:  ## Pin every dependency of pyproject.toml in constraints.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)

@@ -40,14 +40,18 @@ def assert_all_there(server: EmbeddedServer, users: Iterable[UserProcess]) -> No
 @contextlib.contextmanager
 def held_up(pids: Iterable[int]) -> Iterator[None]:
     """These processes do nothing for a while, not even notice that somebody died."""
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    send(pids, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        send(pids, signal.SIGCONT)
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    """Signal those that still live."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def two_writers(data_dir: Path, start_user: StartUser) -> list[UserProcess]:

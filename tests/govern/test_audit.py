@@ -40,7 +40,12 @@ async def test_the_intent_is_committed_before_the_act_begins(place_a: TenantData
         (intent,) = await acts(place_a)
         assert intent.audit_id == act.intent_id
     assert (intent.phase, intent.intent_id, intent.detail) == ("intent", None, {"mode": "erase"})
-    assert (intent.owner, intent.process, intent.action, intent.target) == ("alice", "tests", "erase", "alice")
+    assert (intent.owner, intent.process, intent.action, intent.target) == (
+        "alice",
+        "tests",
+        "erase",
+        "alice",
+    )
 
 
 async def test_the_outcome_refers_to_its_intent_and_carries_the_counts(place_a: TenantDatabase) -> None:
@@ -63,7 +68,9 @@ async def test_the_outcome_commits_with_the_act(place_a: TenantDatabase) -> None
     assert await phases(place_a) == ["intent", "succeeded"]
 
 
-async def test_an_act_that_is_undone_has_failed_even_if_it_was_about_to_succeed(place_a: TenantDatabase) -> None:
+async def test_an_act_that_is_undone_has_failed_even_if_it_was_about_to_succeed(
+    place_a: TenantDatabase,
+) -> None:
     with pytest.raises(ConflictError):
         async with audited(place_a, ALICE, action="erase", target="alice") as act:
             async with place_a.transaction() as transaction:
@@ -74,7 +81,9 @@ async def test_an_act_that_is_undone_has_failed_even_if_it_was_about_to_succeed(
     assert failed.detail == {"error": "ConflictError", "message": "somebody else was first"}
 
 
-async def test_an_act_that_was_committed_has_succeeded_whatever_comes_after_it(place_a: TenantDatabase) -> None:
+async def test_an_act_that_was_committed_has_succeeded_whatever_comes_after_it(
+    place_a: TenantDatabase,
+) -> None:
     with pytest.raises(ZeroDivisionError):
         async with audited(place_a, ALICE, action="erase", target="alice") as act:
             async with place_a.transaction() as transaction:
@@ -92,7 +101,9 @@ async def test_a_failing_act_keeps_what_it_counted_but_no_foreign_message(place_
     assert failed.detail == {"tables": 2, "error": "ValueError"}
 
 
-async def test_an_error_message_that_json_cannot_hold_is_kept_as_far_as_it_can(place_a: TenantDatabase) -> None:
+async def test_an_error_message_that_json_cannot_hold_is_kept_as_far_as_it_can(
+    place_a: TenantDatabase,
+) -> None:
     with pytest.raises(NotFoundError):
         async with audited(place_a, ALICE, action="erase", target="alice"):
             raise NotFoundError("no \0 such \ud800 thing" + "!" * 5000)
@@ -235,7 +246,14 @@ async def test_an_owner_sees_its_own_acts_and_nobody_sees_all(place_a: TenantDat
         async with audited(place_a, scope, action="erase", target="x"):
             pass
     assert {record.owner for record in await acts(place_a, ALICE)} == {"alice"}
-    assert [record.owner for record in await acts(place_a, NOBODY)] == [None, None, "bob", "bob", "alice", "alice"]
+    assert [record.owner for record in await acts(place_a, NOBODY)] == [
+        None,
+        None,
+        "bob",
+        "bob",
+        "alice",
+        "alice",
+    ]
     with pytest.raises(NotFoundError, match="not in this list"):
         await acts(place_a, ALICE, before=(await acts(place_a, BOB))[0].audit_id)
 

@@ -105,7 +105,9 @@ async def test_a_call_that_is_undone_is_not_logged(place_a: TenantDatabase) -> N
     assert len(await calls(place_a)) == 1
 
 
-async def test_the_first_writers_of_a_new_day_all_succeed(wide_a: TenantDatabase, admin: AppConnection) -> None:
+async def test_the_first_writers_of_a_new_day_all_succeed(
+    wide_a: TenantDatabase, admin: AppConnection
+) -> None:
     assert partitions(admin) == []
     together = asyncio.Barrier(WRITERS)
 
@@ -159,7 +161,9 @@ async def test_days_begin_at_midnight_utc_wherever_the_writer_is(
         await transaction.connection.execute("SELECT set_config('timezone', %s, true)", [session_zone])
         await log_write(transaction, "writes", replace(ENTRY, logged_at=midnight - timedelta(microseconds=1)))
         await log_write(transaction, "writes", replace(ENTRY, logged_at=midnight))
-    rows = admin.execute("SELECT tableoid::regclass::text FROM traces.memory_log ORDER BY logged_at").fetchall()
+    rows = admin.execute(
+        "SELECT tableoid::regclass::text FROM traces.memory_log ORDER BY logged_at"
+    ).fetchall()
     days = [midnight - timedelta(days=1), midnight]
     assert rows == [(f"traces.memory_log_{day:%Y%m%d}",) for day in days]
 
@@ -208,7 +212,9 @@ async def test_lists_can_be_narrowed_by_operation_and_time(place_a: TenantDataba
         await write(place_a, replace(ENTRY, operation=operation, logged_at=now + timedelta(days=days)))
     assert len(await calls(place_a, operation="retain")) == 2
     assert len(await calls(place_a, since=now + timedelta(days=1))) == 2
-    assert [call.operation for call in await calls(place_a, since=now, until=now + timedelta(days=1))] == ["retain"]
+    assert [call.operation for call in await calls(place_a, since=now, until=now + timedelta(days=1))] == [
+        "retain"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +262,12 @@ async def test_owners_and_tenants_do_not_see_each_others_calls(
 )
 @pytest.mark.parametrize("log", ["traces.memory_log", "traces.memory_log_{today}"])
 async def test_the_application_cannot_change_what_was_logged(
-    place_a: TenantDatabase, tenant_a: Tenant, connect_as: ConnectAs, admin: AppConnection, attack: str, log: str
+    place_a: TenantDatabase,
+    tenant_a: Tenant,
+    connect_as: ConnectAs,
+    admin: AppConnection,
+    attack: str,
+    log: str,
 ) -> None:
     await write(place_a)
     before = admin.execute("SELECT * FROM traces.memory_log").fetchall()
@@ -317,7 +328,9 @@ async def test_retention_drops_the_days_that_ended_too_long_ago(
     today = datetime.now(UTC)
     for place in (place_a, place_b):
         for days_ago in (40, 31, 30, 0):
-            await write(place, replace(ENTRY, memory_count=days_ago, logged_at=today - timedelta(days=days_ago)))
+            await write(
+                place, replace(ENTRY, memory_count=days_ago, logged_at=today - timedelta(days=days_ago))
+            )
     dropped = [name for (name,) in admin.execute("SELECT mnemic.drop_log_partitions(30)")]
     oldest_kept = f"memory_log_{today - timedelta(days=30):%Y%m%d}"
     assert dropped

@@ -98,7 +98,8 @@ def check_url(url: str) -> None:
     except psycopg.ProgrammingError:
         raise ConfigurationError(
             "The database URL cannot be understood. It looks like "
-            "postgresql://user:password@host:5432/database; characters such as @ or / inside a password are written %40 or %2F."
+            "postgresql://user:password@host:5432/database; characters such as @ or / inside a password "
+            "are written %40 or %2F."
         ) from None
 
 

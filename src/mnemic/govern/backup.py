@@ -8,7 +8,6 @@ when it is complete, and a restore runs in one transaction.
 
 import asyncio
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from mnemic.db.connection import Limits, admin_connection
 from mnemic.db.embedded import server_binaries
 from mnemic.db.migrate import make_prerequisites, migrate
 from mnemic.errors import ConflictError, DatabaseError, InvalidInputError, NotFoundError
+from mnemic.govern.files import new_file
 from mnemic.sql import query
 
 _MAGIC = b"PGDMP"
@@ -36,20 +36,11 @@ class Backup:
 
 async def back_up(conninfo: str, path: Path, *, replace: bool = False) -> Backup:
     """Write everything into one file, readable by its owner only."""
-    if path.exists() and not replace:
-        raise ConflictError(f"{path} exists already. Choose another name, or say that it may be replaced.")
-    if not path.parent.is_dir():
-        raise NotFoundError(f"The folder {path.parent} does not exist.")
-    unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
-    try:
-        unfinished.touch(mode=0o600, exist_ok=False)
+    with new_file(path, replace=replace) as file:
         await _run(
-            "pg_dump", conninfo, "--format=custom", "--no-owner", "--no-comments", f"--file={unfinished}"
+            "pg_dump", conninfo, "--format=custom", "--no-owner", "--no-comments", f"--file={file.name}"
         )
-        size_bytes = await asyncio.to_thread(_settle, unfinished, path)
-    finally:
-        with suppress(FileNotFoundError):
-            unfinished.unlink()
+        size_bytes = os.fstat(file.fileno()).st_size
     return Backup(path, size_bytes)
 
 
@@ -84,24 +75,16 @@ def check_backup(path: Path) -> None:
         raise InvalidInputError(f"{path} is not a backup of Mnemic.")
 
 
-def _settle(unfinished: Path, path: Path) -> int:
-    """Make sure that the bytes are on the disk before the file gets its name."""
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    size_bytes = unfinished.stat().st_size
-    unfinished.replace(path)
-    return size_bytes
-
-
 async def _run(program: str, conninfo: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's tools. The password goes through the environment, where `ps` does not show it."""
+    """Run one of PostgreSQL's tools. A password goes through the environment, where `ps` does not show it."""
     parts = conninfo_to_dict(conninfo)
     password = parts.pop("password", None)
     environment = {**os.environ, **({"PGPASSWORD": str(password)} if password is not None else {})}
+    address = make_conninfo("", **{name: str(value) for name, value in parts.items() if value is not None})
     process = await asyncio.create_subprocess_exec(
         server_binaries() / program,
         "--no-password",
-        f"--dbname={make_conninfo(**parts)}",
+        f"--dbname={address}",
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,

@@ -98,7 +98,8 @@ def _read(lines: BinaryIO) -> Iterator[tuple[str, dict[str, Any]]]:
                 raise InvalidInputError("This is not an export of Mnemic: its first line does not say so.")
             if value.get("version") != FORMAT_VERSION:
                 raise InvalidInputError(
-                    f"The export has format version {value.get('version')!a}; this Mnemic reads {FORMAT_VERSION}."
+                    f"The export has format version {value.get('version')!a}; "
+                    f"this Mnemic reads {FORMAT_VERSION}."
                 )
             continue
         table_name, row = value.get("table"), value.get("row")

@@ -31,9 +31,10 @@ EmbedderSpec: TypeAlias = Union[str, EmbeddingEngine, "Embedder", "EmbeddingMode
 def open_embedder(spec: EmbedderSpec) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
-    ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic stand-in, ``"provider:model"``
-    any that pydantic-ai knows. An `Embedder` or `EmbeddingModel` of pydantic-ai is taken as it is, and so is
-    an engine of Mnemic's own. Raises ConfigurationError when a package or key is missing; it says which.
+    ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic one for tests, and
+    ``"provider:model"`` any that pydantic-ai knows. An `Embedder` or `EmbeddingModel` of pydantic-ai is taken
+    as it is, and so is an engine of Mnemic's own. Raises ConfigurationError when a package or a key is
+    missing, and says which.
     """
     # An object may serve others as well: it is closed by whoever made it.
     return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str))

@@ -106,14 +106,14 @@ class ProviderEngine:
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
         """All of `texts`, in requests of `MAX_REQUEST_TEXTS`; the first failure cancels the others."""
-        parts = [
-            texts[start : start + MAX_REQUEST_TEXTS] for start in range(0, len(texts), MAX_REQUEST_TEXTS)
-        ]
+        starts = range(0, len(texts), MAX_REQUEST_TEXTS)
+        parts = [texts[start : start + MAX_REQUEST_TEXTS] for start in starts]
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._request(part, input_type)) for part in parts]
         except ExceptionGroup as failures:
-            raise failures.exceptions[0] from None
+            first = failures.exceptions[0]
+            raise first from first.__cause__
         return np.concatenate([task.result() for task in tasks])
 
     async def aclose(self) -> None:

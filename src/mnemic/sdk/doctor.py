@@ -17,6 +17,7 @@ from mnemic.db.access import DATABASE_NAME
 from mnemic.db.embedded import ADMIN_ROLE, missing_cpu_features
 from mnemic.db.migrate import read_status
 from mnemic.errors import MnemicError
+from mnemic.models.embedding import open_embedder
 from mnemic.sdk.place import Place, check_settings, limits_of, open_place
 
 FREE_DISK_WARN_BYTES = 1 << 30
@@ -124,6 +125,20 @@ async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> A
     else:
         yield Check("row security", "ok", "forced on every table")
     yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
+    yield await _embedder_check(settings)
+
+
+async def _embedder_check(settings: Settings) -> Check:
+    """Embed one word: that loads the model, or asks the provider."""
+    try:
+        embedder = open_embedder(settings.embedder)
+        try:
+            vector = await embedder.embed_query("doctor")
+        finally:
+            await embedder.aclose()
+    except MnemicError as error:
+        return Check("embedder", "failed", settings.embedder, str(error))
+    return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
 
 
 def _vector_check(version: str) -> Check:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from mnemic.govern.backup import Backup, back_up
 from mnemic.govern.erase import erase_owner
+from mnemic.govern.files import new_file, open_file
 from mnemic.govern.owners import list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
-from mnemic.sdk.files import new_file, open_file
 from mnemic.sdk.restoring import admin_conninfo, restore_place
 from mnemic.sdk.retaining import embed_backlog
 from mnemic.types.checks import check_choice

@@ -47,8 +47,8 @@ class AsyncConversations:
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
         """Turns in the order in which they were said, from a position on."""
-        if isinstance(from_position, bool) or not isinstance(from_position, int) or from_position < 0:
-            raise InvalidInputError("from_position must be a whole number, 0 or more.")
+        if from_position < 0:
+            raise InvalidInputError("from_position must be 0 or more.")
         return await conversations.list_turns(
             self._caller.database,
             self._caller.scoped(owner),

@@ -71,11 +71,16 @@ async def test_the_outcome_commits_with_the_act(place_a: TenantDatabase) -> None
 async def test_an_act_that_is_undone_has_failed_even_if_it_was_about_to_succeed(
     place_a: TenantDatabase,
 ) -> None:
+    async def lose_a_race() -> None:
+        async with (
+            audited(place_a, ALICE, action="erase", target="alice") as act,
+            place_a.transaction() as transaction,
+        ):
+            await act.commit_with(transaction)
+            raise ConflictError("somebody else was first")
+
     with pytest.raises(ConflictError):
-        async with audited(place_a, ALICE, action="erase", target="alice") as act:
-            async with place_a.transaction() as transaction:
-                await act.commit_with(transaction)
-                raise ConflictError("somebody else was first")
+        await lose_a_race()
     failed, _ = await acts(place_a)
     assert failed.phase == "failed"
     assert failed.detail == {"error": "ConflictError", "message": "somebody else was first"}
@@ -84,19 +89,25 @@ async def test_an_act_that_is_undone_has_failed_even_if_it_was_about_to_succeed(
 async def test_an_act_that_was_committed_has_succeeded_whatever_comes_after_it(
     place_a: TenantDatabase,
 ) -> None:
-    with pytest.raises(ZeroDivisionError):
+    async def stumble_afterwards() -> None:
         async with audited(place_a, ALICE, action="erase", target="alice") as act:
             async with place_a.transaction() as transaction:
                 await act.commit_with(transaction)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await stumble_afterwards()
     assert await phases(place_a) == ["intent", "succeeded"]
 
 
 async def test_a_failing_act_keeps_what_it_counted_but_no_foreign_message(place_a: TenantDatabase) -> None:
-    with pytest.raises(ValueError, match="the password is hunter2"):
+    async def fail() -> None:
         async with audited(place_a, ALICE, action="backup", target="file") as act:
             act.outcome(tables=2)
             raise ValueError("the password is hunter2")
+
+    with pytest.raises(ValueError, match="the password is hunter2"):
+        await fail()
     failed, _ = await acts(place_a)
     assert failed.detail == {"tables": 2, "error": "ValueError"}
 
@@ -157,10 +168,14 @@ async def test_an_act_whose_failure_cannot_be_written_stays_unfinished_and_raise
 ) -> None:
     lost = Database(access, LIMITS)
     await lost.open()
-    with caplog.at_level(logging.WARNING), pytest.raises(ZeroDivisionError):
+
+    async def lose_the_database() -> None:
         async with audited(TenantDatabase(lost, tenant_a), ALICE, action="erase", target="alice"):
             await lost.aclose()
             raise ZeroDivisionError
+
+    with caplog.at_level(logging.WARNING), pytest.raises(ZeroDivisionError):
+        await lose_the_database()
     assert "stays unfinished" in caplog.text
     assert [record.phase for record in await unfinished_acts(place_a, ALICE, limit=10)] == ["intent"]
 
@@ -282,6 +297,6 @@ async def test_the_application_cannot_change_what_was_audited(
         pass
     before = admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall()
     with pytest.raises(pg.InsufficientPrivilege):
-        connect_as(tenant_a).execute(attack)  # type: ignore[arg-type]
+        connect_as(tenant_a).execute(attack)
     assert admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall() == before
     assert len(before) == 2

@@ -50,7 +50,7 @@ def count_rows(admin: AppConnection) -> CountRows:
     counts = " + ".join(f"(SELECT count(*) FROM state.{table})" for table in TABLES)
 
     def count() -> int:
-        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)  # type: ignore[arg-type]
+        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)
         return int(str(total))
 
     return count

@@ -43,10 +43,10 @@ async def test_the_application_cannot_change_events(
     full_memory: AsyncMemory, tenant_a: Tenant, connect_as: ConnectAs, admin: AppConnection, attack: str
 ) -> None:
     for table in EVENTS:
-        before = admin.execute(f"SELECT * FROM state.{table}").fetchall()  # type: ignore[arg-type]
+        before = admin.execute(f"SELECT * FROM state.{table}").fetchall()
         with pytest.raises(pg.InsufficientPrivilege, match=table):
-            connect_as(tenant_a).execute(attack.format(table=table))  # type: ignore[arg-type]
-        assert admin.execute(f"SELECT * FROM state.{table}").fetchall() == before  # type: ignore[arg-type]
+            connect_as(tenant_a).execute(attack.format(table=table))
+        assert admin.execute(f"SELECT * FROM state.{table}").fetchall() == before
         assert len(before) == 1
 
 
@@ -64,7 +64,7 @@ async def test_a_flag_can_be_cleared_and_nothing_else(
     full_memory: AsyncMemory, tenant_a: Tenant, connect_as: ConnectAs, attack: str
 ) -> None:
     with pytest.raises(pg.InsufficientPrivilege):
-        connect_as(tenant_a).execute(attack)  # type: ignore[arg-type]
+        connect_as(tenant_a).execute(attack)
     assert await full_memory.actors.is_flagged("mallory")
     assert await full_memory.processes.get("speed") is not None
 
@@ -76,9 +76,9 @@ async def test_another_tenant_sees_nothing_and_adds_nothing(
     await full_memory.state.set("plan", 1)
     admin.execute("CREATE SCHEMA seen; GRANT USAGE ON SCHEMA seen TO PUBLIC")
     for table in TABLES:
-        admin.execute(f"CREATE TABLE seen.{table} AS TABLE state.{table}")  # type: ignore[arg-type]
-        admin.execute(f"GRANT SELECT ON seen.{table} TO PUBLIC")  # type: ignore[arg-type]
+        admin.execute(f"CREATE TABLE seen.{table} AS TABLE state.{table}")
+        admin.execute(f"GRANT SELECT ON seen.{table} TO PUBLIC")
         stranger = connect_as(tenant_b)
-        assert stranger.execute(f"SELECT FROM state.{table}").fetchall() == []  # type: ignore[arg-type]
+        assert stranger.execute(f"SELECT FROM state.{table}").fetchall() == []
         with pytest.raises(pg.InsufficientPrivilege, match="row-level security"):
-            stranger.execute(f"INSERT INTO state.{table} TABLE seen.{table}")  # type: ignore[arg-type]
+            stranger.execute(f"INSERT INTO state.{table} TABLE seen.{table}")

@@ -198,12 +198,12 @@ async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection
     }
     names, values = fields[table]
     admin.execute(
-        f"INSERT INTO state.{table} (tenant_id, owner, channel, process, at, {names})"  # type: ignore[arg-type]
+        f"INSERT INTO state.{table} (tenant_id, owner, channel, process, at, {names})"
         f" SELECT %s, 'owner ' || n %% 50, '_global', 'p', now() - n * interval '1 s', {values}"
         " FROM generate_series(1, 4000) AS n",
         [memory.tenant.id],
     )
-    admin.execute(f"ANALYZE state.{table}")  # type: ignore[arg-type]
+    admin.execute(f"ANALYZE state.{table}")
     parameters = {
         **dict.fromkeys(
             ["since", "until", "before_at", "before_id", "channel", "kind", "severity", "currency"]

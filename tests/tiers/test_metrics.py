@@ -58,7 +58,7 @@ async def test_a_summary_covers_a_day_unless_it_is_told_otherwise(memory: AsyncM
     for hours in (1, 23, 25, 47):
         await memory.metrics.record("recall", "latency", hours, at=now - timedelta(hours=hours))
 
-    async def count(**window: datetime) -> int:
+    async def count(**window: Any) -> int:
         return sum(row.count for row in await memory.metrics.summary(**window))
 
     assert await count() == 2

@@ -74,7 +74,8 @@ async def test_a_document_deleted_meanwhile_is_not_brought_back(
 
 def waiting_for_locks(admin: AppConnection) -> int:
     row = admin.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
     ).fetchone()
     assert row is not None
     return int(str(row[0]))

@@ -49,6 +49,7 @@ def prepare_cluster(folder: DataFolder, account: Account, binaries: Path, patien
 
 def server_failure(folder: DataFolder, story: str, said: str) -> EmbeddedServerError:
     """The error for a program that failed: about the folder when the disk is full."""
+    said = said or "(nothing)"
     if any(sign in said for sign in _FULL_DISK):
         return DataFolderError(f"{story}: the file system of {folder.root} is full. It said:\n{said}")
     # On a full disk the complaint may not have made it into the log.

@@ -44,21 +44,29 @@ SOCKET_NAMES = (".s.PGSQL.5432", ".s.PGSQL.5432.lock")
 
 def main(data_dir: str, socket_dir: str, uid: str, gid: str, program: str, *options: str) -> None:
     """Keep one server. An empty uid means: run it as the user that we are."""
-    keeper_lock = take_lock(os.path.join(data_dir, "keeper.lock"))
+    take_lock(os.path.join(data_dir, "keeper.lock"))
     server_lock = take_lock(os.path.join(data_dir, "server.lock"))
+    users_lock = os.open(os.path.join(data_dir, "users.lock"), os.O_RDWR | os.O_NOFOLLOW)
     if os.fork():
         os._exit(0)
-    os.set_inheritable(server_lock, True)
-    switch_to = (int(uid), int(gid)) if uid else None
-    command = [program, "-D", path_for_server(data_dir, switched=bool(uid)), *options]
-    postmaster = start_postmaster(command, switch_to)
-    signal.signal(signal.SIGTERM, lambda *_: send(postmaster, signal.SIGINT))
-    threading.Thread(target=stop_when_unused, args=(data_dir, postmaster), daemon=True).start()
+    try:
+        os.set_inheritable(server_lock, True)
+        switch_to = (int(uid), int(gid)) if uid else None
+        command = [program, "-D", path_for_server(data_dir, switched=bool(uid)), *options]
+        keep(start_postmaster(command, switch_to), users_lock, os.path.join(data_dir, "keep-running"))
+    finally:
+        remove_socket_folder(socket_dir)
+
+
+def keep(postmaster: int, users_lock: int, keep_running: str) -> None:
+    """Stay until the postmaster has ended; see to it that it ends when nobody is left."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: send(postmaster, signal.SIGINT))
+    watch = (postmaster, users_lock, keep_running)
+    threading.Thread(target=stop_when_unused, args=watch, daemon=True).start()
     _, status = os.waitpid(postmaster, 0)
     if status:
         say(f"the postmaster (pid {postmaster}) ended with {os.waitstatus_to_exitcode(status)}")
-    remove_socket_folder(socket_dir)
-    os.close(keeper_lock)
 
 
 def take_lock(path: str) -> int:
@@ -117,18 +125,24 @@ def die_with_parent(keeper: int) -> None:
         raise RuntimeError("the keeper died before the server began")
 
 
-def stop_when_unused(data_dir: str, postmaster: int) -> None:
-    users_lock = os.open(os.path.join(data_dir, "users.lock"), os.O_RDWR | os.O_NOFOLLOW)
+def stop_when_unused(postmaster: int, users_lock: int, keep_running: str) -> None:
+    """Stop the postmaster when nobody is left, or when we could not find out."""
+    try:
+        wait_until_unused(users_lock, keep_running)
+    finally:
+        for number, patience_s in STOP_SIGNALS:  # The main thread ends us when one has worked.
+            send(postmaster, number)
+            time.sleep(patience_s)
+        say(f"the postmaster (pid {postmaster}) cannot be stopped")
+
+
+def wait_until_unused(users_lock: int, keep_running: str) -> None:
     while True:
         fcntl.flock(users_lock, fcntl.LOCK_EX)
-        if not os.path.exists(os.path.join(data_dir, "keep-running")):
-            break
+        if not os.path.exists(keep_running):
+            return
         fcntl.flock(users_lock, fcntl.LOCK_UN)
         time.sleep(KEEP_RUNNING_LOOK_S)
-    for number, patience_s in STOP_SIGNALS:  # The main thread ends the process when it has worked.
-        send(postmaster, number)
-        time.sleep(patience_s)
-    say(f"the postmaster (pid {postmaster}) cannot be stopped")
 
 
 def send(pid: int, number: int) -> None:

@@ -162,11 +162,14 @@ def stop(data_dir: Path, timeout_s: float = STOP_TIMEOUT_S) -> bool:
     with folder_errors(folder.root):
         folder.keep_running.unlink(missing_ok=True)
         while is_locked(folder.keeper_lock) or is_locked(folder.server_lock):
-            if not patience.left_s or _in_use(folder):
+            if _in_use(folder):
                 return False
             if not is_locked(folder.keeper_lock):
                 interrupt_orphan(folder)
-            patience.pause(f"the server on {folder.root} to stop")
+            try:
+                patience.pause(f"the server on {folder.root} to stop")
+            except EmbeddedServerError:
+                return False
     return True
 
 

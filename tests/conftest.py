@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,13 +150,22 @@ def access(template_access: Access, database_name: str) -> Access:
     return access_to(template_access, database_name)
 
 
+@asynccontextmanager
+async def open_database(access: Access, limits: Limits = LIMITS) -> AsyncIterator[Database]:
+    """Open a database, and close it whatever happens: an open pool keeps the event loop from ending."""
+    database = Database(access, limits)
+    try:
+        await database.open()
+        yield database
+    finally:
+        await database.aclose()
+
+
 @pytest.fixture
 async def database(access: Access) -> AsyncIterator[Database]:
     """The test's database, open."""
-    database = Database(access, LIMITS)
-    await database.open()
-    yield database
-    await database.aclose()
+    async with open_database(access) as database:
+        yield database
 
 
 @pytest.fixture

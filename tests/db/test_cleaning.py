@@ -1,7 +1,10 @@
 """A pooled connection carries nothing from one tenant's transaction into the next one's."""
 
+import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 from psycopg import errors as pg
@@ -12,6 +15,7 @@ from mnemic.db.connection import AppConnection, Limits
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import DatabaseError
+from tests.conftest import open_database
 
 ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
 
@@ -83,10 +87,8 @@ GONE = (
 @pytest.fixture
 async def narrow_database(access: Access) -> AsyncIterator[Database]:
     """A database whose transactions all come over the same connection."""
-    database = Database(access, ONE_CONNECTION)
-    await database.open()
-    yield database
-    await database.aclose()
+    async with open_database(access, ONE_CONNECTION) as database:
+        yield database
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def no_cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
     async def leave_it(connection: AppConnection) -> None:
         pass
 
-    monkeypatch.setattr(database_module, "clean", leave_it)
+    monkeypatch.setattr(database_module, "clean_or_close", leave_it)
 
 
 async def leave(database: Database, tenant: Tenant, statements: str) -> None:
@@ -149,7 +151,7 @@ async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
 ) -> None:
     tenant = await narrow_database.open_tenant("one")
     before = await backend_pid(narrow_database, tenant)
-    with caplog.at_level(logging.WARNING, "psycopg.pool"):
+    with caplog.at_level(logging.WARNING, "mnemic.connection"):
         await leave(narrow_database, tenant, "PREPARE planted AS SELECT 1")
         assert await backend_pid(narrow_database, tenant) != before
     assert "prepared by SQL" in caplog.text
@@ -207,23 +209,38 @@ async def test_settings_planted_for_the_login_do_not_reach_later_connections(
 ) -> None:
     """PostgreSQL lets every role change its own settings, so what counts is that they are taken away."""
     tenant = await plant_settings(access, database_name)
-    database = Database(access, ONE_CONNECTION)
-    await database.open()
-    for name, planted in PLANTED_SETTINGS.items():
-        assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [planted]
-    assert await find(database, tenant, "SELECT setconfig FROM pg_db_role_setting") == []
-    await database.aclose()
+    async with open_database(access, ONE_CONNECTION) as database:
+        for name, planted in PLANTED_SETTINGS.items():
+            assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [planted]
+        assert await find(database, tenant, "SELECT setconfig FROM pg_db_role_setting") == []
     assert "settings of its own" in caplog.text
 
 
 async def plant_settings(access: Access, database_name: str) -> Tenant:
-    database = Database(access, ONE_CONNECTION)
-    await database.open()
-    tenant = await database.open_tenant("one")
-    async with database.transaction(tenant) as transaction:
-        for place in ("", f"IN DATABASE {database_name}"):
-            for name, value in PLANTED_SETTINGS.items():
-                statement = f"ALTER ROLE SESSION_USER {place} SET {name} = '{value}'"
-                await transaction.connection.execute(statement.encode())
-    await database.aclose()
+    async with open_database(access, ONE_CONNECTION) as database:
+        tenant = await database.open_tenant("one")
+        async with database.transaction(tenant) as transaction:
+            await transaction.connection.execute("SELECT '[1]'::vector")  # Makes the names of hnsw known.
+            for place in ("", f"IN DATABASE {database_name}"):
+                for name, value in PLANTED_SETTINGS.items():
+                    statement = f"ALTER ROLE SESSION_USER {place} SET {name} = '{value}'"
+                    await transaction.connection.execute(statement.encode())
     return tenant
+
+
+def test_a_program_that_ends_by_an_exception_does_not_hang_in_the_pool(access: Access) -> None:
+    async def fail() -> None:
+        database = Database(access, ONE_CONNECTION)
+        await database.open()
+        async with database.transaction(await database.open_tenant("one")):
+            pass
+        raise ZeroDivisionError
+
+    def program() -> None:
+        with suppress(ZeroDivisionError):
+            asyncio.run(fail())
+
+    thread = threading.Thread(target=program, daemon=True)
+    thread.start()
+    thread.join(timeout=10)
+    assert not thread.is_alive()

@@ -14,7 +14,7 @@ from mnemic.db.database import Database, Transaction
 from mnemic.db.embedded import EmbeddedServer, status, stop
 from mnemic.db.migrate import migrate
 from mnemic.errors import DatabaseUnavailableError
-from tests.conftest import LIMITS
+from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
 from tests.waiting import wait_for
 
@@ -26,10 +26,8 @@ async def remote_database(password_server: PasswordServer) -> AsyncIterator[Data
     url = password_server.url(dbname="remote")
     await migrate(url, LIMITS)
     limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=1)
-    database = Database(await url_access(url, limits, key=None), limits)
-    await database.open()
-    yield database
-    await database.aclose()
+    async with open_database(await url_access(url, limits, key=None), limits) as database:
+        yield database
     password_server.execute("DROP DATABASE remote WITH (FORCE)")
 
 

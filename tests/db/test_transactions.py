@@ -23,7 +23,7 @@ from mnemic.errors import (
     TenantMismatchError,
 )
 from mnemic.sql import queries
-from tests.conftest import LIMITS, AppConnection
+from tests.conftest import LIMITS, AppConnection, open_database
 from tests.waiting import wait_for
 
 ADD_NOTE = "INSERT INTO state.notes (tenant_id, id, body) VALUES (%(tenant_id)s, %(id)s, %(body)s)"
@@ -34,10 +34,8 @@ async def small_database(access: Access) -> AsyncIterator[Database]:
     """A database with one connection, and little patience."""
     limits = Limits(pool_size=1, statement_timeout_s=0.1, connect_timeout_s=0.2)
     conninfo = with_session(access.conninfo(), limits, statement_timeout_s=limits.statement_timeout_s)
-    database = Database(replace(access, conninfo=lambda: conninfo), limits)
-    await database.open()
-    yield database
-    await database.aclose()
+    async with open_database(replace(access, conninfo=lambda: conninfo), limits) as database:
+        yield database
 
 
 async def add_note(transaction: Transaction, number: int, body: str = "") -> None:
@@ -209,10 +207,8 @@ async def test_a_pool_with_no_free_connection_says_so_in_time(small_database: Da
 
 
 async def test_a_closed_database_says_so(access: Access) -> None:
-    database = Database(access, LIMITS)
-    await database.open()
-    tenant = await database.open_tenant("late")
-    await database.aclose()
+    async with open_database(access) as database:
+        tenant = await database.open_tenant("late")
     with pytest.raises(MnemicError, match="closed"):
         async with database.transaction(tenant):
             pass

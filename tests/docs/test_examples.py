@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -23,10 +21,10 @@ def examples(page: Path) -> str:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if examples(page)], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_the_examples_of_a_page_run(page: Path, server: EmbeddedServer, tmp_path: Path) -> None:
+def test_the_examples_of_a_page_run(page: Path, readers_folder: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,
-        "MNEMIC_DATA_DIR": str(server.data_dir),
+        "MNEMIC_DATA_DIR": str(readers_folder),
         "MNEMIC_TENANT": f"readers of {page.stem}",
         "MNEMIC_EMBEDDER": "test",
     }

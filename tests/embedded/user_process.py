@@ -16,6 +16,7 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 
 MAKE_TABLE = "create table if not exists written (writer text, number int)"
 INSERT = "insert into written values (%s, %s)"
+BREATH = "select pg_sleep(0.001)"  # Or a few writers take the whole machine, and all tests get slow.
 TABLE_LOCK = 1
 
 
@@ -32,6 +33,7 @@ def main(data_dir: str, writer: str, *options: str) -> None:
         for number in itertools.count():
             connection.execute(INSERT, [writer, number])
             print(number, flush=True)
+            connection.execute(BREATH)
 
 
 def connect(server: EmbeddedServer) -> psycopg.Connection:

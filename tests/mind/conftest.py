@@ -56,9 +56,7 @@ def tenant_database(database: Database, tenant_a: Tenant) -> TenantDatabase:
 def write_memories(admin: AppConnection, tenant_a: Tenant) -> WriteMemories:
     """Stores texts as memories, behind Mnemic's back and so without links; returns their ids."""
 
-    async def write(
-        texts: Sequence[str], *, owner: str = "alice", tenant: Tenant = tenant_a
-    ) -> list[UUID]:
+    async def write(texts: Sequence[str], *, owner: str = "alice", tenant: Tenant = tenant_a) -> list[UUID]:
         ids = [new_id() for _ in texts]
         admin.execute(
             "INSERT INTO state.memories (tenant_id, memory_id, owner, channel, process, content, category, source)"

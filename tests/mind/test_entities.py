@@ -43,7 +43,12 @@ async def test_an_entity_comes_back_as_it_was_written(memory: AsyncMemory) -> No
 
 async def test_a_second_upsert_adds_to_the_entity(memory: AsyncMemory) -> None:
     first = await memory.entities.upsert(
-        "person", "Ada", facts={"city": "London", "born": 1815}, aliases=["A."], salience=0.9, metadata={"a": 1}
+        "person",
+        "Ada",
+        facts={"city": "London", "born": 1815},
+        aliases=["A."],
+        salience=0.9,
+        metadata={"a": 1},
     )
     second = await memory.scope(process="importer").entities.upsert(
         "PERSON", "ADA", facts={"city": "Paris"}, aliases=["Countess", "a."], metadata={"b": 2}
@@ -51,7 +56,11 @@ async def test_a_second_upsert_adds_to_the_entity(memory: AsyncMemory) -> None:
     assert second.entity_id == first.entity_id
     assert (second.name, second.version, second.process) == ("Ada", 2, "importer")
     assert second.facts == {"city": "Paris", "born": 1815}
-    assert (second.aliases, second.salience, second.metadata) == (("A.", "Countess"), pytest.approx(0.9), {"a": 1, "b": 2})
+    assert (second.aliases, second.salience, second.metadata) == (
+        ("A.", "Countess"),
+        pytest.approx(0.9),
+        {"a": 1, "b": 2},
+    )
     assert (second.created_at, second.updated_at > first.updated_at) == (first.created_at, True)
 
 
@@ -127,7 +136,9 @@ async def test_lists_go_page_by_page_from_the_newest(memory: AsyncMemory) -> Non
 
 
 async def test_history_shows_what_was_believed_before(memory: AsyncMemory) -> None:
-    await memory.entities.upsert("person", "Ada", facts={"city": "London"}, confidence=0.5, provenance="reasoned")
+    await memory.entities.upsert(
+        "person", "Ada", facts={"city": "London"}, confidence=0.5, provenance="reasoned"
+    )
     entity = await memory.entities.upsert("person", "Ada", facts={"city": "Paris", "born": 1815})
     now, before = await memory.entities.history(entity, attribute="city")
     assert (before.value, before.provenance, before.confidence) == ("London", "reasoned", 0.5)
@@ -158,7 +169,9 @@ async def test_a_fact_known_already_stays_unless_it_is_better_founded(
     assert [fact.retired_at is None for fact in history] == [True, False][: len(history)]
 
 
-async def test_evidence_is_kept_with_the_fact_and_linked(memory: AsyncMemory, write_memories: WriteMemories) -> None:
+async def test_evidence_is_kept_with_the_fact_and_linked(
+    memory: AsyncMemory, write_memories: WriteMemories
+) -> None:
     (memory_id,) = await write_memories(["She moved to Paris."])
     entity = await memory.entities.upsert("person", "Ada", facts={"city": "Paris"})
     entity = await memory.entities.upsert("person", "Ada", facts={"city": "Paris"}, evidence=str(memory_id))
@@ -178,7 +191,9 @@ async def test_a_fact_outlives_its_evidence(
     assert await memory.entities.mentions(entity) == []
 
 
-async def test_sixteen_writers_on_one_entity_end_with_one_row_and_every_fact(wide_memory: AsyncMemory) -> None:
+async def test_sixteen_writers_on_one_entity_end_with_one_row_and_every_fact(
+    wide_memory: AsyncMemory,
+) -> None:
     async def write(number: int) -> None:
         for turn in range(4):
             await wide_memory.entities.upsert(
@@ -192,7 +207,9 @@ async def test_sixteen_writers_on_one_entity_end_with_one_row_and_every_fact(wid
     await asyncio.gather(*map(write, range(WRITERS)))
     (entity,) = await wide_memory.entities.list()
     assert entity.version == WRITERS * 4
-    assert entity.facts.keys() == {"shared"} | {f"fact {n}.{turn}" for n in range(WRITERS) for turn in range(4)}
+    assert entity.facts.keys() == {"shared"} | {
+        f"fact {n}.{turn}" for n in range(WRITERS) for turn in range(4)
+    }
     assert set(entity.aliases) == {f"alias {number}" for number in range(WRITERS)}
     assert entity.metadata == {f"key {number}": 3 for number in range(WRITERS)}
     shared = await wide_memory.entities.history(entity, attribute="shared")
@@ -305,7 +322,10 @@ async def test_another_owners_or_tenants_ids_reveal_nothing(
     count_rows: CountRows,
 ) -> None:
     await memory.entities.upsert("person", "Ada")
-    for stranger, tenant in [(foreign_memory, {"tenant": tenant_b}), (memory.scope(owner="bob"), {"owner": "bob"})]:
+    for stranger, tenant in [
+        (foreign_memory, {"tenant": tenant_b}),
+        (memory.scope(owner="bob"), {"owner": "bob"}),
+    ]:
         entity = await stranger.entities.upsert("person", "Eve", facts={"secret": 1})
         (memory_id,) = await write_memories(["a secret"], **tenant)
         before = count_rows()
@@ -325,9 +345,7 @@ async def test_another_owners_or_tenants_ids_reveal_nothing(
         assert count_rows() == before
 
 
-def test_the_application_cannot_rewrite_facts(
-    connect_as: ConnectAs, tenant_a: Tenant
-) -> None:
+def test_the_application_cannot_rewrite_facts(connect_as: ConnectAs, tenant_a: Tenant) -> None:
     for statement in (
         "UPDATE state.entity_facts SET value = '1'",
         "DELETE FROM state.entity_facts",

@@ -1,10 +1,12 @@
 """Connections as Mnemic wants them: clean, bounded in time, never searching foreign schemas."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
@@ -14,6 +16,8 @@ from mnemic.db.translate import translated
 from mnemic.sql import query
 
 Row = dict[str, Any]
+
+logger = logging.getLogger("mnemic.connection")
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def with_session(
 
 
 class PlantedError(Exception):
-    """A transaction left something for others behind; the pool throws the connection away and logs it."""
+    """A transaction left something for others behind; the connection is thrown away."""
 
 
 async def refuse_planted_settings(connection: AppConnection) -> None:
@@ -84,8 +88,21 @@ async def refuse_planted_settings(connection: AppConnection) -> None:
         raise PlantedError("the application's login had settings of its own, which were removed")
 
 
-async def clean(connection: AppConnection) -> None:
+async def clean_or_close(connection: AppConnection) -> None:
     """Take away what the last transaction may have left, before another tenant gets the connection."""
+    if connection.closed:
+        return
+    try:
+        await _clean(connection)
+    except (psycopg.Error, PlantedError) as error:
+        logger.warning("a connection could not be cleaned and is closed: %s", error)
+        await connection.close()
+    except BaseException:
+        await connection.close()
+        raise
+
+
+async def _clean(connection: AppConnection) -> None:
     cursor = await connection.execute(query("session.clean"))
     while cursor.nextset():
         pass

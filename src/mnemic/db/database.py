@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, Limits, Row, clean, refuse_planted_settings
+from mnemic.db.connection import AppConnection, Limits, Row, clean_or_close, refuse_planted_settings
 from mnemic.db.tenancy import Purpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -128,7 +128,6 @@ class Database:
             max_size=limits.pool_size,
             timeout=limits.connect_timeout_s,
             configure=refuse_planted_settings,
-            reset=clean,
             open=False,
             name="mnemic",
         )
@@ -179,7 +178,7 @@ class Database:
         for attempt in range(1, BEGIN_ATTEMPTS + 1):
             try:
                 async with AsyncExitStack() as trial:
-                    connection = await trial.enter_async_context(self._pool.connection())
+                    connection = await trial.enter_async_context(self._clean_connection())
                     await self._prove(connection, begin, subjects)
                     stack.push_async_exit(trial.pop_all())
                     return connection
@@ -191,10 +190,27 @@ class Database:
                 await self._pool.check()
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    @asynccontextmanager
+    async def _clean_connection(self) -> AsyncIterator[AppConnection]:
+        """A connection of the pool: its transaction is ended, then it is cleaned, then it is given back.
+
+        The pool could clean it too, but does so in a task that cannot be cancelled: a program that
+        ends by an exception would hang in there instead of showing it.
+        """
+        connection = await self._pool.getconn()
+        try:
+            try:
+                async with connection:
+                    yield connection
+            finally:
+                await clean_or_close(connection)
+        finally:
+            await self._pool.putconn(connection)
+
     async def _prove(
         self, connection: AppConnection, begin: LiteralString, subjects: Mapping[Purpose, str]
     ) -> None:
-        """Begin a transaction; the pool's own context commits it, or rolls it back on an error."""
+        """Begin a transaction; the connection's own context commits it, or rolls it back on an error."""
         cursor = await connection.execute(begin)
         cursor.nextset()
         row = await cursor.fetchone()

@@ -4,13 +4,16 @@ The level (setting `memory_log`) decides what is kept: ``off`` nothing, ``writes
 write, ``reads`` those that read, too, ``verbose`` with them what was asked and answered.
 
 A row is part of its call's transaction: both are there or neither is. It goes to the partition of
-its day, and nobody checks beforehand whether that exists. `mnemic.write_memory_log` in the database
-just inserts; only where that fails for want of a partition does it make the day's and a week's
-ahead, and inserts again. So a row costs one round trip (measured: 0.25 ms, of which 0.12 ms is the proof of
-the tenant that every statement pays), the path that makes partitions runs once a week at most, no
-state is kept in the process that a rollback or a restore could make wrong, and if the transaction
-rolls back, the next one makes the partitions. Writers that come to the same missing day at once wait
-for the first of them to commit, then find what it made.
+its day, and nobody checks beforehand whether that exists: `mnemic.write_memory_log` in the database
+just inserts, and only where that fails for want of a partition does it make the day's and a week's
+ahead and insert again. So
+
+* a row costs one round trip: 0.40 ms on two busy cores, where an empty one takes 0.14 ms and a bare
+  INSERT, without the safety, 0.31 ms;
+* partitions are made once a week at most, and by whoever comes first. Others that come to the same
+  new day wait until that one commits and find what it made; nobody else waits. If it rolls back, the
+  next one makes them;
+* no process remembers which days exist, so neither a rollback nor a restore can make it wrong.
 """
 
 from datetime import datetime

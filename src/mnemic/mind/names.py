@@ -43,13 +43,28 @@ _MARKS: tuple[tuple[NameKind, re.Pattern[str]], ...] = (
     ("url", re.compile(r"\bwww\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")),
     ("email", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")),
     ("handle", re.compile(r"(?<![\w@./+-])@\w{2,64}")),
-    ("quoted", re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|«\s?([^«»\n]{2,80}?)\s?»|「([^「」\n]{1,80})」")),
+    (
+        "quoted",
+        re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|«\s?([^«»\n]{2,80}?)\s?»|「([^「」\n]{1,80})」"),
+    ),
     ("name", re.compile(r"([\u30a0-\u30ff\u4e00-\u9fff]{1,8})(?:さん|さま|様|氏|先生|くん|君|ちゃん)")),
 )
 
 _TITLES = frozenset(
     ["mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "dame", "lord", "lady"]
-    + ["president", "captain", "capt", "judge", "rev", "herr", "frau", "señor", "señora", "monsieur", "madame"]
+    + [
+        "president",
+        "captain",
+        "capt",
+        "judge",
+        "rev",
+        "herr",
+        "frau",
+        "señor",
+        "señora",
+        "monsieur",
+        "madame",
+    ]
     + ["uncle", "aunt", "saint", "st"]
 )
 # Ludwig van Beethoven, Bank of America, Johnson & Johnson.
@@ -84,7 +99,7 @@ _NEVER_AT_A_START = _NEVER_AT_THE_ENDS | EVERYDAY_WORDS
 _SHOUTED = frozenset(_SHOUTED_TEXT.split())
 
 _TOKEN = re.compile(r"[^\W_](?:[\w\u0300-\u036f]|['’-](?=\w))*|&|[^\s\w]")
-_SENTENCE_ENDS = frozenset(".!?…。！？\"“”«»「」")
+_SENTENCE_ENDS = frozenset('.!?…。！？"“”«»「」')
 _BLANKS = re.compile(r"[ \xa0]{1,2}")
 
 

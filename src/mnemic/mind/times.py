@@ -202,11 +202,16 @@ def _calendar_unit(found: re.Match[str], now: datetime) -> Window:
             return _months(now, (now.year + step) * 12, 12)
 
 
-def _distance(found: re.Match[str], now: datetime) -> Window:
-    """Two weeks ago, in a few days: a window of the unit's exactness."""
-    sign = -1 if found["ago"] else 1
-    windows = [_around(_moved(now, _unit(found), sign * count), _unit(found)) for count in _counts(found)]
-    return min(start for start, _ in windows), max(end for _, end in windows)
+def _ago(found: re.Match[str], now: datetime) -> Window:
+    """Two weeks ago: as exact as the unit."""
+    nearest, farthest = (_around(_moved(now, _unit(found), -count), _unit(found)) for count in _counts(found))
+    return farthest[0], nearest[1]
+
+
+def _ahead(found: re.Match[str], now: datetime) -> Window:
+    """In a few days: as exact as the unit."""
+    nearest, farthest = (_around(_moved(now, _unit(found), count), _unit(found)) for count in _counts(found))
+    return nearest[0], farthest[1]
 
 
 def _stretch(found: re.Match[str], now: datetime) -> Window:
@@ -224,7 +229,7 @@ def _unit(found: re.Match[str]) -> str:
 
 def _counts(found: re.Match[str]) -> tuple[int, int]:
     """The number, from the least to the most that it may mean."""
-    word = (found["count"] or "one").lower()
+    word = (found.groupdict().get("count") or "one").lower()
     return (int(word), int(word)) if word.isdecimal() else NUMBERS[word]
 
 
@@ -250,8 +255,9 @@ NAMED_DAYS = {
     "this afternoon": (0, 12, 6),
     "this evening": (0, 18, 6),
 }
-_SMALL_NUMBERS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-NUMBERS = {word: (number, number) for number, word in enumerate(_SMALL_NUMBERS, start=1)} | {
+_NUMBERS_TEXT = "one two three four five six seven eight nine ten eleven twelve"
+# The least and the most that a number may mean.
+NUMBERS = {word: (number, number) for number, word in enumerate(_NUMBERS_TEXT.split(), start=1)} | {
     "a": (1, 1),
     "an": (1, 1),
     "a couple of": (2, 2),
@@ -275,17 +281,25 @@ _RELATIVE = r"this past|this coming|last|past|previous|this|next|coming"
 _IN = r"in|since|during|by|from|until|till|before|after|around|of|early|mid|late"
 
 _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
-    ("clock", r"\b(?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?", _clock),
+    (
+        "clock",
+        r"\b(?P<date>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?",
+        _clock,
+    ),
     ("day", r"\b(?P<year>\d{4})-(?P<month>[01]\d)-(?P<day>[0-3]\d)\b", _date),
     ("day", r"\b(?P<year>\d{4})/(?P<month>[01]?\d)/(?P<day>[0-3]?\d)\b", _date),
-    ("day", r"(?<![\d/.])(?P<first>[0-3]?\d)(?P<sign>[/.])(?P<second>[0-3]?\d)(?P=sign)(?P<year>\d{4})\b", _slashed),
+    (
+        "day",
+        r"(?<![\d/.])(?P<first>[0-3]?\d)(?P<sign>[/.])(?P<second>[0-3]?\d)(?P=sign)(?P<year>\d{4})\b",
+        _slashed,
+    ),
     ("day", rf"\b(?:{_WEEKDAY},? )?(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _date),
     ("day", rf"(?:\b{_WEEKDAY},? )?{_MONTH} (?:the )?{_DAY}\b(?!:)(?:,? {_YEAR})?", _date),
     ("month", r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])\b(?!-)", _month),
     ("month", rf"{_MONTH},? (?:of )?{_YEAR}", _month),
     ("month", rf"\b(?P<which>{_RELATIVE}|{_IN}) {_MONTH}(?! \d)", _month),
     ("month", r"\b(?P<month>January|February|July|September|October|November|December)\b(?! \d)", _month),
-    ("season", rf"\b{_SEASON} (?:of )?{_YEAR}", _season),
+    ("season", rf"\b(?:(?:{_IN}) )?(?:the )?{_SEASON} (?:of )?{_YEAR}", _season),
     ("season", rf"\b(?P<which>{_RELATIVE}|(?:{_IN}) the) {_SEASON}", _season),
     ("month", rf"\bQ(?P<quarter>[1-4])(?:,? | of ){_YEAR}", _quarter),
     ("year", rf"\b(?:{_IN}|year)(?: early| mid| late)?[ -]{_YEAR}", _year),
@@ -296,10 +310,10 @@ _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
     ("week", r"\b(?P<which>last|previous|this|next|coming) (?P<unit>weekend|week)\b", _calendar_unit),
     ("month", r"\b(?P<which>last|previous|this|next|coming) (?P<unit>month|quarter)\b", _calendar_unit),
     ("year", r"\b(?P<which>last|previous|this|next|coming) (?P<unit>year|decade)\b", _calendar_unit),
-    ("span", rf"\b{_COUNT} {_UNIT} (?P<ago>ago)\b", _distance),
-    ("span", rf"\bin {_COUNT} {_UNIT}(?P<ago>$.)?", _distance),
-    ("span", rf"\b{_COUNT} {_UNIT} from now\b(?P<ago>$.)?", _distance),
+    ("span", rf"\b{_COUNT} {_UNIT} ago\b", _ago),
+    ("span", rf"\bin {_COUNT} {_UNIT}", _ahead),
+    ("span", rf"\b{_COUNT} {_UNIT} from now\b", _ahead),
     ("span", rf"\b(?P<which>last|past|next) {_COUNT} {_UNIT}", _stretch),
-    ("span", rf"\b(?P<which>past) (?P<count>$.)?{_UNIT}", _stretch),
+    ("span", rf"\b(?P<which>past) {_UNIT}", _stretch),
 ]
 RULES = tuple((kind, re.compile(source, re.IGNORECASE), resolve) for kind, source, resolve in _SOURCES)

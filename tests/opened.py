@@ -3,6 +3,7 @@
 from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.models.embedding import EmbedderSpec
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.place import Place
 
@@ -14,8 +15,15 @@ def opened(
     owner: str | None = "alice",
     channel: str = "_global",
     process: str = "sdk",
+    embedder: EmbedderSpec | None = None,
 ) -> AsyncMemory:
     """A memory in this database; closing it is the database's own business."""
-    memory = AsyncMemory(owner=owner, channel=channel, process=process, settings=Settings(tenant=tenant.name))
+    memory = AsyncMemory(
+        owner=owner,
+        channel=channel,
+        process=process,
+        embedder=embedder,
+        settings=Settings(tenant=tenant.name),
+    )
     memory._core._place = Place(database, tenant, server=None)
     return memory

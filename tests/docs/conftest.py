@@ -1,4 +1,4 @@
-"""A server for the readers of the docs: their examples open `Memory()` itself, so they need a whole folder."""
+"""A server for the readers of the docs: their examples open `Memory()` itself and need a whole folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

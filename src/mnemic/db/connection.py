@@ -79,13 +79,20 @@ async def refuse_planted_settings(connection: AppConnection) -> None:
     transaction could slow down or falsify what the others do from then on. To a login that an
     administrator made, and perhaps tuned, nothing is done.
     """
-    if not connection.info.user.startswith(LOGIN_PREFIX):
+    if not connection.info.user.startswith(LOGIN_PREFIX) or not await _has_own_settings(connection):
         return
+    await connection.execute(query("session.forget_own_settings"))
+    if await _has_own_settings(connection):
+        # Better to work with them than not at all.
+        logger.error("the login %s has settings that only an administrator can remove", connection.info.user)
+        return
+    await connection.close()
+    raise PlantedError("the application's login had settings of its own, which were removed")
+
+
+async def _has_own_settings(connection: AppConnection) -> bool:
     cursor = await connection.execute(query("session.own_settings"))
-    if await cursor.fetchone() is not None:
-        await connection.execute(query("session.forget_own_settings"))
-        await connection.close()
-        raise PlantedError("the application's login had settings of its own, which were removed")
+    return await cursor.fetchone() is not None
 
 
 async def clean_or_close(connection: AppConnection) -> None:

@@ -1,6 +1,7 @@
 """JSON that comes from callers: checked before it is stored, so that the database never has to refuse it."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,9 @@ from psycopg.types.json import Jsonb
 from mnemic.errors import InvalidInputError
 
 JSON_MAX_BYTES = 1 << 20
+
+# JSON writes NUL as \\u0000; behind an odd number of backslashes it is one, behind an even number just text.
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def as_jsonb(field: str, value: Any) -> Jsonb:
@@ -20,7 +24,7 @@ def as_jsonb(field: str, value: Any) -> Jsonb:
         raise InvalidInputError(f"{field} must be JSON: {error}.") from None
     if size > JSON_MAX_BYTES:
         raise InvalidInputError(f"{field} is {size:,} bytes as JSON; the limit is {JSON_MAX_BYTES:,}.")
-    if "\\u0000" in text:
+    if _ESCAPED_NUL.search(text):
         raise InvalidInputError(f"{field} must not contain NUL characters.")
     return Jsonb(value, dumps=lambda _: text)
 

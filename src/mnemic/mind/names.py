@@ -50,28 +50,14 @@ _MARKS: tuple[tuple[NameKind, re.Pattern[str]], ...] = (
     ("name", re.compile(r"([\u30a0-\u30ff\u4e00-\u9fff]{1,8})(?:さん|さま|様|氏|先生|くん|君|ちゃん)")),
 )
 
-_TITLES = frozenset(
-    ["mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "dame", "lord", "lady"]
-    + [
-        "president",
-        "captain",
-        "capt",
-        "judge",
-        "rev",
-        "herr",
-        "frau",
-        "señor",
-        "señora",
-        "monsieur",
-        "madame",
-    ]
-    + ["uncle", "aunt", "saint", "st"]
-)
+_TITLES_TEXT = """
+mr mrs ms miss mx dr doctor prof professor sir dame lord lady president captain capt judge rev herr frau señor
+señora monsieur madame uncle aunt
+"""
+# Abbreviations before or inside names, whose dot ends no sentence.
+_ABBREVIATIONS_TEXT = "st mt ft vs etc no jr sr inc ltd co corp"
 # Ludwig van Beethoven, Bank of America, Johnson & Johnson.
-_INNER_WORDS = frozenset(
-    ["of", "the", "van", "von", "der", "den", "de", "del", "della", "di", "da", "do", "dos", "du", "la", "le"]
-    + ["el", "al", "bin", "ibn", "y", "zu", "ter", "&"]
-)
+_INNER_TEXT = "of the van von der den de del della di da do dos du la le el al bin ibn y zu ter &"
 _CALENDAR_TEXT = """
 monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
 january february march april may june july august september october november december
@@ -87,11 +73,14 @@ afternoon note update reminder question answer yeah nope everybody everyone ever
 something anyone anybody anything nobody nothing none another either neither several whenever wherever
 whatever whoever later soon first second third next last ask call tell meet met email text message ping remind
 visit invite buy send give show help thank check find contact join follow schedule write read watch remember
-bring take pick cancel move talk speak come look try keep put use tell add open close start stop happy merry
+bring take pick cancel move talk speak come look try keep put use let add open close start stop happy merry
 im i'm i've i'll i'd it's that's there's let's don't can't didn't won't isn't he's she's we're we've they're
 you're what's who's how's where's when's
 """
 _SHOUTED_TEXT = "OK AM PM LOL OMG FYI BTW ASAP TBD TBH IMO IMHO WTF FAQ PS NB RE FW AND OR NOT NO YES"
+_TITLES = frozenset(_TITLES_TEXT.split())
+_KEEP_THEIR_DOT = _TITLES | frozenset(_ABBREVIATIONS_TEXT.split())
+_INNER_WORDS = frozenset(_INNER_TEXT.split())
 _CALENDAR = frozenset(_CALENDAR_TEXT.split())
 # A capitalised "Will" may be a name, other than at the start of a sentence.
 _NEVER_AT_THE_ENDS = _CALENDAR | UNINDEXED_WORDS - {"will"} | frozenset(_STARTERS_TEXT.split())
@@ -116,7 +105,8 @@ class _Word:
 
     @property
     def is_capital(self) -> bool:
-        return self.word[0].isupper()
+        """Also for iPhone and eBay."""
+        return any(character.isupper() for character in self.word[:2])
 
     @property
     def key(self) -> str:
@@ -173,26 +163,26 @@ def _is_shouting(text: str) -> bool:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    is_start, end = True, 0
+    """The words with their places; signs count only by what they say about the next word."""
+    is_start, is_parted, end = True, True, 0
     for found in _TOKEN.finditer(text):
-        token, between = found[0], text[end : found.start()]
+        sign, between = found[0], text[end : found.start()]
         is_start = is_start or "\n" in between
-        if token == "." and end == found.start() and _keeps_its_dot(text, end):
-            end = found.end()
-        elif token[0].isalnum() or token == "&":
-            word = re.sub(r"['’]s?$", "", token)
-            is_joined = _BLANKS.fullmatch(between) is not None
-            yield _Word(word, found.start(), found.start() + len(word), is_start, is_joined, word != token)
-            is_start, end = False, found.end()
-        else:
-            is_start, end = is_start or token in _SENTENCE_ENDS, found.end()
+        if sign[0].isalnum() or sign == "&":
+            word = re.sub(r"['’]s?$", "", sign)
+            is_joined = not is_parted and _BLANKS.fullmatch(between) is not None
+            yield _Word(word, found.start(), found.start() + len(word), is_start, is_joined, word != sign)
+            is_start = is_parted = False
+        elif not (sign == "." and not between and _keeps_its_dot(text, end)):
+            is_start, is_parted = is_start or sign in _SENTENCE_ENDS, True
+        end = found.end()
 
 
 def _keeps_its_dot(text: str, end: int) -> bool:
-    """Whether the dot at `end` belongs to an initial or a title and ends no sentence."""
+    """Whether the dot at `end` belongs to an initial, a title or an abbreviation."""
     found = re.search(r"[^\W_]+$", text[max(0, end - 16) : end])
     word = found[0] if found else ""
-    return word.lower() in _TITLES or (len(word) == 1 and word.isupper() and word != "I")
+    return word.lower() in _KEEP_THEIR_DOT or (len(word) == 1 and word != "I")
 
 
 def _sequences(words: Sequence[_Word]) -> Iterator[Sequence[_Word]]:
@@ -244,7 +234,7 @@ def _is_no_name(word: _Word) -> bool:
 
 def _is_name(run: Sequence[_Word], repeated: set[str]) -> bool:
     own = _without_titles(run)
-    if all(len(word.word) == 1 for word in own):
+    if all(len(word.word) == 1 or word.key in _TITLES for word in own):
         return False
     if len(run) > 1 or not run[0].is_start:
         return True
@@ -252,8 +242,9 @@ def _is_name(run: Sequence[_Word], repeated: set[str]) -> bool:
 
 
 def _without_titles(run: Sequence[_Word]) -> Sequence[_Word]:
+    """The run behind the titles; a title that no capital follows is a name: Lord of the Rings."""
     titles = 0
-    while titles < len(run) and run[titles].key in _TITLES:
+    while titles < len(run) - 1 and run[titles].key in _TITLES and run[titles + 1].is_capital:
         titles += 1
     return run[titles:]
 

@@ -18,9 +18,8 @@ def spacy_names(text: str) -> Iterator[DetectedName]:
     """What the model takes for names of people, places, organisations, products, events and works."""
     for found in _model()(text).ents:
         if found.label_ in NAME_LABELS:
-            kind = "name"
             value = found.text.removesuffix("'s").removesuffix("’s")
-            yield DetectedName(value, found.start_char, found.start_char + len(value), kind, value)
+            yield DetectedName(value, found.start_char, found.start_char + len(value), "name", value)
 
 
 @cache

@@ -280,6 +280,8 @@ _UNIT = r"(?P<unit>minute|hour|day|week|month|year|decade)s?\b"
 _RELATIVE = r"this past|this coming|last|past|previous|this|next|coming"
 _IN = r"in|since|during|by|from|until|till|before|after|around|of|early|mid|late"
 
+_TIME = r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+
 _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
     (
         "clock",

@@ -106,9 +106,15 @@ def drafts(items: Iterable[ItemInput], defaults: Mapping[str, Any]) -> Iterator[
             raise InvalidInputError(f"Item {index}: {error} Nothing was stored.") from None
 
 
-def as_items(content: ItemInput | Iterable[ItemInput]) -> Iterable[ItemInput]:
+def as_items(content: object) -> Iterable[ItemInput]:
     """A single string or mapping is a list of one."""
-    return [content] if isinstance(content, str | Mapping) else content
+    if isinstance(content, str | Mapping):
+        return [content]
+    if not isinstance(content, Iterable):
+        raise InvalidInputError(
+            f"What to retain is a text, a mapping, or a list of them, not {type(content).__name__}."
+        )
+    return content
 
 
 def _item(given: object, defaults: Mapping[str, Any]) -> Item:

@@ -173,7 +173,7 @@ class AsyncMemory:
         with progress_reporter(progress) as report:
             return await retain_items(
                 self._caller,
-                items,
+                as_items(items),
                 {"conversation": conversation},
                 owner=owner,
                 channel=channel,

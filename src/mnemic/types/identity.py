@@ -6,8 +6,12 @@ from uuid import UUID
 
 
 def new_id() -> UUID:
-    """A fresh id. `mnemic.new_id()` in the database makes the same kind."""
-    milliseconds = time.time_ns() // 1_000_000
-    value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | secrets.randbits(80)
-    value = value & ~(0xF << 76) | 0x7 << 76
-    return UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
+    """A fresh id. `mnemic.new_id()` in the database makes the same kind.
+
+    Twelve of its bits are the fraction of the millisecond, in steps of 244 ns, so that ids made one after
+    the other sort that way: the turns of a conversation that is retained at once keep their order.
+    """
+    milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
+    fraction = nanoseconds * 4096 // 1_000_000
+    value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | fraction << 64
+    return UUID(int=value | 0x2 << 62 | secrets.randbits(62))

@@ -12,9 +12,10 @@ def check_tags(value: object) -> tuple[str, ...]:
     """The tags that a caller gave, made normal; making normal tags normal changes nothing."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError("tags must be a list of texts.")
-    normal = {normal_tag(check_text("a tag", tag)) for tag in islice(value, TAGS_MAX + 1)}
-    if len(normal) > TAGS_MAX:
+    given = list(islice(value, TAGS_MAX + 1))
+    if len(given) > TAGS_MAX:
         raise InvalidInputError(f"tags: at most {TAGS_MAX} are allowed.")
+    normal = {normal_tag(check_text("a tag", tag)) for tag in given}
     for tag in normal:
         if len(tag) > TAG_MAX_CHARACTERS:
             raise InvalidInputError(

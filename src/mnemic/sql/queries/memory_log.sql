@@ -7,10 +7,6 @@ SELECT mnemic.write_memory_log(ROW(
     %(process)s, %(conversation)s, %(operation)s, %(memory_count)s, %(duration_ms)s, %(detail)s
 )::traces.memory_log)
 
--- name: make_partitions
--- Makes the partitions of a day and of the days after it, as far as they are missing.
-SELECT mnemic.make_log_partitions(%(first_day)s, %(days)s) AS made
-
 -- name: place
 -- Where a row stands in the list, for the page behind it.
 SELECT logged_at AS before_at, log_id AS before_id

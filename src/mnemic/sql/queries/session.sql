@@ -40,6 +40,8 @@ DO $$
 DECLARE
     place text;
 BEGIN
+    -- pgvector is loaded when first used, and before that PostgreSQL does not reset its settings.
+    PERFORM '[0]'::vector;
     FOR place IN
         SELECT CASE WHEN datname IS NULL THEN '' ELSE format('IN DATABASE %I', datname) END
         FROM pg_db_role_setting

@@ -1,0 +1,44 @@
+"""LangGraph's PostgresStore, in a database of its own on the embedded server that Mnemic uses, too.
+
+Its vectors are `halfvec` without an index, as Mnemic's are and faster to write than its default (HNSW).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from langgraph.store.base import PutOp  # type: ignore[import-not-found]
+from langgraph.store.postgres import PostgresStore  # type: ignore[import-not-found]
+
+from bench.drivers.workload import Store, Work, run
+
+NAMESPACE = ("bench",)
+# Larger batches were no faster; the driver ends at 65,535 parameters per statement.
+BATCH_ROWS = 1_000
+
+
+@contextmanager
+def open_store(work: Work) -> Iterator[Store]:
+    """A store on one connection, which is faster than its pool."""
+    vectors = dict(zip(work.texts, work.vectors.tolist(), strict=True))
+    index = {
+        "dims": work.vectors.shape[1],
+        "embed": lambda texts: [vectors[text] for text in texts],
+        "fields": ["text"],
+        "ann_index_config": {"kind": "flat", "vector_type": "halfvec"},
+    }
+    with PostgresStore.from_conn_string(work.conninfo, index=index) as store:
+        store.setup()
+
+        def add_many(places: Sequence[int]) -> None:
+            for start in range(0, len(places), BATCH_ROWS):
+                chosen = places[start : start + BATCH_ROWS]
+                store.batch([PutOp(NAMESPACE, str(place), {"text": work.texts[place]}) for place in chosen])
+
+        def add_one(place: int) -> None:
+            store.put(NAMESPACE, str(place), {"text": work.texts[place]})
+
+        yield Store(add_many=add_many, add_one=add_one)
+
+
+if __name__ == "__main__":
+    run(open_store)

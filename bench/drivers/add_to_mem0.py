@@ -1,0 +1,60 @@
+"""mem0 without a language model (`infer=False`), on its default local store, Qdrant in the process.
+
+Its constructor insists on an embedder and a language model; both get a key that opens nothing and are
+never called: the embedder is replaced by one that looks the vectors up.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mem0 import Memory  # type: ignore[import-not-found]
+
+from bench.drivers.workload import Store, Work, run
+
+NO_KEY = "no-key"
+
+
+class Lookup:
+    """The one method of mem0's embedders that `add` calls."""
+
+    def __init__(self, work: Work) -> None:
+        self._vectors = dict(zip(work.texts, work.vectors.tolist(), strict=True))
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """The vector of a text."""
+        return self._vectors[text]
+
+
+@contextmanager
+def open_store(work: Work) -> Iterator[Store]:
+    """A memory that keeps its vectors on disk."""
+    place = {
+        "path": str(work.folder / "qdrant"),
+        "on_disk": True,
+        "embedding_model_dims": work.vectors.shape[1],
+    }
+    memory = Memory.from_config(
+        {
+            "vector_store": {"provider": "qdrant", "config": place},
+            "embedder": {"provider": "openai", "config": {"api_key": NO_KEY}},
+            "llm": {"provider": "openai", "config": {"api_key": NO_KEY}},
+            "history_db_path": str(work.folder / "history.db"),
+        }
+    )
+    memory.embedding_model = Lookup(work)
+
+    def message(text: str) -> dict[str, str]:
+        return {"role": "user", "content": text}
+
+    yield Store(
+        # Its only call for many; inside it goes one by one.
+        add_many=lambda places: memory.add(
+            [message(work.texts[place]) for place in places], user_id="bench", infer=False
+        ),
+        add_one=lambda place: memory.add([message(work.texts[place])], user_id="bench", infer=False),
+    )
+    memory.vector_store.client.close()
+
+
+if __name__ == "__main__":
+    run(open_store)

@@ -1,0 +1,162 @@
+"""How fast `retain` and `retain_many` are by themselves, and beside the embedder that they wait for."""
+
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.ready_vectors import ReadyVectors, random_vectors
+from bench.sentences import sentences
+from mnemic import AsyncMemory, Memory
+from mnemic.models.embedding import TextEmbedder, open_embedder
+from mnemic.retain.pipeline import BATCH_ROWS
+
+# Each part draws its sentences from a seed of its own, so that no part meets another's duplicates.
+BULK_SEED = 1_000
+SINGLE_SEED = 2_000
+LOCAL_SEED = 3_000
+WARM_UP_COUNT = 20
+# Synchronous and asynchronous calls take turns, so that a slow minute of the machine hits both.
+SINGLE_TURNS = 6
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """Rounds of `retain_many`, each on top of what the rounds before it stored for the same owner."""
+
+    count: int
+    rates_per_s: list[float]
+
+    @property
+    def rate_per_s(self) -> float:
+        return statistics.median(self.rates_per_s)
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Times of single calls."""
+
+    p50_ms: float
+    p95_ms: float
+    count: int
+
+
+@dataclass(frozen=True)
+class Single:
+    """Single calls by an owner who has nothing yet, and by one who has `filled_count` memories."""
+
+    new_sync: Latency
+    new_async: Latency
+    filled_sync: Latency
+    filled_async: Latency
+    filled_count: int
+
+
+@dataclass(frozen=True)
+class BesideEmbedder:
+    """Rounds of embedding alone and of retaining the same texts; a share of 1 would be writing for free."""
+
+    count: int
+    embedder_rates_per_s: list[float]
+    retain_rates_per_s: list[float]
+
+    @property
+    def share(self) -> float:
+        pairs = zip(self.retain_rates_per_s, self.embedder_rates_per_s, strict=True)
+        return statistics.median(retain / embedder for retain, embedder in pairs)
+
+
+async def measure_bulk(data_dir: Path, *, count: int, rounds: int) -> Bulk:
+    """`retain_many` with ready vectors, `rounds` times for one owner, whose memories so pile up."""
+    texts = sentences(count * rounds, seed=BULK_SEED)
+    engine = ReadyVectors(texts, random_vectors(len(texts), seed=BULK_SEED))
+    rates_per_s = []
+    async with AsyncMemory(data_dir=data_dir, owner="bulk", embedder=engine) as memory:
+        for start in range(0, len(texts), count):
+            batch = texts[start : start + count]
+            began_s = time.perf_counter()
+            retained = await memory.retain_many(batch)
+            rates_per_s.append(count / (time.perf_counter() - began_s))
+            assert retained.stored_count == count, retained
+    return Bulk(count, rates_per_s)
+
+
+async def measure_single(data_dir: Path, *, count: int, filled_count: int) -> Single:
+    """`retain` one by one with the test model, through both faces."""
+    filling = sentences(filled_count, seed=SINGLE_SEED)
+    async with AsyncMemory(data_dir=data_dir, owner="filled", embedder="test") as memory:
+        await memory.retain_many(filling)
+        new_sync, new_async = await _alternate(memory.scope(owner="new"), data_dir, count, SINGLE_SEED + 1)
+        filled_sync, filled_async = await _alternate(memory, data_dir, count, SINGLE_SEED + 2)
+    return Single(new_sync, new_async, filled_sync, filled_async, filled_count)
+
+
+async def _alternate(
+    asynchronous: AsyncMemory, data_dir: Path, count: int, seed: int
+) -> tuple[Latency, Latency]:
+    """Take turns between the synchronous and the asynchronous face."""
+    texts = iter(sentences(2 * (count + WARM_UP_COUNT) + 2 * SINGLE_TURNS, seed=seed))
+    sync_ms: list[float] = []
+    async_ms: list[float] = []
+    per_turn = -(-count // SINGLE_TURNS)
+    with Memory(data_dir=data_dir, owner=asynchronous.owner, embedder="test") as synchronous:
+        for _ in range(WARM_UP_COUNT):
+            synchronous.retain(next(texts))
+            await asynchronous.retain(next(texts))
+        for _ in range(SINGLE_TURNS):
+            sync_ms += [_time_ms(lambda: synchronous.retain(next(texts))) for _ in range(per_turn)]
+            async_ms += [
+                await _time_async_ms(lambda: asynchronous.retain(next(texts))) for _ in range(per_turn)
+            ]
+    return _latency(sync_ms), _latency(async_ms)
+
+
+async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) -> BesideEmbedder:
+    """The local model alone and inside `retain_many`, over the same texts, taking turns.
+
+    Each round retains for another owner: nothing is known already, everything is embedded again.
+    """
+    texts = sentences(count, seed=LOCAL_SEED)
+    embedder = open_embedder("local")
+    alone_s: list[float] = []
+    retain_s: list[float] = []
+    try:
+        async with AsyncMemory(data_dir=data_dir, embedder="local") as memory:
+            await embedder.embed_documents(texts[:WARM_UP_COUNT])
+            await memory.retain_many(texts[:WARM_UP_COUNT], owner="local warm-up")
+            for number in range(rounds):
+                turns = [
+                    (alone_s, lambda: _embed(embedder, texts)),
+                    (retain_s, lambda: memory.retain_many(texts, owner=f"local {number}")),  # noqa: B023
+                ]
+                for times_s, work in turns if number % 2 == 0 else reversed(turns):
+                    times_s.append(await _time_async_ms(work) / 1000)
+    finally:
+        await embedder.aclose()
+    return BesideEmbedder(count, [count / took for took in alone_s], [count / took for took in retain_s])
+
+
+async def _embed(embedder: TextEmbedder, texts: list[str]) -> None:
+    """As `retain_many` does it: so many texts at a time."""
+    for start in range(0, len(texts), BATCH_ROWS):
+        await embedder.embed_documents(texts[start : start + BATCH_ROWS])
+
+
+def _time_ms(call: Callable[[], object]) -> float:
+    began_s = time.perf_counter()
+    call()
+    return (time.perf_counter() - began_s) * 1000
+
+
+async def _time_async_ms(call: Callable[[], Awaitable[object]]) -> float:
+    began_s = time.perf_counter()
+    await call()
+    return (time.perf_counter() - began_s) * 1000
+
+
+def _latency(times_ms: list[float]) -> Latency:
+    p50_ms, p95_ms = np.percentile(times_ms, [50, 95])
+    return Latency(float(p50_ms), float(p95_ms), len(times_ms))

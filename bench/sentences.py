@@ -1,0 +1,47 @@
+"""Made-up sentences whose words are as common and as rare as in English, the same for the same seed.
+
+The vocabulary of the local model lists its words by how often they occur. Drawn from it by Zipf's law,
+about half of the words of a sentence are "the", "of" and their like, as in any text, and a long tail is rare: what
+an index on words has to do, and how many pieces a tokeniser finds, is as in life. Sense they make none.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+MIN_WORDS = 8
+MAX_WORDS = 40
+FIRST_WORD = "the"
+BLOCK_SENTENCES = 512
+# Zipf-Mandelbrot: how often a word occurs falls with its rank plus this.
+RANK_OFFSET = 2.7
+
+
+def sentences(count: int, *, seed: int) -> list[str]:
+    """So many sentences of 8 to 40 words; that two are equal is as good as impossible."""
+    return list(stream(count, seed=seed))
+
+
+def stream(count: int, *, seed: int) -> Iterator[str]:
+    """The same, made when they are asked for, a small block at a time."""
+    random = np.random.default_rng(seed)
+    words, chances = _vocabulary()
+    for start in range(0, count, BLOCK_SENTENCES):
+        lengths = random.integers(MIN_WORDS, MAX_WORDS + 1, min(BLOCK_SENTENCES, count - start))
+        drawn = np.searchsorted(chances, random.random(int(lengths.sum())))
+        place = 0
+        for length in lengths:
+            chosen = [words[rank] for rank in drawn[place : place + length]]
+            yield " ".join(chosen).capitalize() + "."
+            place += length
+
+
+@cache
+def _vocabulary() -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """The words by rank, and for each the chance that a drawn word is this one or one before it."""
+    listed = files("mnemic.models").joinpath("data", "bert-uncased-vocab.txt").read_text("utf-8").split("\n")
+    words = [word for word in listed[listed.index(FIRST_WORD) :] if word.isascii() and word.isalpha()]
+    chances = np.cumsum(1.0 / (np.arange(len(words)) + 1 + RANK_OFFSET))
+    return words, chances / chances[-1]

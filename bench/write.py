@@ -1,0 +1,307 @@
+"""How fast memories are written, beside what others do on the same machine in the same run.
+
+    python -m bench.write [--quick] [--json bench/results/write.json] [--timeout 3600]
+
+1. `retain_many` with ready vectors, 10,000 memories a call, one owner whose memories pile up.
+2. Single `retain` with the test model, synchronous and asynchronous.
+3. `retain_many` with the local model, as a share of what that model does alone over the same texts.
+4. The memory of a process during one `retain_many` of 10,000 and one of 200,000 memories.
+5. mem0, Chroma and LangGraph's PostgresStore with the same texts and vectors: in bulk by the best call
+   each has for it, then one by one on top of that.
+
+Everything runs on embedded servers in a temporary folder, with fsync on; nothing leaves the machine, except
+that the competitors are installed from the package registry on the first run. Prints a table beside its
+targets and ends with 1 when one is missed.
+
+About fairness. All get texts and vectors ready-made. Mnemic does more per memory than any of them: an index on
+words, exact duplicates recognised, near ones of single calls linked, a log row, a tenant's policy checked by
+the database, all of it durable and, whatever the size of the call, all or nothing. mem0 and Chroma write to
+SQLite and to files of their own; whether these wait for the disk is left at their defaults. LangGraph is
+given vectors without an index, like Mnemic's, though its default is the slower HNSW. The machine is not
+ours alone: whatever is compared takes turns, medians count, and a ratio says more than a rate.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.memory_use import MemoryUse, measure_memory_use
+from bench.retain_speed import (
+    BesideEmbedder,
+    Bulk,
+    Single,
+    measure_beside_embedder,
+    measure_bulk,
+    measure_single,
+)
+from bench.side_by_side import MNEMIC, Speed, measure_side_by_side
+from mnemic import AsyncMemory
+from mnemic.db.embedded import stop
+
+DEFAULT_TIMEOUT_S = 3_600.0
+
+BULK_TARGET_PER_S = 5_000.0
+SINGLE_TARGET_MS = 10.0
+LOCAL_TARGET_SHARE = 0.90
+MEMORY_TARGET_RATIO = 1.2
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    bulk_count: int = 10_000
+    bulk_rounds: int = 5
+    single_count: int = 300
+    single_filled_count: int = 10_000
+    local_count: int = 1_000
+    local_rounds: int = 4
+    memory_counts: tuple[int, int] = (10_000, 200_000)
+    side_bulk_count: int = 10_000
+    side_one_count: int = 300
+    side_rounds: int = 3
+
+
+QUICK = Sizes(
+    bulk_count=5_000,
+    bulk_rounds=2,
+    single_filled_count=2_000,
+    local_count=300,
+    local_rounds=2,
+    memory_counts=(10_000, 40_000),
+    side_bulk_count=1_000,
+    side_one_count=100,
+    side_rounds=1,
+)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that was measured."""
+
+    bulk: Bulk
+    single: Single
+    local: BesideEmbedder
+    memory_use: list[MemoryUse]
+    side_by_side: list[Speed]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report; `met` is None where there is no target."""
+
+    what: str
+    measured: str
+    target: str = ""
+    met: bool | None = None
+
+
+class Clock:
+    """The time that all of it may take."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._end_s = time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        """What is left of it."""
+        return self._end_s - time.monotonic()
+
+    async def within(self, work: Awaitable[Answer]) -> Answer:
+        """Wait for something, no longer than that."""
+        async with asyncio.timeout(self.left_s()):
+            return await work
+
+
+def main() -> int:
+    """Measure, show, keep."""
+    parser = argparse.ArgumentParser(description="Measure how fast memories are written.")
+    parser.add_argument("--quick", action="store_true", help="smaller numbers, in about three minutes")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, metavar="SECONDS")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else Sizes()
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        results = measure(Path(folder), sizes, Clock(options.timeout), Console(stderr=True))
+    lines = judged(results)
+    show(console, results, lines)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(as_json(sizes, results, lines))
+    return int(any(line.met is False for line in lines))
+
+
+def measure(folder: Path, sizes: Sizes, clock: Clock, progress: Console) -> Results:
+    """Everything, one after the other."""
+    data_dir = folder / "data"
+    try:
+        bulk, single, local, memory_use = asyncio.run(_measure_mnemic(data_dir, sizes, clock, progress))
+    finally:
+        stop(data_dir)
+    progress.print("5/5 side by side …")
+    side_by_side = measure_side_by_side(
+        folder,
+        bulk_count=sizes.side_bulk_count,
+        one_count=sizes.side_one_count,
+        rounds=sizes.side_rounds,
+        time_left_s=clock.left_s,
+    )
+    return Results(bulk, single, local, memory_use, side_by_side)
+
+
+async def _measure_mnemic(
+    data_dir: Path, sizes: Sizes, clock: Clock, progress: Console
+) -> tuple[Bulk, Single, BesideEmbedder, list[MemoryUse]]:
+    async with AsyncMemory(data_dir=data_dir, embedder="test"):  # Keeps the server running in between.
+        progress.print("1/5 retain_many with ready vectors …")
+        bulk = await clock.within(measure_bulk(data_dir, count=sizes.bulk_count, rounds=sizes.bulk_rounds))
+        progress.print("2/5 single retain …")
+        single = await clock.within(
+            measure_single(data_dir, count=sizes.single_count, filled_count=sizes.single_filled_count)
+        )
+        progress.print("3/5 retain_many beside the local model …")
+        local = await clock.within(
+            measure_beside_embedder(data_dir, count=sizes.local_count, rounds=sizes.local_rounds)
+        )
+        progress.print("4/5 memory use …")
+        memory_use = [
+            measure_memory_use(data_dir, count=count, timeout_s=clock.left_s())
+            for count in sizes.memory_counts
+        ]
+    return bulk, single, local, memory_use
+
+
+def judged(results: Results) -> list[Line]:
+    """What was measured beside what it should be."""
+    return [
+        Line(
+            f"retain_many, ready vectors, {results.bulk.count:,} a call",
+            f"{results.bulk.rate_per_s:,.0f} memories/s"
+            f" (rounds: {', '.join(f'{rate:,.0f}' for rate in results.bulk.rates_per_s)})",
+            f"≥ {BULK_TARGET_PER_S:,.0f}/s",
+            results.bulk.rate_per_s >= BULK_TARGET_PER_S,
+        ),
+        *_judged_single(results.single),
+        Line(
+            "retain_many, local model, as a share of the model alone",
+            f"{results.local.share:.1%} (rounds: "
+            + ", ".join(
+                f"{retain:.0f} of {alone:.0f}/s"
+                for retain, alone in zip(
+                    results.local.retain_rates_per_s, results.local.embedder_rates_per_s, strict=True
+                )
+            )
+            + ")",
+            f"≥ {LOCAL_TARGET_SHARE:.0%}",
+            results.local.share >= LOCAL_TARGET_SHARE,
+        ),
+        _judged_memory_use(results.memory_use),
+        *_judged_side_by_side(results.side_by_side),
+    ]
+
+
+def _judged_single(single: Single) -> list[Line]:
+    cases = (
+        ("Memory, new owner", single.new_sync),
+        ("AsyncMemory, new owner", single.new_async),
+        (f"Memory, owner of {single.filled_count:,}", single.filled_sync),
+        (f"AsyncMemory, owner of {single.filled_count:,}", single.filled_async),
+    )
+    return [
+        Line(
+            f"retain, test model, {case}",
+            f"p50 {latency.p50_ms:.2f} ms, p95 {latency.p95_ms:.2f} ms",
+            f"p50 ≤ {SINGLE_TARGET_MS:.0f} ms",
+            latency.p50_ms <= SINGLE_TARGET_MS,
+        )
+        for case, latency in cases
+    ]
+
+
+def _judged_memory_use(memory_use: list[MemoryUse]) -> Line:
+    small, large = memory_use
+    ratio = large.peak_mb / small.peak_mb
+    return Line(
+        f"peak memory of the process, {large.count:,} against {small.count:,} in one call",
+        f"{large.peak_mb:.0f} MB / {small.peak_mb:.0f} MB = {ratio:.2f}"
+        f" (at {large.rate_per_s:,.0f} and {small.rate_per_s:,.0f}/s)",
+        f"≤ {MEMORY_TARGET_RATIO}",
+        ratio <= MEMORY_TARGET_RATIO,
+    )
+
+
+def _judged_side_by_side(speeds: list[Speed]) -> list[Line]:
+    """Ahead of all who could be measured, in bulk and one by one."""
+    ours, *others = speeds
+    lines = []
+    for other in others:
+        for way, mine, theirs in (
+            ("in bulk", ours.bulk_median_per_s, other.bulk_median_per_s),
+            ("one by one", ours.one_median_per_s, other.one_median_per_s),
+        ):
+            if mine is None or theirs is None:
+                lines.append(Line(f"{MNEMIC.name} / {other.name}, {way}", ours.problem or other.problem))
+                continue
+            measured = f"{mine:,.0f} / {theirs:,.0f} per s = {mine / theirs:.1f} times"
+            lines.append(Line(f"{MNEMIC.name} / {other.name}, {way}", measured, "ahead", mine > theirs))
+    return lines
+
+
+def show(console: Console, results: Results, lines: list[Line]) -> None:
+    """Print the tables."""
+    report = Table(title="Writing")
+    for title in ("what", "measured", "target", ""):
+        report.add_column(title)
+    for line in lines:
+        report.add_row(
+            line.what, line.measured, line.target, {True: "met", False: "missed", None: ""}[line.met]
+        )
+    console.print(report)
+    beside = Table(title="Side by side, the same texts and vectors")
+    for title in ("store", "in bulk/s", "one by one/s", "versions", "to be fair"):
+        beside.add_column(title)
+    for speed in results.side_by_side:
+        bulk, one = speed.bulk_median_per_s, speed.one_median_per_s
+        beside.add_row(
+            speed.name,
+            f"{bulk:,.0f}" if bulk is not None else "–",
+            f"{one:,.0f}" if one is not None else "–",
+            ", ".join(speed.versions),
+            speed.problem or speed.fairness,
+        )
+    console.print(beside)
+
+
+def as_json(sizes: Sizes, results: Results, lines: list[Line]) -> str:
+    """What was measured, when, on what, and how it was judged."""
+    measured: dict[str, Any] = {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "system": platform.platform(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "sizes": asdict(sizes),
+        "results": asdict(results),
+        "report": [asdict(line) for line in lines],
+    }
+    return json.dumps(measured, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

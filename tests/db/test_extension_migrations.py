@@ -1,0 +1,97 @@
+"""Migrations that another package brings along through an entry point."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemic.db.database import Database
+from mnemic.db.migrate import migrate, read_status
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import ConfigurationError, TenantMismatchError
+from mnemic.sql.migration_files import all_migrations
+from tests.conftest import LIMITS
+
+INVOICES = """
+CREATE TABLE state.invoices (
+    tenant_id uuid NOT NULL REFERENCES state.tenants,
+    number int NOT NULL,
+    PRIMARY KEY (tenant_id, number)
+);
+CALL mnemic.protect('state.invoices');
+"""
+
+
+class Package:
+    """A package that is installed, as far as Python can tell, in a folder on its path."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._migrations = folder / "acme_billing" / "migrations"
+        self._migrations.mkdir(parents=True)
+        for part in (self._migrations.parent, self._migrations):
+            (part / "__init__.py").touch()
+
+    def install(self, *, set_name: str) -> None:
+        info = self._folder / "acme_billing-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-billing\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[mnemic.migrations]\n{set_name} = acme_billing.migrations\n")
+        importlib.invalidate_caches()
+
+    def write(self, file_name: str, sql: str) -> None:
+        (self._migrations / file_name).write_text(sql)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+    monkeypatch.syspath_prepend(tmp_path)
+    yield Package(tmp_path)
+    for name in ("acme_billing.migrations", "acme_billing"):
+        sys.modules.pop(name, None)
+
+
+async def test_an_installed_package_brings_its_migrations_and_its_tables_keep_tenants_apart(
+    package: Package, admin_conninfo: str, database: Database, tenant_a: Tenant, tenant_b: Tenant
+) -> None:
+    package.write("0001_invoices.sql", INVOICES)
+    package.install(set_name="billing")
+    (pending,) = (await read_status(admin_conninfo, LIMITS)).pending
+    assert pending.label == "billing/0001_invoices"
+    assert await migrate(admin_conninfo, LIMITS) == (pending,)
+    assert (await read_status(admin_conninfo, LIMITS)).pending == ()
+
+    add = "INSERT INTO state.invoices VALUES (%s, 1)"
+    async with database.transaction(tenant_a) as transaction:
+        await transaction.connection.execute(add, (tenant_a.id,))
+    async with database.transaction(tenant_b) as transaction:
+        cursor = await transaction.connection.execute("SELECT * FROM state.invoices")
+        assert await cursor.fetchall() == []
+    with pytest.raises(TenantMismatchError):
+        async with database.transaction(tenant_b) as transaction:
+            await transaction.connection.execute(add, (tenant_a.id,))
+
+
+async def test_a_package_that_is_gone_again_does_not_disturb(package: Package, admin_conninfo: str) -> None:
+    package.write("0001_invoices.sql", INVOICES)
+    package.install(set_name="billing")
+    await migrate(admin_conninfo, LIMITS)
+    sys.path.remove(str(package._folder))
+    importlib.invalidate_caches()
+    assert await migrate(admin_conninfo, LIMITS) == ()
+
+
+def test_a_package_cannot_take_our_own_name(package: Package) -> None:
+    package.install(set_name="mnemic")
+    with pytest.raises(ConfigurationError, match="reserved"):
+        all_migrations()
+
+
+def test_a_package_that_cannot_be_imported_is_named(package: Package, tmp_path: Path) -> None:
+    package.install(set_name="billing")
+    (tmp_path / "acme_billing" / "migrations" / "__init__.py").unlink()
+    (tmp_path / "acme_billing" / "migrations").rmdir()
+    with pytest.raises(ConfigurationError, match="acme_billing.migrations"):
+        all_migrations()

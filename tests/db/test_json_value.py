@@ -1,0 +1,31 @@
+"""JSON from callers is checked before it reaches the database."""
+
+from typing import Any
+
+import pytest
+
+from mnemic.db.json_value import JSON_MAX_BYTES, as_jsonb, as_jsonb_object
+from mnemic.errors import InvalidInputError
+
+
+@pytest.mark.parametrize(
+    "value", [None, 1, "text", {"a": [1, 2.5, None]}, "a literal \\u0000 is only text", "\\", "ünïcode ✓"]
+)
+def test_json_passes(value: Any) -> None:
+    assert as_jsonb("field", value).obj == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\0", {"key\0": 1}, ["\\\0"], "\ud800", float("nan"), {1, 2}, object(), "x" * (JSON_MAX_BYTES + 1)],
+    ids=["nul", "nul in a key", "nul behind a backslash", "surrogate", "nan", "set", "object", "too large"],
+)
+def test_what_is_not_json_is_refused_by_the_name_of_its_field(value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="field"):
+        as_jsonb("field", value)
+
+
+@pytest.mark.parametrize("value", [[], "text", {1: 2}])
+def test_an_object_has_text_as_keys(value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="field"):
+        as_jsonb_object("field", value)

@@ -1,0 +1,103 @@
+"""Fixtures for tests of the record: one database for all of them, and tenants that nobody used before.
+
+A tenant is made in a millisecond, a clone of the template in thirty. Whoever looks at a whole database (how
+many rows it has, whether a name is anywhere in it) uses the `database` of the root's fixtures instead.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from mnemic.db.access import DATABASE_NAME, Access
+from mnemic.db.database import Database
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
+from tests.many_writers import WRITERS
+from tests.opened import opened
+
+OpenMemory = Callable[..., Awaitable[AsyncMemory]]
+
+
+@pytest.fixture(scope="session")
+def shared_database_name(template_access: Access, databases: Databases) -> str:
+    """A migrated database for many tests."""
+    return databases.make(template=DATABASE_NAME)
+
+
+@pytest.fixture
+async def shared_database(template_access: Access, shared_database_name: str) -> AsyncIterator[Database]:
+    """It, open, with a connection for each of many writers."""
+    limits = replace(LIMITS, pool_size=WRITERS)
+    async with open_database(access_to(template_access, shared_database_name), limits) as database:
+        yield database
+
+
+@pytest.fixture
+def superuser(server: EmbeddedServer, shared_database_name: str) -> Iterator[AppConnection]:
+    """The superuser's connection to it, in autocommit mode."""
+    conninfo = server.conninfo(user=ADMIN_ROLE, dbname=shared_database_name)
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def open_memory(shared_database: Database) -> OpenMemory:
+    """Opens a memory with the test model, in a fresh tenant unless one is named."""
+
+    async def open_one(tenant_name: str | None = None, **options: object) -> AsyncMemory:
+        tenant = await shared_database.open_tenant(tenant_name or f"tenant {uuid4()}")
+        return opened(shared_database, tenant, **{"embedder": "test", **options})  # type: ignore[arg-type]
+
+    return open_one
+
+
+@pytest.fixture
+async def memory(open_memory: OpenMemory) -> AsyncMemory:
+    """Alice's memory in a tenant of its own."""
+    return await open_memory()
+
+
+class Rows:
+    """What a tenant's rows are, seen from outside."""
+
+    def __init__(self, superuser: AppConnection) -> None:
+        self._superuser = superuser
+
+    def select(self, statement: str, *parameters: object) -> list[tuple[object, ...]]:
+        return self._superuser.execute(statement.encode(), parameters).fetchall()
+
+    def value(self, statement: str, *parameters: object) -> object:
+        ((value,),) = self.select(statement, *parameters)
+        return value
+
+    def counts(self, tenant_id: UUID) -> dict[str, int]:
+        """The tenant's rows in each table that has some."""
+        tables = [str(name) for (name,) in self.select(_TENANT_TABLES)]
+        parts = (f"SELECT '{name}', count(*) FROM {name} WHERE tenant_id = '{tenant_id}'" for name in tables)
+        counted = self.select(" UNION ALL ".join(parts))
+        return {str(name): int(str(count)) for name, count in counted if count}
+
+
+_TENANT_TABLES = """
+    SELECT pg_class.oid::regclass::text
+    FROM pg_class
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'tenant_id'
+    WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue')
+      AND relkind IN ('r', 'p') AND NOT relispartition AND pg_class.oid <> 'state.tenants'::regclass
+    ORDER BY 1
+"""
+
+
+@pytest.fixture
+def rows(superuser: AppConnection) -> Rows:
+    return Rows(superuser)
+
+
+def contents(records: Sequence[object]) -> list[str]:
+    """The texts of memories, in their order."""
+    return [record.content for record in records]  # type: ignore[attr-defined]

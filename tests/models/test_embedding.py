@@ -83,6 +83,13 @@ def test_what_is_no_embedder_is_a_configuration_error(spec: Any) -> None:
         open_embedder(spec)
 
 
+def test_without_pydantic_ai_a_provider_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "mnemic.models.pydantic_bridge")
+    monkeypatch.setitem(sys.modules, "pydantic_ai.embeddings", None)
+    with pytest.raises(ConfigurationError, match=r'pip install "mnemic\[providers\]"'):
+        open_embedder("openai:text-embedding-3-small")
+
+
 def test_an_unknown_provider_is_a_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="Unknown provider: nobody"):
         open_embedder("nobody:model")

@@ -149,8 +149,8 @@ async def large_call(
 async def test_queries_do_not_wait_for_a_large_call(
     local: TextEmbedder, large_call: asyncio.Task[FloatArray]
 ) -> None:
-    await local.embed_query("Where does Alice live?")
-    assert not large_call.done()
+    async with asyncio.timeout(5):
+        await local.embed_query("Where does Alice live?")
 
 
 async def test_a_cancelled_call_leaves_no_queue_behind(
@@ -182,6 +182,7 @@ async def test_threads_with_event_loops_of_their_own_may_share_an_embedder(local
 
 
 def test_the_network_is_loaded_once_per_process() -> None:
+    local_module._load_once.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         networks = list(pool.map(lambda _: load_network(), range(8)))
     assert len({id(network) for network in networks}) == 1

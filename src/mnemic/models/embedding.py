@@ -10,6 +10,7 @@ providers are reached through its `Embedder` only. But importing pydantic-ai tak
 a database, so ``"local"`` and ``"test"`` drive the same engines directly and never load it.
 """
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
@@ -118,7 +119,14 @@ def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
         return HashedWords()
     if not isinstance(spec, str) and isinstance(spec, EmbeddingEngine):
         return spec
-    engine: EmbeddingEngine = _bridge().open_engine(spec)
+    # Whoever holds an object of pydantic-ai has imported it; for anything else it need not be loaded.
+    possible = all(spec.partition(":")) if isinstance(spec, str) else "pydantic_ai" in sys.modules
+    engine: EmbeddingEngine | None = _bridge().open_engine(spec) if possible else None
+    if engine is None:
+        raise ConfigurationError(
+            f"{spec!r} is not an embedder. Use 'local', 'test', 'provider:model' such as "
+            "'openai:text-embedding-3-small', or an Embedder or EmbeddingModel of pydantic-ai."
+        )
     return engine
 
 
@@ -128,6 +136,6 @@ def _bridge() -> ModuleType:
         return import_module("mnemic.models.pydantic_bridge")
     except ImportError as error:
         raise ConfigurationError(
-            f"Embedding through a provider needs pydantic-ai, which cannot be imported ({error}): "
-            'pip install "pydantic-ai-slim"'
+            f"Embedding through a provider needs pydantic-ai, which cannot be imported ({error}). "
+            'Install it: pip install "mnemic[providers]", or "mnemic[openai]" for OpenAI and the like.'
         ) from error

@@ -28,7 +28,7 @@ from mnemic.models.testing import DEFAULT_DIMENSIONS, HashedWords
 from mnemic.models.wordpiece import MAX_TEXT_CHARACTERS, encode
 
 MAX_REQUEST_TEXTS = 96
-"""Texts in one request: the smallest limit among the providers (Cohere's; Google takes 100, OpenAI 2,048)."""
+"""Texts in one request: the smallest limit among the providers (Cohere's; Google takes 100)."""
 
 MAX_REQUESTS = 4
 """Requests of one embedder that are under way at the same time; more would run into rate limits."""
@@ -131,21 +131,18 @@ class ProviderEngine:
         return np.asarray(result.embeddings, np.float32)
 
 
-def open_engine(spec: object) -> EmbeddingEngine:
-    """The engine for ``"provider:model"``, an `Embedder` or an `EmbeddingModel`; else ConfigurationError."""
+def open_engine(spec: object) -> EmbeddingEngine | None:
+    """The engine for ``"provider:model"``, an `Embedder` or an `EmbeddingModel`; None for anything else."""
     if isinstance(spec, EngineEmbeddingModel):
         return spec.engine
     if isinstance(spec, Embedder):
         return ProviderEngine(spec, _infer(spec.model))
     if isinstance(spec, EmbeddingModel):
         return ProviderEngine(Embedder(spec), spec)
-    if isinstance(spec, str) and all(spec.partition(":")):
+    if isinstance(spec, str):
         model = _infer(spec)
         return ProviderEngine(Embedder(model), model)
-    raise ConfigurationError(
-        f"{spec!r} is not an embedder. Use 'local', 'test', 'provider:model' such as "
-        "'openai:text-embedding-3-small', or an Embedder or EmbeddingModel of pydantic-ai."
-    )
+    return None
 
 
 def _infer(model: EmbeddingModel | str) -> EmbeddingModel:

@@ -1,9 +1,10 @@
 """How fast `retain` and `retain_many` are by themselves, and beside the embedder that they wait for."""
 
+import os
 import statistics
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ LOCAL_SEED = 3_000
 WARM_UP_COUNT = 20
 # Synchronous and asynchronous calls take turns, so that a slow minute of the machine hits both.
 SINGLE_TURNS = 6
+DISK_SYNCS_PER_TURN = 10
+DISK_SYNC_BYTES = 8192
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,17 @@ class Latency:
 
 @dataclass(frozen=True)
 class Single:
-    """Single calls by an owner who has nothing yet, and by one who has `filled_count` memories."""
+    """Single calls by an owner who has nothing yet, and by one who has `filled_count` memories.
+
+    `disk_sync_p50_ms` is what a bare write to the disk took in between: no durable call can be faster.
+    """
 
     new_sync: Latency
     new_async: Latency
     filled_sync: Latency
     filled_async: Latency
     filled_count: int
+    disk_sync_p50_ms: float
 
 
 @dataclass(frozen=True)
@@ -89,29 +96,43 @@ async def measure_single(data_dir: Path, *, count: int, filled_count: int) -> Si
     filling = sentences(filled_count, seed=SINGLE_SEED)
     async with AsyncMemory(data_dir=data_dir, owner="filled", embedder="test") as memory:
         await memory.retain_many(filling)
-        new_sync, new_async = await _alternate(memory.scope(owner="new"), data_dir, count, SINGLE_SEED + 1)
-        filled_sync, filled_async = await _alternate(memory, data_dir, count, SINGLE_SEED + 2)
-    return Single(new_sync, new_async, filled_sync, filled_async, filled_count)
+        new = await _alternate(memory.scope(owner="new"), data_dir, count, SINGLE_SEED + 1)
+        filled = await _alternate(memory, data_dir, count, SINGLE_SEED + 2)
+    return Single(
+        new_sync=_latency(new.sync_ms),
+        new_async=_latency(new.async_ms),
+        filled_sync=_latency(filled.sync_ms),
+        filled_async=_latency(filled.async_ms),
+        filled_count=filled_count,
+        disk_sync_p50_ms=statistics.median([*new.disk_ms, *filled.disk_ms]),
+    )
 
 
-async def _alternate(
-    asynchronous: AsyncMemory, data_dir: Path, count: int, seed: int
-) -> tuple[Latency, Latency]:
-    """Take turns between the synchronous and the asynchronous face."""
+@dataclass(frozen=True)
+class _Turns:
+    """What took how long when everybody had had all their turns."""
+
+    sync_ms: list[float] = field(default_factory=list)
+    async_ms: list[float] = field(default_factory=list)
+    disk_ms: list[float] = field(default_factory=list)
+
+
+async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed: int) -> _Turns:
+    """Take turns between the synchronous face, the asynchronous face and the bare disk."""
     texts = iter(sentences(2 * (count + WARM_UP_COUNT) + 2 * SINGLE_TURNS, seed=seed))
-    sync_ms: list[float] = []
-    async_ms: list[float] = []
+    turns = _Turns()
     per_turn = -(-count // SINGLE_TURNS)
     with Memory(data_dir=data_dir, owner=asynchronous.owner, embedder="test") as synchronous:
         for _ in range(WARM_UP_COUNT):
             synchronous.retain(next(texts))
             await asynchronous.retain(next(texts))
         for _ in range(SINGLE_TURNS):
-            sync_ms += [_time_ms(lambda: synchronous.retain(next(texts))) for _ in range(per_turn)]
-            async_ms += [
-                await _time_async_ms(lambda: asynchronous.retain(next(texts))) for _ in range(per_turn)
-            ]
-    return _latency(sync_ms), _latency(async_ms)
+            for _ in range(per_turn):
+                turns.sync_ms.append(_time_ms(lambda: synchronous.retain(next(texts))))
+            for _ in range(per_turn):
+                turns.async_ms.append(await _time_async_ms(lambda: asynchronous.retain(next(texts))))
+            turns.disk_ms.extend(_disk_sync_ms(data_dir) for _ in range(DISK_SYNCS_PER_TURN))
+    return turns
 
 
 async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) -> BesideEmbedder:
@@ -143,6 +164,19 @@ async def _embed(embedder: TextEmbedder, texts: list[str]) -> None:
     """As `retain_many` does it: so many texts at a time."""
     for start in range(0, len(texts), BATCH_ROWS):
         await embedder.embed_documents(texts[start : start + BATCH_ROWS])
+
+
+def _disk_sync_ms(data_dir: Path) -> float:
+    """Write a block where the database writes, and wait until it is on the disk, as a commit does."""
+    probe = data_dir.parent / "disk-probe"
+    with probe.open("wb", buffering=0) as file:
+        file.write(os.urandom(DISK_SYNC_BYTES))
+        os.fsync(file.fileno())
+        file.seek(0)
+        file.write(os.urandom(DISK_SYNC_BYTES))
+        took_ms = _time_ms(lambda: os.fsync(file.fileno()))
+    probe.unlink()
+    return took_ms
 
 
 def _time_ms(call: Callable[[], object]) -> float:

@@ -1,8 +1,8 @@
 """Made-up sentences whose words are as common and as rare as in English, the same for the same seed.
 
 The vocabulary of the local model lists its words by how often they occur. Drawn from it by Zipf's law,
-about half of the words of a sentence are "the", "of" and their like, as in any text, and a long tail is rare: what
-an index on words has to do, and how many pieces a tokeniser finds, is as in life. Sense they make none.
+many words of a sentence are "the", "of" and their like, as in any text, and a long tail is rare: what an
+index on words has to do is as in life. Sense they make none.
 """
 
 from collections.abc import Iterator

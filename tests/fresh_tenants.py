@@ -70,6 +70,9 @@ class Rows:
     def select(self, statement: str, *parameters: object) -> list[tuple[object, ...]]:
         return self._superuser.execute(statement.encode(), parameters).fetchall()
 
+    def named(self, statement: str, parameters: dict[str, object]) -> list[tuple[object, ...]]:
+        return self._superuser.execute(statement.encode(), parameters).fetchall()
+
     def value(self, statement: str, *parameters: object) -> object:
         ((value,),) = self.select(statement, *parameters)
         return value
@@ -101,3 +104,17 @@ def rows(superuser: AppConnection) -> Rows:
 def contents(records: Sequence[object]) -> list[str]:
     """The texts of memories, in their order."""
     return [record.content for record in records]  # type: ignore[attr-defined]
+
+
+def vector_of(rows: Rows, memory_id: UUID, model: str = "test:hash-64") -> str | None:
+    """The vector that a memory has in a model's table, as text, or None."""
+    tables = rows.select("SELECT table_name FROM mnemic.vector_models WHERE model = %s", model)
+    if not tables:
+        return None
+    ((table,),) = tables
+    found = rows.select(
+        f"SELECT vector.embedding::text FROM vectors.{table} AS vector"
+        " JOIN state.memories USING (tenant_id, memory_id, owner) WHERE memory_id = %s",
+        memory_id,
+    )
+    return str(found[0][0]) if found else None

@@ -44,17 +44,23 @@ class PasswordServer:
         account = _account()
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)
-        binaries = runnable_binaries(account, server_binaries(), Patience(START_TIMEOUT_S))
+        binaries = runnable_binaries(account, server_binaries(), Patience(START_TIMEOUT_S)).folder
         server = cls(folder, account, binaries, _free_port(), secrets.token_hex(8))
         server._make_cluster()
         server.run()
         return server
 
     def url(
-        self, user: str = SUPERUSER, password: str | None = None, *, dbname: str = "postgres", port: int | None = None
+        self,
+        user: str = SUPERUSER,
+        password: str | None = None,
+        *,
+        dbname: str = "postgres",
+        port: int | None = None,
     ) -> str:
         secret = self.password if password is None else password
-        return f"postgresql://{quote(user)}:{quote(secret)}@127.0.0.1:{port or self.port}/{quote(dbname)}"
+        user, secret, dbname = (quote(part, safe="") for part in (user, secret, dbname))
+        return f"postgresql://{user}:{secret}@127.0.0.1:{port or self.port}/{dbname}"
 
     def connect(self, *, dbname: str = "postgres") -> psycopg.Connection[TupleRow]:
         """A connection of the superuser, in autocommit mode."""

@@ -7,7 +7,9 @@ from collections.abc import Callable
 PAUSE_S = 0.01
 
 
-def wait_until(condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition") -> None:
+def wait_until(
+    condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition"
+) -> None:
     """Return as soon as the condition holds; fail when it does not in time."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -15,7 +17,9 @@ def wait_until(condition: Callable[[], bool], *, timeout_s: float = 10.0, what: 
         time.sleep(PAUSE_S)
 
 
-async def wait_for(condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition") -> None:
+async def wait_for(
+    condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition"
+) -> None:
     """The same without blocking the event loop."""
     deadline = time.monotonic() + timeout_s
     while not condition():

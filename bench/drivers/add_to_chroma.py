@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import chromadb  # type: ignore[import-not-found]
 
-from bench.drivers.workload import Store, Work, run
+from bench.drivers.workload import Store, Work, serve
 
 
 @contextmanager
@@ -14,7 +14,6 @@ def open_store(work: Work) -> Iterator[Store]:
     settings = chromadb.Settings(anonymized_telemetry=False)
     client = chromadb.PersistentClient(str(work.folder), settings=settings)
     collection = client.create_collection("bench", embedding_function=None, metadata={"hnsw:space": "cosine"})
-    batch_max = client.get_max_batch_size()
 
     def add(places: Sequence[int]) -> None:
         collection.add(
@@ -24,12 +23,8 @@ def open_store(work: Work) -> Iterator[Store]:
             metadatas=[{"owner": "bench"}] * len(places),
         )
 
-    def add_many(places: Sequence[int]) -> None:
-        for start in range(0, len(places), batch_max):
-            add(places[start : start + batch_max])
-
-    yield Store(add_many=add_many, add_one=lambda place: add([place]))
+    yield Store(add_many=add, add_one=lambda place: add([place]), bulk_max=client.get_max_batch_size())
 
 
 if __name__ == "__main__":
-    run(open_store)
+    serve(open_store)

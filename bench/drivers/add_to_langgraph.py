@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from langgraph.store.base import PutOp  # type: ignore[import-not-found]
 from langgraph.store.postgres import PostgresStore  # type: ignore[import-not-found]
 
-from bench.drivers.workload import Store, Work, run
+from bench.drivers.workload import Store, Work, serve
 
 NAMESPACE = ("bench",)
 # Larger batches were no faster; the driver ends at 65,535 parameters per statement.
-BATCH_ROWS = 1_000
+BULK_MAX = 1_000
 
 
 @contextmanager
@@ -30,15 +30,13 @@ def open_store(work: Work) -> Iterator[Store]:
         store.setup()
 
         def add_many(places: Sequence[int]) -> None:
-            for start in range(0, len(places), BATCH_ROWS):
-                chosen = places[start : start + BATCH_ROWS]
-                store.batch([PutOp(NAMESPACE, str(place), {"text": work.texts[place]}) for place in chosen])
+            store.batch([PutOp(NAMESPACE, str(place), {"text": work.texts[place]}) for place in places])
 
         def add_one(place: int) -> None:
             store.put(NAMESPACE, str(place), {"text": work.texts[place]})
 
-        yield Store(add_many=add_many, add_one=add_one)
+        yield Store(add_many=add_many, add_one=add_one, bulk_max=BULK_MAX)
 
 
 if __name__ == "__main__":
-    run(open_store)
+    serve(open_store)

@@ -9,16 +9,18 @@ from contextlib import contextmanager
 
 from mem0 import Memory  # type: ignore[import-not-found]
 
-from bench.drivers.workload import Store, Work, run
+from bench.drivers.workload import Store, Work, serve
 
 NO_KEY = "no-key"
+# One call for many goes one by one inside, so that nothing is lost by making several of it.
+BULK_MAX = 500
 
 
 class Lookup:
     """The one method of mem0's embedders that `add` calls."""
 
     def __init__(self, work: Work) -> None:
-        self._vectors = dict(zip(work.texts, work.vectors.tolist(), strict=True))
+        self._vectors: dict[str, list[float]] = dict(zip(work.texts, work.vectors.tolist(), strict=True))
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """The vector of a text."""
@@ -47,14 +49,14 @@ def open_store(work: Work) -> Iterator[Store]:
         return {"role": "user", "content": text}
 
     yield Store(
-        # Its only call for many; inside it goes one by one.
         add_many=lambda places: memory.add(
             [message(work.texts[place]) for place in places], user_id="bench", infer=False
         ),
         add_one=lambda place: memory.add([message(work.texts[place])], user_id="bench", infer=False),
+        bulk_max=BULK_MAX,
     )
     memory.vector_store.client.close()
 
 
 if __name__ == "__main__":
-    run(open_store)
+    serve(open_store)

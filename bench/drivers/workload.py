@@ -1,12 +1,18 @@
 """What every store is given to do: the same texts with the same ready vectors, in bulk and one by one.
 
-A driver opens its store and hands over two functions. The store is filled in bulk first; single additions
-go on top of that, as they do in the life of an agent. Nothing is imported here but numpy: this runs in
-environments that have never heard of Mnemic.
+A driver is a process that keeps its store open and does what it is told, a line of JSON at a time:
+
+    {"do": "bulk", "start": 0, "count": 10000}    →  {"count": 10000, "took_s": 1.9}
+    {"do": "single", "start": 10000, "count": 25}  →  {"count": 25, "took_s": 0.1}
+
+So the benchmark can let all stores take turns, in short turns, and a slow minute of the machine hits all of
+them. Nothing is imported here but numpy: this runs in environments that have never heard of Mnemic.
 """
 
 import argparse
 import json
+import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-WARM_UP_COUNT = 5
+# A store that is slow in bulk stops there; what it did until then makes its rate.
+BULK_MAX_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -32,40 +39,44 @@ class Work:
 
 @dataclass(frozen=True)
 class Store:
-    """How a driver adds texts to its store, by their places in `Work.texts`."""
+    """How a driver adds texts, by their places in `Work.texts`; so many in one call as it can or should."""
 
-    add_many: Callable[[Sequence[int]], None]
-    add_one: Callable[[int], None]
+    add_many: Callable[[Sequence[int]], object]
+    add_one: Callable[[int], object]
+    bulk_max: int
 
 
-def run(open_store: Callable[[Work], AbstractContextManager[Store]]) -> None:
-    """Do the work of the command line and write down how long it took."""
+def serve(open_store: Callable[[Work], AbstractContextManager[Store]]) -> None:
+    """Open the store and do what standard input says until it ends."""
+    # Libraries like to print; the answers must stand alone.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    with open_store(_work()) as store:
+        for line in sys.stdin:
+            print(json.dumps(_done(store, json.loads(line))), file=answers)
+
+
+def _work() -> Work:
     parser = argparse.ArgumentParser(description="Add texts with ready vectors to a store.")
     parser.add_argument("work", type=Path, help="folder with texts.json and vectors.npy")
     parser.add_argument("store", type=Path, help="empty folder for the store")
-    parser.add_argument("result", type=Path, help="where to write the times")
-    parser.add_argument("--bulk-count", type=int, required=True)
     parser.add_argument("--conninfo", default="")
     options = parser.parse_args()
     texts = json.loads((options.work / "texts.json").read_text("utf-8"))
-    work = Work(texts, np.load(options.work / "vectors.npy"), options.store, options.conninfo)
-    with open_store(work) as store:
-        result = _timed(store, options.bulk_count, len(texts))
-    options.result.write_text(json.dumps(result))
+    return Work(texts, np.load(options.work / "vectors.npy"), options.store, options.conninfo)
 
 
-def _timed(store: Store, bulk_count: int, count: int) -> dict[str, Any]:
-    """The first texts warm the store up, `bulk_count` go in bulk, the rest one by one."""
-    places = iter(range(count))
-    for _ in range(WARM_UP_COUNT):
-        store.add_one(next(places))
-    bulk = [next(places) for _ in range(bulk_count)]
+def _done(store: Store, order: dict[str, Any]) -> dict[str, float]:
+    start, end = order["start"], order["start"] + order["count"]
     began_s = time.perf_counter()
-    store.add_many(bulk)
-    bulk_s = time.perf_counter() - began_s
-    one_s = []
-    for place in places:
-        began_s = time.perf_counter()
-        store.add_one(place)
-        one_s.append(time.perf_counter() - began_s)
-    return {"bulk_count": bulk_count, "bulk_s": bulk_s, "one_s": one_s}
+    count = 0
+    if order["do"] == "bulk":
+        while start + count < end and time.perf_counter() - began_s < BULK_MAX_S:
+            places = range(start + count, min(start + count + store.bulk_max, end))
+            store.add_many(places)
+            count += len(places)
+    else:
+        for place in range(start, end):
+            store.add_one(place)
+            count += 1
+    return {"count": count, "took_s": time.perf_counter() - began_s}

@@ -10,10 +10,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer, patience
+from mnemic.db.embedded import EmbeddedServer, patience, server_binaries
+from mnemic.db.embedded.account import server_account
+from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.folder import prepare_folder
+from mnemic.db.embedded.launch import Launch, _run_keeper
+from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.socket_folder import make_socket_folder
 from mnemic.errors import EmbeddedServerError
 from tests.embedded.conftest import StartUser
 from tests.embedded.processes import (
+    WAIT_LIMIT_S,
     UserProcess,
     end_everything,
     keeper_of,
@@ -182,6 +189,17 @@ def test_a_starter_killed_while_the_server_starts_leaves_nothing_running(
     wait_for(lambda: living(data_dir), "the keeper to begin")
     user.kill()
     wait_until_nothing_runs(data_dir)
+
+
+def test_a_server_that_nobody_waits_for_ends_even_before_it_has_begun(data_dir: Path) -> None:
+    """Without a share in our hands the keeper stops the server in the moment that it starts it."""
+    folder = prepare_folder(data_dir)
+    account = server_account(folder, "nobody")
+    launch = Launch(folder, account.name, {}, server_binaries())
+    binaries = runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S))
+    for _ in range(5):
+        _run_keeper(launch, account, binaries, make_socket_folder(account), Patience(WAIT_LIMIT_S))
+        wait_until_nothing_runs(data_dir)
 
 
 def test_an_unfinished_transaction_is_gone_after_a_crash(data_dir: Path) -> None:

@@ -120,7 +120,7 @@ def test_binaries_within_reach_are_not_copied(nobody: Account, monkeypatch: pyte
     if reachable.returncode != 0:
         pytest.skip("the environment of these tests is out of reach for others")
     monkeypatch.setattr(binaries, "COPY_PLACES", ())
-    assert runnable_binaries(nobody, server_binaries(), Patience(10)) == server_binaries()
+    assert runnable_binaries(nobody, server_binaries(), Patience(10)).folder == server_binaries()
 
 
 def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
@@ -129,15 +129,15 @@ def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
     monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
     previous_umask = os.umask(0o077)
     try:
-        copied = runnable_binaries(nobody, closed_binaries, Patience(60))
+        copied = runnable_binaries(nobody, closed_binaries, Patience(60)).folder
     finally:
         os.umask(previous_umask)
     first = (copied / "postgres").stat().st_ino
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)) == copied
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
     assert (copied / "postgres").stat().st_ino == first
     victim = next(copied.parent.glob("share/**/vector.control"))
     victim.unlink()
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)) == copied
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
     assert victim.exists()
     written_by_others = [path for path, (mode, _, _) in snapshot(copied.parent).items() if mode & 0o022]
     assert [
@@ -155,7 +155,7 @@ def test_a_place_that_others_could_have_filled_is_passed_over(
     writable.chmod(0o777)
     link.symlink_to(foreign)
     monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link, good))
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).is_relative_to(good)
+    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder.is_relative_to(good)
     monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link))
     with pytest.raises(EmbeddedServerError, match="only root can write"):
         runnable_binaries(nobody, closed_binaries, Patience(60))

@@ -27,6 +27,12 @@ TABLES = (
     "triples",
 )
 
+INSERT_MEMORIES = """
+INSERT INTO state.memories (tenant_id, memory_id, owner, channel, process, content, category, source)
+SELECT %s, given.memory_id, %s, '_global', 'test', given.content, 'factual', 'imported'
+FROM unnest(%s::uuid[], %s::text[]) AS given (memory_id, content)
+"""
+
 
 @pytest.fixture
 def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
@@ -58,12 +64,7 @@ def write_memories(admin: AppConnection, tenant_a: Tenant) -> WriteMemories:
 
     async def write(texts: Sequence[str], *, owner: str = "alice", tenant: Tenant = tenant_a) -> list[UUID]:
         ids = [new_id() for _ in texts]
-        admin.execute(
-            "INSERT INTO state.memories (tenant_id, memory_id, owner, channel, process, content, category, source)"
-            " SELECT %s, given.memory_id, %s, '_global', 'test', given.content, 'factual', 'imported'"
-            " FROM unnest(%s::uuid[], %s::text[]) AS given (memory_id, content)",
-            (tenant.id, owner, ids, list(texts)),
-        )
+        admin.execute(INSERT_MEMORIES, (tenant.id, owner, ids, list(texts)))
         return ids
 
     return write
@@ -75,7 +76,7 @@ def count_rows(admin: AppConnection) -> CountRows:
     counts = " + ".join(f"(SELECT count(*) FROM state.{table})" for table in TABLES)
 
     def count() -> int:
-        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)  # type: ignore[arg-type]
+        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)
         return int(str(total))
 
     return count

@@ -24,8 +24,9 @@ async def things(memory: AsyncMemory, *names: str) -> list[Entity]:
 
 async def connect(memory: AsyncMemory, pairs: str, kind: str = "knows") -> None:
     """Relate things that are written as `ab bc`: a to b, b to c."""
-    for start, end in pairs.split():
-        for name in (start, end):
+    for pair in pairs.split():
+        start, end = pair[0], pair[1]
+        for name in pair:
             await memory.entities.upsert("thing", name)
         await memory.entities.relate(("thing", start), ("thing", end), kind)
 
@@ -34,7 +35,9 @@ def depths(graph: EntityGraph) -> dict[str, int]:
     return {node.name: node.depth for node in graph.nodes}
 
 
-async def test_a_relation_comes_back_as_it_was_stated(memory: AsyncMemory, write_memories: WriteMemories) -> None:
+async def test_a_relation_comes_back_as_it_was_stated(
+    memory: AsyncMemory, write_memories: WriteMemories
+) -> None:
     ada, acme = await things(memory, "Ada", "Acme")
     (memory_id,) = await write_memories(["She works there."])
     relation = await memory.entities.relate(
@@ -107,12 +110,16 @@ async def test_only_relations_of_the_wanted_kinds_count(memory: AsyncMemory) -> 
     await connect(memory, "bc", kind="owns")
     graph = await memory.entities.graph(("thing", "a"), kinds=["knows"])
     assert depths(graph) == {"a": 0, "b": 1}
-    assert depths(await memory.entities.graph(("thing", "a"), kinds=["knows", "owns"])) == {"a": 0, "b": 1, "c": 2}
+    assert depths(await memory.entities.graph(("thing", "a"), kinds=["knows", "owns"])) == {
+        "a": 0,
+        "b": 1,
+        "c": 2,
+    }
     assert depths(await memory.entities.graph(("thing", "a"), kinds=["hates"])) == {"a": 0}
 
 
 def make_star(admin: AppConnection, tenant: Tenant, size: int) -> UUID:
-    """An entity with `size` others around it, every third of which points at it; each ray has a tip of its own."""
+    """An entity with `size` others around it, every third of which points at it."""
     (hub,) = admin.execute(
         "INSERT INTO state.entities (tenant_id, owner, category, name, process)"
         " VALUES (%s, 'alice', 'thing', 'hub', 'test') RETURNING entity_id",
@@ -260,7 +267,9 @@ async def test_sixteen_writers_of_one_relation_make_one(wide_memory: AsyncMemory
     assert graph.relations[0] in stated
 
 
-async def test_relating_and_deleting_at_once_ends_whole(wide_memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_relating_and_deleting_at_once_ends_whole(
+    wide_memory: AsyncMemory, admin: AppConnection
+) -> None:
     async def attempt(number: int) -> None:
         try:
             if number % 4:
@@ -274,6 +283,7 @@ async def test_relating_and_deleting_at_once_ends_whole(wide_memory: AsyncMemory
         await things(wide_memory, "a", "b")
         await asyncio.gather(*map(attempt, range(WRITERS)))
     lost = admin.execute(
-        "SELECT count(*) FROM state.entity_relations WHERE to_id NOT IN (SELECT entity_id FROM state.entities)"
+        "SELECT count(*) FROM state.entity_relations"
+        " WHERE to_id NOT IN (SELECT entity_id FROM state.entities)"
     ).fetchone()
     assert lost == (0,)

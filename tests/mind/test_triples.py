@@ -15,7 +15,9 @@ from tests.many_writers import WRITERS
 from tests.mind.conftest import CountRows, WriteMemories
 
 
-async def test_a_statement_comes_back_as_it_was_made(memory: AsyncMemory, write_memories: WriteMemories) -> None:
+async def test_a_statement_comes_back_as_it_was_made(
+    memory: AsyncMemory, write_memories: WriteMemories
+) -> None:
     (memory_id,) = await write_memories(["Ada lives in London."])
     triple = await memory.triples.add(
         "Ada", "lives in", "London", confidence=0.5, provenance="reasoned", evidence=memory_id
@@ -74,6 +76,8 @@ async def test_the_longest_texts_fit(memory: AsyncMemory) -> None:
     assert await scope.triples.list(subject=parts[0], predicate=parts[1], object=parts[2]) == [triple]
     entity = await scope.entities.upsert("𝕏" * 64, "𝕐" * 256, facts={"𝕫" * 256: 1}, aliases=["𝕎" * 256])
     assert await scope.entities.get("x" * 64, "Y" * 256) == entity
+    # Folding case may make more characters of one.
+    await scope.entities.upsert("thing", "\u0390" * 256, aliases=["ﬃ" * 85])
 
 
 async def test_owners_and_tenants_are_apart(

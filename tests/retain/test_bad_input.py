@@ -11,7 +11,7 @@ from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows
 
-NAIVE = datetime(2026, 3, 1, 10, 0)  # noqa: DTZ001 (that is the point)
+NAIVE = datetime(2026, 3, 1, 10, 0)
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def endless(value: str) -> Iterator[str]:
         yield value
 
 
-BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
+BAD_FIELDS: list[tuple[dict[Any, Any], str]] = [
     ({"content": ""}, "content must not be empty"),
     ({"content": " \n\t "}, "content must not be empty"),
     ({"content": "a\0b"}, "content must not contain NUL"),
@@ -40,7 +40,10 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"content": "x", "valid_to": "yesterday"}, "valid_to must be a date and time"),
     ({"content": "x", "expires_at": date(2026, 3, 1)}, "expires_at must be a datetime"),
     ({"content": "x", "at": "0001-01-01T00:00:00+10:00"}, "at must lie in the years"),
-    ({"content": "x", "valid_from": "2026-03-01T10:00:00Z", "valid_to": "2026-03-01T10:00:00Z"}, "valid_to must be after"),
+    (
+        {"content": "x", "valid_from": "2026-03-01T10:00:00Z", "valid_to": "2026-03-01T10:00:00Z"},
+        "valid_to must be after",
+    ),
     ({"content": "x", "confidence": 1.2}, "confidence must be a number from 0 to 1, not 1.2"),
     ({"content": "x", "confidence": -0.1}, "confidence must be a number from 0 to 1"),
     ({"content": "x", "confidence": float("nan")}, "confidence must be a finite number"),
@@ -125,6 +128,7 @@ async def test_what_is_no_item_at_all_is_refused(memory: AsyncMemory, rows: Rows
 async def test_a_bad_default_is_refused_even_without_items(
     memory: AsyncMemory, rows: Rows, options: dict[str, Any], message: str
 ) -> None:
+    items: Any
     for items in ("fine", []):
         with pytest.raises(InvalidInputError, match=message):
             await memory.retain(items, **options)
@@ -135,7 +139,9 @@ async def test_a_bad_default_is_refused_even_without_items(
 async def test_a_bad_item_in_a_large_batch_is_named_and_none_is_stored(
     memory: AsyncMemory, rows: Rows, bad: int
 ) -> None:
-    items = [{"content": f"fact {number}", "confidence": 1.2 if number == bad else 1} for number in range(1500)]
+    items = [
+        {"content": f"fact {number}", "confidence": 1.2 if number == bad else 1} for number in range(1500)
+    ]
     with pytest.raises(InvalidInputError, match=rf"^Item {bad}: confidence .* Nothing was stored\.$"):
         await memory.retain_many(items)
     assert rows.counts(memory.tenant.id) == {}
@@ -191,7 +197,9 @@ async def test_ids_of_others_are_not_found(memory: AsyncMemory, open_memory: Ope
     assert (rows.counts(memory.tenant.id), rows.counts(other_tenant.tenant.id)) == before
 
 
-async def test_evidence_that_is_not_the_owners_makes_no_link(memory: AsyncMemory, open_memory: OpenMemory) -> None:
+async def test_evidence_that_is_not_the_owners_makes_no_link(
+    memory: AsyncMemory, open_memory: OpenMemory
+) -> None:
     other_tenant = await open_memory()
     (foreign,) = (await other_tenant.retain("Of another tenant.")).memory_ids
     (bobs,) = (await memory.retain("Bob's.", owner="bob")).memory_ids

@@ -2,20 +2,14 @@
 
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from mnemic.models.testing import HashedWords
 from mnemic.sdk.memory import AsyncMemory
-from tests.fresh_tenants import OpenMemory, Rows, contents
+from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
 
 MOMENT = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
-VECTORS = """
-    SELECT vector.embedding::text
-    FROM vectors.{table} AS vector JOIN state.memories USING (tenant_id, memory_id)
-    WHERE memory_id = %s AND vector.owner = memories.owner
-"""
 
 
 async def test_a_text_is_a_fact_of_its_owner(memory: AsyncMemory) -> None:
@@ -74,8 +68,10 @@ async def test_every_field_of_an_item_comes_back(memory: AsyncMemory) -> None:
 
 
 async def test_what_an_item_does_not_say_the_call_says(memory: AsyncMemory) -> None:
-    items = ["one", {"content": "two", "category": "procedural", "tags": ["own"]}]
-    retained = await memory.retain(items, category="behavioral", tags=["default"], confidence=0.5, channel="work")
+    items: list[Any] = ["one", {"content": "two", "category": "procedural", "tags": ["own"]}]
+    retained = await memory.retain(
+        items, category="behavioral", tags=["default"], confidence=0.5, channel="work"
+    )
     one, two = [await memory.memories.get(memory_id) for memory_id in retained.memory_ids]
     assert (one.category, one.tags, one.confidence, one.channel) == ("behavioral", ("default",), 0.5, "work")
     assert (two.category, two.tags, two.confidence) == ("procedural", ("own",), 0.5)
@@ -105,15 +101,19 @@ async def test_nothing_to_retain_is_no_error(memory: AsyncMemory) -> None:
     assert (retained.stored_count, retained.memory_ids) == (0, ())
 
 
-async def test_the_words_and_the_vector_are_there_when_the_call_returns(memory: AsyncMemory, rows: Rows) -> None:
+async def test_the_words_and_the_vector_are_there_when_the_call_returns(
+    memory: AsyncMemory, rows: Rows
+) -> None:
     retained = await memory.retain({"content": "Berlin has many lakes.", "name": "Carol"})
     (memory_id,) = retained.memory_ids
-    found = "SELECT count(*) FROM state.memories WHERE memory_id = %s AND words @@ plainto_tsquery('english', %s)"
+    found = (
+        "SELECT count(*) FROM state.memories WHERE memory_id = %s AND words @@ plainto_tsquery('english', %s)"
+    )
     assert [rows.value(found, memory_id, words) for words in ("lake", "carol berlin", "sea")] == [1, 1, 0]
     assert retained.awaiting_embedding_count == 0
-    ((stored,),) = rows.select(VECTORS.format(table=vector_table(rows)), memory_id)
     (wanted,) = await HashedWords().embed(["Carol: Berlin has many lakes."])
-    assert [float(number) for number in str(stored).strip("[]").split(",")] == pytest.approx(list(wanted), abs=1e-3)
+    stored = (vector_of(rows, memory_id) or "").strip("[]").split(",")
+    assert [float(number) for number in stored] == pytest.approx(list(wanted), abs=1e-3)
 
 
 async def test_the_answer_says_what_became_of_each_item(memory: AsyncMemory) -> None:
@@ -164,13 +164,3 @@ async def test_tenants_have_their_own_of_everything(memory: AsyncMemory, open_me
     answer = await other.retain({"content": "Same words.", "external_id": "x"})
     assert answer.stored_count == 1
     assert mine not in answer.memory_ids
-
-
-def vector_table(rows: Rows, model: str = "test:hash-64") -> str:
-    return str(rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = %s", model))
-
-
-def vector_of(rows: Rows, memory_id: UUID, model: str = "test:hash-64") -> str | None:
-    """The memory's vector as text, or None."""
-    found = rows.select(VECTORS.format(table=vector_table(rows, model)), memory_id)
-    return str(found[0][0]) if found else None

@@ -23,7 +23,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
-from mnemic.db.connection import Limits, admin_connection, with_session
+from mnemic.db.connection import Limits, admin_connection, begin_proven, with_session
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import migrate, require_current, status_of
 from mnemic.db.tenancy import SigningKey
@@ -76,14 +76,17 @@ async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Acc
     """Access to a database of the user's own, which must be migrated already."""
     check_url(url)
     async with admin_connection(url, limits) as connection:
-        await require_current(connection)
         who = await _who(connection)
+        _require_entry(who)
+        await require_current(connection)
+        _require_safe_path(who)
         if who["reads_key"]:
             key = await _read_key(connection)
             login = make_conninfo(url, user=key.login, password=key.login_password)
             await _try_login(login, limits)
         else:
             key = _require_plain_login(who, key)
+            await _try_key(connection, key)
             login = url
     app_conninfo = _app_conninfo(login, limits, who)
     return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"])
@@ -129,6 +132,31 @@ async def _read_key(connection: AsyncConnection[DictRow]) -> SigningKey:
     return SigningKey(row["key"])
 
 
+def _require_entry(who: DictRow) -> None:
+    """A role without rights in a migrated database could not even be told what is missing."""
+    if who["may_enter"] is False:
+        raise ConfigurationError(
+            f"The role {who['role']!r} is not a member of mnemic_app. An administrator can run: "
+            f'GRANT mnemic_app TO "{who["role"]}";'
+        )
+
+
+def _require_safe_path(who: DictRow) -> None:
+    """The application must find pgvector, and not be able to plant functions beside it for other tenants."""
+    schema = who["vector_schema"]
+    if who["app_finds_vector"] is False:
+        raise ConfigurationError(
+            f"The application may not use the schema {schema}, where pgvector is. An administrator can run: "
+            f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app;"
+        )
+    if who["app_may_plant"]:
+        raise ConfigurationError(
+            f"The application may create functions in the schema {schema}, where Mnemic looks for those of "
+            "pgvector: one tenant could plant some for the others. An administrator can run: "
+            f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, mnemic_app;"
+        )
+
+
 def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
     """A login that works itself must be harmless, and needs the key from the settings."""
     if who["is_superuser"] or who["bypasses_policies"] or who["owns_tables"]:
@@ -136,17 +164,25 @@ def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
             f"The role {who['role']!r} can get around the tenants' wall, so Mnemic does not work with it. "
             "Use a plain login: CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;"
         )
-    if not who["is_app"]:
-        raise ConfigurationError(
-            f"The role {who['role']!r} is not a member of mnemic_app. An administrator can run: "
-            f'GRANT mnemic_app TO "{who["role"]}";'
-        )
     if key is None:
         raise ConfigurationError(
             f"The role {who['role']!r} may not read the key that signs tenants, which is right for an "
             "application. Set MNEMIC_TENANT_KEY to the key that `mnemic migrate` was run with."
         )
     return key
+
+
+async def _try_key(connection: AsyncConnection[DictRow], key: SigningKey) -> None:
+    """Prove something with the key from the settings, to say here that it is the wrong one."""
+    await begin_proven(connection, key, {"opening": "the key itself"}, begin=query("session.begin"))
+    cursor = await connection.execute(query("session.holds"), {"purpose": "opening"})
+    row = await cursor.fetchone()
+    await connection.rollback()
+    if row is None or not row["holds"]:
+        raise ConfigurationError(
+            "tenant_key is not the key of this database. Set MNEMIC_TENANT_KEY to the one that "
+            "`mnemic migrate` was run with."
+        )
 
 
 async def _try_login(conninfo: str, limits: Limits) -> None:
@@ -157,9 +193,10 @@ async def _try_login(conninfo: str, limits: Limits) -> None:
     except DatabaseUnavailableError as error:
         raise ConfigurationError(
             "The URL's role administers the database, and the login that `mnemic migrate` made for the "
-            "application cannot connect. Either the role may not create roles or the server does not let "
-            "new roles log in by password. Make a login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE "
-            "mnemic_app;), use its URL, and set MNEMIC_TENANT_KEY."
+            "application cannot connect. Run `mnemic migrate` again to renew it; if that does not help, either "
+            "the role may not create roles or the server does not let new roles log in by password. Then make a "
+            "login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
+            "MNEMIC_TENANT_KEY."
         ) from error
 
 

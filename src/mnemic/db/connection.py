@@ -1,19 +1,21 @@
 """Connections as Mnemic wants them: clean, bounded in time, never searching foreign schemas."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
-from mnemic.db.tenancy import LOGIN_PREFIX
+from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.sql import query
+
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
 
 Row = dict[str, Any]
 
@@ -51,14 +53,18 @@ def with_session(
     These go into the start-up packet, so `RESET ALL` returns to them. `pg_temp` stands last in the
     search path, so that a temporary table never hides a table of ours.
     """
-    options = (
-        f"-c search_path={search_path},pg_temp"
-        f" -c statement_timeout={int(statement_timeout_s * 1000)}"
-        " -c idle_in_transaction_session_timeout=60000"
-        " -c timezone=UTC"
+    settings = {
+        "search_path": f"{search_path},pg_temp",
+        "statement_timeout": str(int(statement_timeout_s * 1000)),
+        "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_TIMEOUT_MS),
+        "timezone": "UTC",
         # What somebody could have set for the login itself must not keep us from taking it away.
-        " -c role=none -c default_transaction_read_only=off -c lock_timeout=0 -c local_preload_libraries="
-    )
+        "role": "none",
+        "default_transaction_read_only": "off",
+        "lock_timeout": "0",
+        "local_preload_libraries": "",
+    }
+    options = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
     return make_conninfo(
         conninfo,
         options=options,
@@ -66,6 +72,25 @@ def with_session(
         connect_timeout=max(2, int(limits.connect_timeout_s)),
         client_encoding="UTF8",
     )
+
+
+def _escaped(value: str) -> str:
+    """As libpq's `options` want it: they are split at blanks."""
+    return value.replace("\\", "\\\\").replace(" ", "\\ ")
+
+
+async def begin_proven(
+    connection: AppConnection, key: SigningKey, subjects: Mapping[Purpose, str], *, begin: LiteralString
+) -> None:
+    """Begin a transaction and prove, for each purpose, whom it is for."""
+    cursor = await connection.execute(begin)
+    cursor.nextset()
+    row = await cursor.fetchone()
+    assert row is not None, "mnemic.moment() returns one row"
+    for purpose, subject in subjects.items():
+        proof = key.proof(purpose, subject, moment=row["moment"])
+        parameters = {"purpose": purpose, "subject": subject, "proof": proof}
+        await connection.execute(query("session.prove"), parameters)
 
 
 class PlantedError(Exception):

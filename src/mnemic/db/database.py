@@ -18,7 +18,14 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, Limits, Row, clean_or_close, refuse_planted_settings
+from mnemic.db.connection import (
+    AppConnection,
+    Limits,
+    Row,
+    begin_proven,
+    clean_or_close,
+    refuse_planted_settings,
+)
 from mnemic.db.tenancy import Purpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -97,7 +104,9 @@ class TenantDatabase:
         """
         return self._database.transaction(self.tenant, maintenance=maintenance, snapshot=snapshot)
 
-    async def run(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+    async def run(
+        self, work: Callable[[Transaction], Awaitable[Result]], *, maintenance: bool = False
+    ) -> Result:
         """Do `work` in a transaction, again from the start if it lost a race against another one.
 
         Deadlocks and serialization failures roll everything back, so that trying again is safe; the
@@ -105,7 +114,7 @@ class TenantDatabase:
         """
         for attempt in range(1, RACE_ATTEMPTS + 1):
             try:
-                async with self.transaction() as transaction:
+                async with self.transaction(maintenance=maintenance) as transaction:
                     return await work(transaction)
             except ConflictError as error:
                 if attempt == RACE_ATTEMPTS or not isinstance(error.__cause__, LOST_RACES):
@@ -179,7 +188,7 @@ class Database:
             try:
                 async with AsyncExitStack() as trial:
                     connection = await trial.enter_async_context(self._clean_connection())
-                    await self._prove(connection, begin, subjects)
+                    await begin_proven(connection, self.access.key, subjects, begin=begin)
                     stack.push_async_exit(trial.pop_all())
                     return connection
             except PoolTimeout:
@@ -192,7 +201,7 @@ class Database:
 
     @asynccontextmanager
     async def _clean_connection(self) -> AsyncIterator[AppConnection]:
-        """A connection of the pool: its transaction is ended, then it is cleaned, then it is given back.
+        """A connection of the pool. Its transaction is committed or rolled back, then it is cleaned.
 
         The pool could clean it too, but does so in a task that cannot be cancelled: a program that
         ends by an exception would hang in there instead of showing it.
@@ -206,19 +215,6 @@ class Database:
                 await clean_or_close(connection)
         finally:
             await self._pool.putconn(connection)
-
-    async def _prove(
-        self, connection: AppConnection, begin: LiteralString, subjects: Mapping[Purpose, str]
-    ) -> None:
-        """Begin a transaction; the connection's own context commits it, or rolls it back on an error."""
-        cursor = await connection.execute(begin)
-        cursor.nextset()
-        row = await cursor.fetchone()
-        assert row is not None, "mnemic.moment() returns one row"
-        for purpose, subject in subjects.items():
-            proof = self.access.key.proof(purpose, subject, moment=row["moment"])
-            parameters = {"purpose": purpose, "subject": subject, "proof": proof}
-            await connection.execute(query("session.prove"), parameters)
 
     async def _living_conninfo(self) -> str:
         """Where to connect. A new connection is often needed because the server has died: revive it first."""

@@ -63,13 +63,15 @@ async def migrate(
     files = all_migrations() if migrations is None else migrations
     async with admin_connection(conninfo, limits) as connection:
         with translated():
-            async with _lock(connection), _provisioned(connection) as may_create_roles:
+            async with _lock(connection):
+                needs = await make_prerequisites(connection)
+                await connection.execute(query("provision.make_housekeeping"))
                 status = compare(await _read_applied(connection), files)
                 for migration in status.pending:
-                    await _apply(connection, migration)
+                    await _apply(connection, migration, joins_definer=not needs["is_definer"])
                     on_applied(migration)
                 stored_key = await _settle_key(connection, key)
-                if may_create_roles:
+                if needs["may_grant_app"]:
                     await _make_login(connection, stored_key)
                 return status.pending
 
@@ -135,8 +137,8 @@ async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
             await connection.execute(query("migrations.unlock"))
 
 
-async def make_prerequisites(connection: AsyncConnection[DictRow]) -> bool:
-    """Make the roles and the extension that are missing; returns whether this role may create roles."""
+async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
+    """Make the roles and the extension that are missing; returns what this role was found to be and may do."""
     needs = await require_privileges(connection)
     if needs["lacks_app_role"]:
         await connection.execute(query("provision.make_app_role"))
@@ -144,24 +146,7 @@ async def make_prerequisites(connection: AsyncConnection[DictRow]) -> bool:
         await connection.execute(query("provision.make_definer_role"))
     if needs["lacks_vector"]:
         await connection.execute(query("provision.make_vector_extension"))
-    return bool(needs["may_create_roles"])
-
-
-@asynccontextmanager
-async def _provisioned(connection: AsyncConnection[DictRow]) -> AsyncIterator[bool]:
-    """Make roles, extension and housekeeping; yields whether this role may create roles.
-
-    While inside, the migrator may hand functions to mnemic_definer.
-    """
-    may_create_roles = await make_prerequisites(connection)
-    await connection.execute(query("provision.make_housekeeping"))
-    if may_create_roles:
-        await connection.execute(query("provision.join_definer"))
-    try:
-        yield may_create_roles
-    finally:
-        if may_create_roles and not connection.closed:
-            await connection.execute(query("provision.leave_definer"))
+    return needs
 
 
 async def _read_applied(connection: AsyncConnection[DictRow]) -> list[Applied]:
@@ -171,8 +156,11 @@ async def _read_applied(connection: AsyncConnection[DictRow]) -> list[Applied]:
     return [Applied(**row) for row in await cursor.fetchall()]
 
 
-async def _apply(connection: AsyncConnection[DictRow], migration: Migration) -> None:
+async def _apply(connection: AsyncConnection[DictRow], migration: Migration, *, joins_definer: bool) -> None:
+    """Run a migration and record it. A migrator that is not mnemic_definer's member is one in between only."""
     async with connection.transaction():
+        if joins_definer:
+            await connection.execute(query("provision.join_definer"))
         await connection.execute(migration.sql)
         await connection.execute(
             query("migrations.record"),
@@ -183,6 +171,8 @@ async def _apply(connection: AsyncConnection[DictRow], migration: Migration) -> 
                 "checksum": migration.checksum,
             },
         )
+        if joins_definer:
+            await connection.execute(query("provision.leave_definer"))
 
 
 async def _settle_key(connection: AsyncConnection[DictRow], wanted: SigningKey | None) -> SigningKey:

@@ -48,8 +48,10 @@ def _administrator_statements(needs: DictRow) -> list[sql.Composed]:
             statements.append(sql.SQL("CREATE ROLE mnemic_app NOLOGIN;").format())
         if needs["lacks_definer_role"]:
             statements.append(sql.SQL("CREATE ROLE mnemic_definer NOLOGIN;").format())
-    if not needs["may_act_as_definer"]:
+    if not needs["is_definer"] and not needs["may_grant_definer"]:
         statements.append(sql.SQL("GRANT mnemic_definer TO {};").format(role))
+    if needs["may_create_roles"] and not needs["may_grant_app"]:
+        statements.append(sql.SQL("GRANT mnemic_app TO {} WITH ADMIN OPTION;").format(role))
     if not needs["may_create_schemas"]:
         statements.append(sql.SQL("GRANT CREATE ON DATABASE {} TO {};").format(database, role))
     return statements

@@ -20,6 +20,8 @@ from mnemic.errors import ConflictError
 
 Vectors = npt.NDArray[np.float32]
 
+ERROR_MAX_CHARACTERS = 1024
+
 _INSERT = sql.SQL(
     "INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
     " SELECT %(tenant_id)s, memory_id, owner, embedding"
@@ -112,6 +114,13 @@ async def remove_vectors(transaction: Transaction, ids: Sequence[UUID]) -> None:
         await transaction.connection.execute(
             _REMOVE.format(table=sql.Identifier(row["table_name"])), {"ids": list(ids)}
         )
+
+
+async def mark_for_embedding(transaction: Transaction, ids: Sequence[UUID], error: str) -> None:
+    """Remember that memories have no vector yet, and why; the words of a foreign error may be anything."""
+    storable = error[:ERROR_MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
+    parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids), "error": storable}
+    await transaction.execute("vectors.mark_backlog", parameters)
 
 
 async def near_duplicates(

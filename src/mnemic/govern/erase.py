@@ -19,13 +19,17 @@ async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMo
     owner = scope.require_owner()
     receipt_id = new_id()
     nobody = Scope(None, scope.channel, scope.process)
-    async with (
-        audited(database, nobody, action=f"{mode}_owner", target=str(receipt_id)) as act,
-        database.transaction(maintenance=True) as transaction,
-    ):
-        rows = await (_erase if mode == "erase" else _archive)(transaction, owner)
-        act.outcome(rows=rows)
-        await act.commit_with(transaction)
+    async with audited(database, nobody, action=f"{mode}_owner", target=str(receipt_id)) as act:
+
+        async def work(transaction: Transaction) -> dict[str, int]:
+            await transaction.execute("owners.take_long")
+            await transaction.execute("owners.hold_conversations", {"owner": owner})
+            rows = await (_erase if mode == "erase" else _archive)(transaction, owner)
+            act.outcome(rows=rows)
+            await act.commit_with(transaction)
+            return rows
+
+        rows = await database.run(work, maintenance=True)
     return ErasureReceipt(receipt_id, mode, rows, datetime.now(UTC))
 
 

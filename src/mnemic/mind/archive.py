@@ -5,6 +5,7 @@ links to memories. Restoring gives it back its id and everything whose other end
 was written in the meantime and mentions it is linked as well.
 """
 
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
@@ -12,7 +13,7 @@ from mnemic.db.newest_first import newest_first
 from mnemic.errors import ConflictError, NotFoundError
 from mnemic.mind.entities import read_entity
 from mnemic.mind.mentions import hold_mentions, link_existing
-from mnemic.mind.references import check_reference, not_found, resolve
+from mnemic.mind.references import Reference, check_reference, not_found, resolve
 from mnemic.types.entity import ArchivedEntity, Entity, EntityReference
 from mnemic.types.scope import Scope
 
@@ -20,10 +21,14 @@ RESTORED_PARTS = ("facts", "relations", "mentions")
 
 
 async def delete_entity(
-    database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
+    database: TenantDatabase,
+    scope: Scope,
+    reference: Reference,
+    *,
+    and_then: Callable[[Transaction], Awaitable[None]],
 ) -> ArchivedEntity:
-    """Move an entity and all that belongs to it into the archive."""
-    owner, reference = scope.require_owner(), check_reference("entity", entity, name)
+    """Move an entity and all that belongs to it into the archive; `and_then` in the same transaction."""
+    owner = scope.require_owner()
 
     async def write(transaction: Transaction) -> ArchivedEntity:
         entity_id = await resolve(transaction, owner, reference)
@@ -32,6 +37,7 @@ async def delete_entity(
             raise not_found(reference)
         row = await transaction.one("archived_entities.archive", parameters)
         await transaction.execute("archived_entities.delete_entity", parameters)
+        await and_then(transaction)
         return ArchivedEntity(**row)
 
     return await database.run(write)

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.mind.words import Names, is_indexed_by_words, words_of
+from mnemic.mind.words import Names, is_found_by_words, lookup_key, spellings, words_of
 
 # Names that share their first words with the texts of one call.
 NAMES_MAX = 20_000
 # Memories that a new name is linked to, the newest ones.
 EXISTING_LINKED_MAX = 1_000
-# Memories that are read in search of a name that the index on words cannot find, the newest ones.
+# Memories that are read in search of a new name, the newest ones; older ones are found by their index.
 EXISTING_READ_MAX = 10_000
 
 
@@ -34,18 +34,13 @@ async def link_mentions(transaction: Transaction, owner: str, texts: Sequence[tu
 async def link_existing(transaction: Transaction, owner: str, names: Sequence[str]) -> int:
     """Link the newest memories that mention names which have just been added; returns how many links."""
     await hold_mentions(transaction, owner)
+    bounds = {"owner": owner, "scan_max": EXISTING_READ_MAX, "limit": EXISTING_LINKED_MAX}
     found: list[Row] = []
-    if indexed := [name for name in names if is_indexed_by_words(name)]:
-        wanted = {"owner": owner, "phrases": indexed, "limit": EXISTING_LINKED_MAX}
-        found += await transaction.rows("mentions.memories_with_phrases", wanted)
-    if others := [name for name in names if name not in indexed]:
-        wanted = {
-            "owner": owner,
-            "texts": others,
-            "scan_max": EXISTING_READ_MAX,
-            "limit": EXISTING_LINKED_MAX,
-        }
-        found += await transaction.rows("mentions.newest_with_texts", wanted)
+    if worded := [name for name in names if is_found_by_words(name)]:
+        phrases = sorted(set[str]().union(*map(spellings, worded)))
+        found += await transaction.rows("mentions.memories_with_phrases", {**bounds, "phrases": phrases})
+    if others := [name for name in names if name not in worded]:
+        found += await transaction.rows("mentions.newest_with_texts", {**bounds, "texts": others})
     return await _link(transaction, owner, [(row["memory_id"], row["content"]) for row in found])
 
 
@@ -63,7 +58,7 @@ async def hold_mentions(transaction: Transaction, owner: str) -> None:
 
 async def _link(transaction: Transaction, owner: str, texts: Sequence[tuple[UUID, str]]) -> int:
     worded = [(memory_id, words_of(text)) for memory_id, text in texts]
-    vocabulary = {word.casefold() for _, words in worded for word in words}
+    vocabulary = {lookup_key(word) for _, words in worded for word in words}
     wanted = {"owner": owner, "words": sorted(vocabulary), "limit": NAMES_MAX}
     rows = await transaction.rows("mentions.known_names", wanted) if vocabulary else []
     names = Names((row["name"], row["entity_id"]) for row in rows)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from mnemic.mind.time_windows import Window, around, choose, day, months, moved, week_day
+
 TimeKind = Literal["clock", "day", "week", "month", "season", "year", "span"]
-Window = tuple[datetime, datetime]
 Resolve = Callable[[re.Match[str], datetime], Window | None]
 
 
@@ -53,72 +54,6 @@ def times_in(text: str, now: datetime) -> Iterator[DetectedTime]:
                 continue
 
 
-# Windows. Adding days to a datetime with a time zone adds days on the wall, which is what is meant.
-
-
-def _day(now: datetime, days: int = 0, length: int = 1) -> Window:
-    start = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
-    return start, start + timedelta(days=length)
-
-
-def _week_day(now: datetime, weekday: int, weeks: int, length: int = 1) -> Window:
-    return _day(now, weekday - now.weekday() + 7 * weeks, length)
-
-
-def _months(now: datetime, index: int, length: int = 1) -> Window:
-    """Some months, by their number since year 0."""
-    first, behind = (
-        now.replace(year=number // 12, month=number % 12 + 1, day=1) for number in (index, index + length)
-    )
-    return _day(first)[0], _day(behind)[0]
-
-
-def _moved(now: datetime, unit: str, count: int) -> datetime:
-    """So many units later, or earlier if negative; the 31st becomes the last day of a shorter month."""
-    if unit in MONTHS_OF:
-        start, end = _months(now, now.year * 12 + now.month - 1 + count * MONTHS_OF[unit])
-        last_day = (end - timedelta(days=1)).day
-        return now.replace(year=start.year, month=start.month, day=min(now.day, last_day))
-    return now + timedelta(**{f"{unit}s": count})
-
-
-def _around(point: datetime, unit: str) -> Window:
-    """As exact as the unit: the hour, the day, the seven days, the month, the year around a point."""
-    match unit:
-        case "minute" | "hour":
-            half = timedelta(**{f"{unit}s": 0.5})
-            return point - half, point + half
-        case "day":
-            return _day(point)
-        case "week":
-            return _day(point, -3, 7)
-        case _:
-            half_days = 15 * MONTHS_OF[unit]
-            return _day(point, -half_days, 2 * half_days + 1)
-
-
-def _choose(now: datetime, which: str, window_of: Callable[[int], Window]) -> Window | None:
-    """Which of the windows that come round again (0 is this year's or this week's) is meant."""
-    if which == "every":
-        return None
-    windows = [window_of(round_) for round_ in (-2, -1, 0, 1, 2)]
-    match which:
-        case "last" | "past" | "previous":
-            return [window for window in windows if window[1] <= now][-1]
-        case "next" | "coming":
-            return next(window for window in windows if window[0] > now)
-        case "this":
-            return next((window for window in windows if window[0] <= now < window[1]), window_of(0))
-    return min(windows, key=lambda window: max(window[0] - now, now - window[1]))
-
-
-def _which(found: re.Match[str]) -> str:
-    return (found["which"] or "").lower().split(" ")[-1]
-
-
-# What the patterns catch.
-
-
 def _clock(found: re.Match[str], now: datetime) -> Window:
     at = datetime.fromisoformat(f"{found['date']}T{found['time']}{found['zone'] or ''}")
     at = at.astimezone(now.tzinfo) if at.tzinfo else at.replace(tzinfo=now.tzinfo)
@@ -126,62 +61,62 @@ def _clock(found: re.Match[str], now: datetime) -> Window:
 
 
 def _date(found: re.Match[str], now: datetime) -> Window | None:
-    day, month, year = int(found["day"]), _month_number(found["month"]), found.groupdict().get("year")
+    number, month, year = int(found["day"]), _month_number(found["month"]), found.groupdict().get("year")
     if year is not None:
-        return _day(now.replace(year=int(year), month=month, day=day))
+        return day(now.replace(year=int(year), month=month, day=number))
     # "may 5 people" is no date, "May 5" is one.
     if not found["month"][0].isupper():
         return None
-    return _choose(now, "", lambda years: _day(now.replace(year=now.year + years, month=month, day=day)))
+    return choose(now, "", lambda years: day(now.replace(year=now.year + years, month=month, day=number)))
 
 
 def _slashed(found: re.Match[str], now: datetime) -> Window | None:
     first, second, year = int(found["first"]), int(found["second"]), int(found["year"])
     if found["sign"] == "." or first > 12 or first == second:
-        return _day(now.replace(year=year, month=second, day=first))
-    return _day(now.replace(year=year, month=first, day=second)) if second > 12 else None
+        return day(now.replace(year=year, month=second, day=first))
+    return day(now.replace(year=year, month=first, day=second)) if second > 12 else None
 
 
 def _month(found: re.Match[str], now: datetime) -> Window | None:
     number, groups = _month_number(found["month"]), found.groupdict()
     if groups.get("year"):
-        return _months(now, int(found["year"]) * 12 + number - 1)
+        return months(now, int(found["year"]) * 12 + number - 1)
     if not found["month"][0].isupper():
         return None
     which = _which(found) if "which" in groups else ""
-    return _choose(now, which, lambda years: _months(now, (now.year + years) * 12 + number - 1))
+    return choose(now, which, lambda years: months(now, (now.year + years) * 12 + number - 1))
 
 
 def _season(found: re.Match[str], now: datetime) -> Window | None:
     first = SEASONS[found["season"].lower()]
     if found.groupdict().get("year"):
-        return _months(now, int(found["year"]) * 12 + first, 3)
-    return _choose(now, _which(found), lambda years: _months(now, (now.year + years) * 12 + first, 3))
+        return months(now, int(found["year"]) * 12 + first, 3)
+    return choose(now, _which(found), lambda years: months(now, (now.year + years) * 12 + first, 3))
 
 
 def _quarter(found: re.Match[str], now: datetime) -> Window:
-    return _months(now, int(found["year"]) * 12 + 3 * (int(found["quarter"]) - 1), 3)
+    return months(now, int(found["year"]) * 12 + 3 * (int(found["quarter"]) - 1), 3)
 
 
 def _year(found: re.Match[str], now: datetime) -> Window:
-    return _months(now, int(found["year"]) * 12, 12)
+    return months(now, int(found["year"]) * 12, 12)
 
 
 def _decade(found: re.Match[str], now: datetime) -> Window:
     year = int(found["year"])
     if year < 100:
         year += 2000 if 2000 + year <= now.year else 1900
-    return _months(now, year * 12, 120)
+    return months(now, year * 12, 120)
 
 
 def _weekday(found: re.Match[str], now: datetime) -> Window | None:
     number = WEEKDAYS.index(found["weekday"].lower())
-    return _choose(now, _which(found), lambda weeks: _week_day(now, number, weeks))
+    return choose(now, _which(found), lambda weeks: week_day(now, number, weeks))
 
 
 def _named_day(found: re.Match[str], now: datetime) -> Window:
     days, from_hour, hours = NAMED_DAYS[found[0].lower().removeprefix("the ")]
-    start = _day(now, days)[0] + timedelta(hours=from_hour)
+    start = day(now, days)[0] + timedelta(hours=from_hour)
     return start, start + timedelta(hours=hours)
 
 
@@ -189,38 +124,42 @@ def _calendar_unit(found: re.Match[str], now: datetime) -> Window:
     step = {"last": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}[_which(found)]
     match found["unit"].lower():
         case "week":
-            return _week_day(now, 0, step, 7)
+            return week_day(now, 0, step, 7)
         case "weekend":
-            return _week_day(now, 5, step, 2)
+            return week_day(now, 5, step, 2)
         case "month":
-            return _months(now, now.year * 12 + now.month - 1 + step)
+            return months(now, now.year * 12 + now.month - 1 + step)
         case "quarter":
-            return _months(now, now.year * 12 + (now.month - 1) // 3 * 3 + 3 * step, 3)
+            return months(now, now.year * 12 + (now.month - 1) // 3 * 3 + 3 * step, 3)
         case "decade":
-            return _months(now, (now.year // 10 * 10 + 10 * step) * 12, 120)
+            return months(now, (now.year // 10 * 10 + 10 * step) * 12, 120)
         case _:
-            return _months(now, (now.year + step) * 12, 12)
+            return months(now, (now.year + step) * 12, 12)
 
 
 def _ago(found: re.Match[str], now: datetime) -> Window:
     """Two weeks ago: as exact as the unit."""
-    nearest, farthest = (_around(_moved(now, _unit(found), -count), _unit(found)) for count in _counts(found))
+    nearest, farthest = (around(moved(now, _unit(found), -count), _unit(found)) for count in _counts(found))
     return farthest[0], nearest[1]
 
 
 def _ahead(found: re.Match[str], now: datetime) -> Window:
     """In a few days: as exact as the unit."""
-    nearest, farthest = (_around(_moved(now, _unit(found), count), _unit(found)) for count in _counts(found))
+    nearest, farthest = (around(moved(now, _unit(found), count), _unit(found)) for count in _counts(found))
     return nearest[0], farthest[1]
 
 
 def _stretch(found: re.Match[str], now: datetime) -> Window:
     """The last three months, the past week, the next few days: from or until now."""
     is_ahead = found["which"].lower() == "next"
-    bound = _moved(now, _unit(found), (1 if is_ahead else -1) * max(_counts(found)))
+    bound = moved(now, _unit(found), (1 if is_ahead else -1) * max(_counts(found)))
     if _unit(found) not in ("minute", "hour"):
-        bound = _day(bound)[int(is_ahead)]
+        bound = day(bound)[int(is_ahead)]
     return (now, bound) if is_ahead else (bound, now)
+
+
+def _which(found: re.Match[str]) -> str:
+    return (found["which"] or "").lower().split(" ")[-1]
 
 
 def _unit(found: re.Match[str]) -> str:
@@ -237,7 +176,6 @@ def _month_number(name: str) -> int:
     return MONTH_NAMES.index(name[:3].lower()) + 1 if name.isalpha() else int(name)
 
 
-MONTHS_OF = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 # The first month, counted from 0; winter reaches into the next year.

@@ -11,9 +11,12 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 Bearer = TypeVar("Bearer")
+
+# Short enough for an index entry, also in scripts of four bytes a character.
+LOOKUP_MAX_CHARACTERS = 64
 
 # Characters that are words by themselves: Thai and Lao, Burmese, Khmer, kana, Han, Hangul; emoji.
 _UNSPACED = (
@@ -30,6 +33,7 @@ _BETWEEN = (
 _WORD = re.compile(
     rf"(?:(?<!\w)@)?[^{_BETWEEN}{_UNSPACED}{_EMOJI}]+(?:(?:\+\+|\#)(?!\w))?|[{_UNSPACED}{_EMOJI}]"
 )
+_FORMS: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
 _UNSPACED_WORD = re.compile(f"[{_UNSPACED}{_EMOJI}]")
 
 # The words that PostgreSQL's English index leaves out.
@@ -58,15 +62,26 @@ def words_of(text: str) -> list[str]:
 
 
 def first_word(name: str) -> str | None:
-    """The word that a name is looked up by, or None if it has none."""
+    """What a name is looked up by, or None if it has no word."""
     words = words_of(name)
-    return words[0].casefold() if words else None
+    return lookup_key(words[0]) if words else None
 
 
-def is_indexed_by_words(name: str) -> bool:
-    """Whether PostgreSQL's English index of words can find the name."""
+def lookup_key(word: str) -> str:
+    """What names that begin with this word are looked up by."""
+    return word.casefold()[:LOOKUP_MAX_CHARACTERS]
+
+
+def is_found_by_words(name: str) -> bool:
+    """Whether PostgreSQL's English text search can find the name."""
     words = [word.casefold() for word in words_of(name)]
     return not any(map(_UNSPACED_WORD.match, words)) and not UNINDEXED_WORDS.issuperset(words)
+
+
+def spellings(name: str) -> set[str]:
+    """The ways to write a name that this module takes for one and PostgreSQL for several."""
+    apostrophes = name, name.replace("’", "'"), name.replace("'", "’")
+    return {unicodedata.normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ A conversation comes into being with its first turn (`retain` with `conversation
 memories, so everything that holds for memories holds for them.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.json_value import as_jsonb
+from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import NotFoundError
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.memory import MemoryRecord
@@ -62,8 +63,9 @@ async def recent_turns(
 ) -> list[MemoryRecord]:
     """The last turns, handed back in the order in which they were said."""
     parameters = {"owner": scope.require_owner(), "conversation": conversation, "limit": check_limit(limit)}
+    name = "conversations.recent" if conversation is None else "conversations.recent_of"
     async with database.transaction() as transaction:
-        rows = await transaction.rows("conversations.recent", parameters)
+        rows = await transaction.rows(name, parameters)
     return [MemoryRecord.from_row(row) for row in reversed(rows)]
 
 
@@ -73,7 +75,7 @@ async def add_tool_invocation(
     conversation: str,
     *,
     tool: str,
-    arguments: Any,
+    arguments: Mapping[str, Any],
     result: str | None,
     succeeded: bool,
     duration_ms: float | None,
@@ -85,7 +87,7 @@ async def add_tool_invocation(
         "owner": scope.require_owner(),
         "conversation": check_name("conversation", conversation),
         "tool": check_name("tool", tool),
-        "arguments": as_jsonb("arguments", arguments),
+        "arguments": as_jsonb_object("arguments", arguments),
         "result": result,
         "succeeded": succeeded,
         "duration_ms": duration_ms,
@@ -96,7 +98,7 @@ async def add_tool_invocation(
         row = await transaction.first("conversations.add_tool", parameters)
     if row is None:
         raise NotFoundError(
-            f"There is no conversation {conversation!r}, or no turn {memory_id}, of this owner."
+            f"There is no conversation {conversation!r} of this owner, or no turn {memory_id} in it."
         )
     return ToolInvocation(**row)
 

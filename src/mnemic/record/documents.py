@@ -12,6 +12,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.types.checks import check_text
 from mnemic.types.document import ReferenceDocument
 from mnemic.types.page import check_limit
 from mnemic.types.retained import Retained
@@ -33,13 +34,16 @@ async def put_document(
     store: Callable[[str, AndThen], Awaitable[Retained]],
 ) -> ReferenceDocument:
     """Write a document; its old text, if it had another one, is superseded."""
+    text = check_text("content", content)
     entry = {
         "owner": scope.require_owner(),
         "name": check_name("name", name),
-        "title": _check_title(title),
+        "title": check_text("title", title, max_characters=TITLE_MAX_CHARACTERS)
+        if title is not None
+        else None,
         "metadata": as_jsonb_object("metadata", metadata),
-        "content_hash": sha256(content.encode(errors="surrogatepass")).digest(),
-        "character_count": len(content),
+        "content_hash": sha256(text.encode()).digest(),
+        "character_count": len(text),
         "process": scope.process,
     }
     if await _has_content(database, entry):
@@ -75,12 +79,16 @@ async def list_documents(
 
 async def delete_document(database: TenantDatabase, scope: Scope, name: str) -> bool:
     """Forget a document and its text; returns whether there was one."""
-    owner = scope.require_owner()
-    async with database.transaction() as transaction:
-        row = await transaction.first("documents.delete", {"owner": owner, "name": check_name("name", name)})
+    key = {"owner": scope.require_owner(), "name": check_name("name", name)}
+
+    async def delete(transaction: Transaction) -> bool:
+        await transaction.one("documents.take_turns", key)
+        row = await transaction.first("documents.delete", key)
         if row is not None:
-            await transaction.execute("documents.forget_text", {"owner": owner, "whole_id": row["whole_id"]})
-    return row is not None
+            await transaction.execute("documents.forget_text", key | {"whole_id": row["whole_id"]})
+        return row is not None
+
+    return await database.run(delete)
 
 
 async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bool:
@@ -89,6 +97,8 @@ async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bo
 
 
 async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
+    # Or else two writers would take the same text for the old one, and leave each other's behind.
+    await transaction.one("documents.take_turns", entry)
     before = await transaction.first("documents.get", entry)
     await transaction.one(
         "documents.put", {**entry, "tenant_id": transaction.tenant.id, "whole_id": whole_id}
@@ -98,9 +108,3 @@ async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UU
             "documents.supersede_text",
             {"owner": entry["owner"], "whole_id": before["whole_id"], "new_whole_id": whole_id},
         )
-
-
-def _check_title(title: str | None) -> str | None:
-    if title is not None and not 1 <= len(title) <= TITLE_MAX_CHARACTERS:
-        raise InvalidInputError(f"title has 1 to {TITLE_MAX_CHARACTERS} characters.")
-    return title

@@ -3,6 +3,9 @@
 Every change goes one way: lock the row, make the new state from the old one, write it. The database
 numbers the new state and keeps the old one (migration 0002), so that any version can be had back.
 A change of the words needs a new vector; it is computed before the transaction begins.
+
+A text of several chunks lives and dies as one: what says whether it is alive and valid is written to all
+of its chunks, and the words of a single one never change, so that the whole stays what was retained.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,7 +17,8 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.types.memory import ChangedBy, MemoryRecord
+from mnemic.types.checks import check_text
+from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX, ChangedBy, MemoryRecord
 from mnemic.types.scope import Scope
 
 # The fields that a version brings back when it is restored.
@@ -33,6 +37,20 @@ REVERTED = (
     "superseded_by",
     "merged_into",
     "at",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+    "deleted_at",
+)
+
+# The largest number that a version can have.
+VERSION_MAX = 2**31 - 1
+
+# The fields in which the chunks of a text do not differ.
+SHARED_BY_CHUNKS = (
+    "status",
+    "superseded_by",
+    "merged_into",
     "valid_from",
     "valid_to",
     "expires_at",
@@ -68,18 +86,21 @@ async def change_memory(
     reason: str | None,
     reembed: Reembed,
 ) -> MemoryRecord:
-    """Apply `change` to the memory and return what it is now."""
+    """Apply `change` to the memory and return what it is now; what changes nothing makes no version."""
     owner = scope.require_owner()
     seen = await get_memory(database, scope, memory_id)
-    wanted = change(seen)
+    wanted = _changed(seen, change)
     replace_vector = await reembed(wanted) if wanted.content != seen.content else None
 
     async def write(transaction: Transaction) -> MemoryRecord:
         await transaction.one("memories.lock", {"owner": owner, "memory_id": memory_id})
-        new = change(await _read(transaction, owner, memory_id))
-        if replace_vector is not None and new.content != wanted.content:
+        current = await _read(transaction, owner, memory_id)
+        new = _changed(current, change)
+        if new == current:
+            return current
+        if new.content != current.content and (replace_vector is None or new.content != wanted.content):
             raise _changed_meanwhile(memory_id)
-        await transaction.execute("memories.write", _columns(new, changed_by, reason))
+        await _write(transaction, current, new, changed_by, reason)
         if replace_vector is not None:
             await replace_vector(transaction)
         return await _read(transaction, owner, memory_id)
@@ -100,7 +121,7 @@ async def write_change(
     await transaction.one("memories.lock", key)
     if (await _read(transaction, seen.owner, seen.memory_id)).version != seen.version:
         raise _changed_meanwhile(seen.memory_id)
-    await transaction.execute("memories.write", _columns(new, changed_by, reason))
+    await _write(transaction, seen, new, changed_by, reason)
 
 
 async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) -> list[MemoryRecord]:
@@ -115,11 +136,15 @@ async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) 
 
 async def read_version(database: TenantDatabase, scope: Scope, memory_id: UUID, version: int) -> MemoryRecord:
     """One version of the memory."""
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidInputError(f"version must be a whole number, not {type(version).__name__}.")
+    if not 1 <= version <= VERSION_MAX:
+        raise _no_version(memory_id, version)
     parameters = {"owner": scope.require_owner(), "memory_id": memory_id, "version": version}
     async with database.transaction() as transaction:
         row = await transaction.first("memories.version", parameters)
     if row is None:
-        raise NotFoundError(f"The memory {memory_id} has no version {version} here.")
+        raise _no_version(memory_id, version)
     return _version(row)
 
 
@@ -167,7 +192,47 @@ def edited(changes: dict[str, Any]) -> Replace:
 
 def retagged(add: Sequence[str], remove: Sequence[str]) -> Replace:
     """A change that adds and removes tags."""
-    return lambda current: replace(current, tags=tuple(sorted((set(current.tags) | set(add)) - set(remove))))
+
+    def change(current: MemoryRecord) -> MemoryRecord:
+        tags = (set(current.tags) | set(add)) - set(remove)
+        if len(tags) > TAGS_MAX:
+            raise InvalidInputError(
+                f"tags: at most {TAGS_MAX} are allowed; it has {len(current.tags)} already."
+            )
+        return replace(current, tags=tuple(sorted(tags)))
+
+    return change
+
+
+def _changed(current: MemoryRecord, change: Replace) -> MemoryRecord:
+    """What a change makes of the memory, checked where that depends on what the memory is."""
+    new = change(current)
+    if new.content != current.content:
+        check_text("content", new.content, max_characters=CONTENT_MAX_CHARACTERS)
+        if current.whole_id is not None:
+            raise InvalidInputError(
+                f"The memory {current.memory_id} is part of a longer text, so its words cannot be changed "
+                "alone. Supersede it with the new text."
+            )
+    if new.valid_from is not None and new.valid_to is not None and new.valid_to <= new.valid_from:
+        raise InvalidInputError("valid_to must be after valid_from.")
+    return new
+
+
+async def _write(
+    transaction: Transaction,
+    current: MemoryRecord,
+    new: MemoryRecord,
+    changed_by: ChangedBy,
+    reason: str | None,
+) -> None:
+    """Write a new state, and to the other chunks of its text what they share with it."""
+    columns = _columns(new, changed_by, reason)
+    await transaction.execute("memories.write", columns)
+    if new.whole_id is not None and any(
+        getattr(new, field) != getattr(current, field) for field in SHARED_BY_CHUNKS
+    ):
+        await transaction.execute("memories.write_shared", columns)
 
 
 async def _read(transaction: Transaction, owner: str, memory_id: UUID) -> MemoryRecord:
@@ -194,6 +259,10 @@ def _columns(new: MemoryRecord, changed_by: ChangedBy, reason: str | None) -> di
 
 def _changed_meanwhile(memory_id: UUID) -> ConflictError:
     return ConflictError(f"The memory {memory_id} was changed by somebody else. Read it again and retry.")
+
+
+def _no_version(memory_id: UUID, version: int) -> NotFoundError:
+    return NotFoundError(f"The memory {memory_id} has no version {version} here.")
 
 
 def _not_found(memory_id: UUID) -> NotFoundError:

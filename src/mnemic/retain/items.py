@@ -3,6 +3,9 @@
 An item is a string, a message (a mapping with `role` and `content`), or a mapping with more. What
 an item does not say, the call's defaults say; what neither says is decided here: a message, or
 anything with a conversation, is `episodic`; everything else is `factual`.
+
+Items and drafts have no slots: large calls write them to a file and read them back (`Spool`), which
+takes a frozen dataclass with slots three times as long.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +30,7 @@ EXTERNAL_ID_MAX_CHARACTERS = 512
 ItemInput = str | Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """One thing to remember, checked; the names are those of callers, of the table and of the docs."""
 
@@ -50,7 +53,7 @@ class Item:
     external_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chunk:
     """One row to be: the item's content, or a part of it."""
 
@@ -60,7 +63,7 @@ class Chunk:
     content_hash: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     """An item with its place in the call and the rows it becomes."""
 

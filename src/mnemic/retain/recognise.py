@@ -18,10 +18,15 @@ class Recognised:
     duplicates: tuple[Duplicate, ...]
     refused: tuple[Refused, ...]
 
+    @property
+    def indexes(self) -> set[int]:
+        """The items that are not new."""
+        return {item.index for item in self.duplicates} | {item.index for item in self.refused}
+
 
 async def recognise(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Recognised:
     """Look the drafts up. Turns without an external id are new by nature and cost no query."""
-    if not any(_has_identity(draft) for draft in drafts):
+    if not any(has_identity(draft) for draft in drafts):
         return Recognised(tuple(drafts), (), ())
     async with database.transaction() as transaction:
         return await recognise_in(transaction, owner, drafts)
@@ -47,7 +52,8 @@ async def recognise_in(transaction: Transaction, owner: str, drafts: Sequence[Dr
     return Recognised(new, tuple(duplicates), tuple(refused))
 
 
-def _has_identity(draft: Draft) -> bool:
+def has_identity(draft: Draft) -> bool:
+    """Whether it can be known already; a turn without an external id cannot."""
     return draft.item.external_id is not None or draft.chunks[0].content_hash is not None
 
 

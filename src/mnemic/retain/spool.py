@@ -1,14 +1,14 @@
 """Batches that wait for their transaction.
 
 A call to `retain` is one transaction, and no transaction is open while a model is at work. So the
-batches of a call are made ready first and wait here: in memory as long as they are few, in a
-temporary file beyond that. However many items a call has, memory stays bounded.
+batches of a call are made ready first and wait here: the first ones in memory, the others in a
+temporary file. However many items a call has, memory stays bounded.
 """
 
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from tempfile import SpooledTemporaryFile
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Self
 
@@ -16,7 +16,8 @@ from mnemic.db.vectors import Vectors
 from mnemic.retain.items import Draft
 from mnemic.types.retained import Duplicate, Refused
 
-SPOOL_MEMORY_BYTES = 32 << 20
+# A batch has up to 512 rows and a million characters, usually about 2 MB with its vectors.
+MEMORY_BATCHES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +39,27 @@ class Spool:
     """Batches, written once and read from the start as often as it takes."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = SpooledTemporaryFile(max_size=SPOOL_MEMORY_BYTES)  # noqa: SIM115
+        self._first: list[Batch] = []
+        self._others: IO[bytes] | None = None
 
     def append(self, batch: Batch) -> None:
         """Put one batch behind the others."""
-        pickle.dump(batch, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        if len(self._first) < MEMORY_BATCHES:
+            self._first.append(batch)
+            return
+        if self._others is None:
+            self._others = TemporaryFile()  # noqa: SIM115 (closed when the block of the spool ends)
+        pickle.dump(batch, self._others, protocol=pickle.HIGHEST_PROTOCOL)
 
     def __iter__(self) -> Iterator[Batch]:
         """All batches, from the first one on."""
-        self._file.seek(0)
+        yield from self._first
+        if self._others is None:
+            return
+        self._others.seek(0)
         while True:
             try:
-                yield pickle.load(self._file)  # noqa: S301 (our own file, nameless and open only here)
+                yield pickle.load(self._others)  # noqa: S301 (our own file, nameless and open only here)
             except EOFError:
                 return
 
@@ -62,4 +72,5 @@ class Spool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._file.close()
+        if self._others is not None:
+            self._others.close()

@@ -8,11 +8,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from psycopg.errors import SerializationFailure
+
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import Vectors, VectorTable, insert_vectors, near_duplicates, open_vectors
+from mnemic.db.vectors import (
+    Vectors,
+    VectorTable,
+    insert_vectors,
+    mark_for_embedding,
+    near_duplicates,
+    open_vectors,
+)
 from mnemic.retain.items import Chunk, Draft
 from mnemic.retain.outcomes import Outcomes
-from mnemic.retain.recognise import recognise_in
+from mnemic.retain.recognise import Recognised, has_identity, recognise_in
 from mnemic.retain.spool import Batch, Spool
 from mnemic.types.retained import Duplicate, Retained, Stored
 from mnemic.types.scope import Scope
@@ -50,6 +59,8 @@ class Plan:
     model: str
     item_count: int = 0
     chunk_count: int = 0
+    batch_count: int = 0
+    dimensions: int | None = None
     conversations: dict[str, Conversation] = field(default_factory=dict)
 
     @property
@@ -60,6 +71,9 @@ class Plan:
     def add(self, batch: Batch) -> None:
         """Take a ready batch into account."""
         self.item_count += len(batch.drafts) + len(batch.duplicates) + len(batch.refused)
+        self.batch_count += 1
+        if batch.vectors is not None:
+            self.dimensions = batch.vectors.shape[1]
         for draft in batch.drafts:
             self.chunk_count += len(draft.chunks)
             if draft.item.conversation is not None:
@@ -68,15 +82,16 @@ class Plan:
 
 async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mentions: LinkMentions) -> Retained:
     """Write every batch and say what became of each item."""
+    await _take_turns(transaction, plan)
+    # Before anything is locked: the first call of a model makes its table, and waits for all writers.
+    table = await open_vectors(transaction, plan.model, plan.dimensions) if plan.dimensions else None
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
     for batch in spool:
-        stored = await _insert(transaction, plan, batch, places)
-        new = [draft for draft in batch.drafts if draft.chunks[0].memory_id in stored]
-        beaten = [draft for draft in batch.drafts if draft.chunks[0].memory_id not in stored]
-        late = await recognise_in(transaction, plan.owner, beaten)
+        new, late = await _store(transaction, plan, batch.drafts, places)
+        stored = {chunk.memory_id for draft in new for chunk in draft.chunks}
         duplicates = (*batch.duplicates, *late.duplicates)
-        await _write_vectors(transaction, plan, batch, stored)
+        await _write_vectors(transaction, plan, table, batch, stored)
         await _derive(transaction, plan, new)
         await link_mentions(
             transaction,
@@ -86,7 +101,20 @@ async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mention
         await _reinforce(transaction, duplicates)
         outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
         outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None else 0
+    await _give_back_places(transaction, plan, places)
     return outcomes.retained()
+
+
+async def _take_turns(transaction: Transaction, plan: Plan) -> None:
+    """Let calls of several batches follow each other, owner by owner.
+
+    A batch is stored in one order, so that two calls with the same words wait for each other and not in a
+    circle. Several batches have no such order: without turns, calls that overlap would go on deadlocking.
+    """
+    if plan.batch_count > 1:
+        await transaction.execute("retain.wait_longer")
+        await transaction.one("retain.take_turns", {"owner": plan.owner})
+        await transaction.execute("retain.wait_as_usual")
 
 
 async def _open_conversations(transaction: Transaction, plan: Plan) -> dict[str, Iterator[int]]:
@@ -114,11 +142,60 @@ async def _open_conversations(transaction: Transaction, plan: Plan) -> dict[str,
     }
 
 
-async def _insert(
-    transaction: Transaction, plan: Plan, batch: Batch, places: dict[str, Iterator[int]]
-) -> set[UUID]:
-    """Insert the rows of a batch; returns the ids that are stored now."""
-    rows = [row for draft in batch.drafts for row in _rows(draft, places)]
+async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[str, Iterator[int]]) -> None:
+    """Let the conversations count the turns that they have: some turned out to be known."""
+    unused = {conversation: sum(1 for _ in free) for conversation, free in places.items()}
+    given_back = {conversation: count for conversation, count in unused.items() if count}
+    if given_back:
+        parameters = {
+            "owner": plan.owner,
+            "conversations": list(given_back),
+            "unused": list(given_back.values()),
+        }
+        await transaction.execute("retain.give_back_places", parameters)
+
+
+async def _store(
+    transaction: Transaction, plan: Plan, drafts: Sequence[Draft], places: dict[str, Iterator[int]]
+) -> tuple[list[Draft], Recognised]:
+    """Store what is still new, each draft with all its chunks; also what somebody else stored meanwhile."""
+    known = await recognise_in(
+        transaction, plan.owner, [draft for draft in drafts if _may_be_a_known_turn(draft)]
+    )
+    known_indexes = known.indexes
+    unknown = [draft for draft in drafts if draft.index not in known_indexes]
+    first = _first_of_equals(unknown)
+    rows = {draft.index: list(_rows(draft, places)) for draft in first}
+    stored = await _insert(transaction, plan, [chunks[0] for chunks in rows.values()])
+    new = [draft for draft in first if draft.chunks[0].memory_id in stored]
+    await _insert(transaction, plan, [chunk for draft in new for chunk in rows[draft.index][1:]])
+    beaten = [draft for draft in unknown if draft.chunks[0].memory_id not in stored]
+    late = await recognise_in(transaction, plan.owner, beaten)
+    if late.new:
+        # What an item was a duplicate of has just been forgotten. `TenantDatabase.run` begins again.
+        raise SerializationFailure("an item is neither new nor known")
+    return new, Recognised((), known.duplicates + late.duplicates, known.refused + late.refused)
+
+
+def _may_be_a_known_turn(draft: Draft) -> bool:
+    """Whether to look again before it gets a place: a place given to a known turn would leave a gap."""
+    return draft.item.conversation is not None and has_identity(draft)
+
+
+def _first_of_equals(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts without those that have the external id or the words of one before them."""
+    seen: set[str | bytes | None] = set()
+    first = []
+    for draft in drafts:
+        identity = {draft.item.external_id, draft.chunks[0].content_hash} - {None}
+        if seen.isdisjoint(identity):
+            first.append(draft)
+            seen |= identity
+    return first
+
+
+async def _insert(transaction: Transaction, plan: Plan, rows: list[dict[str, Any]]) -> set[UUID]:
+    """Insert rows; returns the ids that are stored now."""
     if not rows:
         return set()
     # Two calls that store the same words wait for each other in one order, not in a circle.
@@ -166,22 +243,18 @@ def _rows(draft: Draft, places: dict[str, Iterator[int]]) -> Iterator[dict[str, 
         }
 
 
-async def _write_vectors(transaction: Transaction, plan: Plan, batch: Batch, stored: set[UUID]) -> None:
+async def _write_vectors(
+    transaction: Transaction, plan: Plan, table: VectorTable | None, batch: Batch, stored: set[UUID]
+) -> None:
     """Store the vectors of what was stored, or mark it for embedding; link what looks alike."""
     if not stored:
         return
-    if batch.vectors is None:
-        parameters = {
-            "tenant_id": transaction.tenant.id,
-            "ids": sorted(stored),
-            "error": (batch.embedding_error or "")[:1024],
-        }
-        await transaction.execute("vectors.mark_backlog", parameters)
+    if batch.vectors is None or table is None:
+        await mark_for_embedding(transaction, list(stored), batch.embedding_error or "")
         return
     chunks = [chunk for draft in batch.drafts for chunk in draft.chunks]
     keep = [place for place, chunk in enumerate(chunks) if chunk.memory_id in stored]
     kept, vectors = [chunks[place] for place in keep], batch.vectors[keep]
-    table = await open_vectors(transaction, plan.model, vectors.shape[1])
     ids = [chunk.memory_id for chunk in kept]
     await insert_vectors(transaction, table, ids, [plan.owner] * len(kept), vectors)
     if plan.chunk_count <= NEAR_CHECK_MAX_CHUNKS:
@@ -203,8 +276,9 @@ async def _link_near_duplicates(
     if pairs:
         parameters = {
             "tenant_id": transaction.tenant.id,
-            "ids": [pair["memory_id"] for pair in pairs],
-            "like_ids": [pair["like_id"] for pair in pairs],
+            # The newer one is like the older one; two of this call that find each other are one pair.
+            "ids": [max(pair["memory_id"], pair["like_id"]) for pair in pairs],
+            "like_ids": [min(pair["memory_id"], pair["like_id"]) for pair in pairs],
             "similarities": [min(1.0, pair["similarity"]) for pair in pairs],
         }
         await transaction.execute("vectors.link_near_duplicates", parameters)

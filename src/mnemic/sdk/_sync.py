@@ -657,7 +657,10 @@ class Entities(Facade[AsyncEntities]):
     def delete(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> ArchivedEntity:
-        """Move an entity, its facts, relations and links into the archive, by its id or category and name."""
+        """Move an entity, its facts, relations and links into the archive, by its id or category and name.
+
+        The audit log tells of it.
+        """
         return self._portal.run(self._async.delete(entity, name, owner=owner))
 
     def archived(
@@ -955,7 +958,10 @@ class Memories(Facade[AsyncMemories]):
     def forget(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
-        """Stop recalling a memory. `restore` brings it back; `memory.admin.erase` removes for good."""
+        """Stop recalling a memory; of a long text, all chunks.
+
+        `restore` brings it back; `memory.admin.erase` removes for good.
+        """
         return self._portal.run(self._async.forget(memory_id, reason=reason, owner=owner))
 
     def restore(

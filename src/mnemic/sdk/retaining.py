@@ -7,9 +7,16 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import insert_vectors, open_vectors, remove_vectors
-from mnemic.errors import EmbeddingError, InvalidInputError
+from mnemic.db.vectors import (
+    Vectors,
+    insert_vectors,
+    mark_for_embedding,
+    open_vectors,
+    remove_vectors,
+)
+from mnemic.errors import ConflictError, EmbeddingError, InvalidInputError
 from mnemic.govern.memory_log import log_write
 from mnemic.mind.mentions import link_mentions
 from mnemic.record import memories
@@ -80,14 +87,12 @@ async def supersede(
     scope = caller.scoped(owner)
     old = await memories.get_memory(caller.database, scope, memory_id)
     moment = check_time("valid_from", valid_from) if valid_from is not None else datetime.now(UTC)
-    if old.content == content:
-        raise InvalidInputError("The new content is the same as the old one: there is nothing to supersede.")
-    if old.valid_from is not None and moment <= old.valid_from:
-        raise InvalidInputError("valid_from must be after the valid_from of the memory that is superseded.")
+    _check_supersedable(old, content, moment)
 
     async def retire(transaction: Transaction, retained: Retained) -> None:
         (new_id,) = retained.memory_ids
-        retired = replace(old, status="superseded", superseded_by=new_id, valid_to=moment)
+        valid_to = min(moment, old.valid_to or moment)
+        retired = replace(old, status="superseded", superseded_by=new_id, valid_to=valid_to)
         await memories.write_change(transaction, old, retired, changed_by="user", reason=reason)
         await transaction.one(
             "memories.relate",
@@ -114,8 +119,23 @@ async def supersede(
     return await memories.get_memory(caller.database, scope, retained.memory_ids[0])
 
 
+def _check_supersedable(old: MemoryRecord, content: str, moment: datetime) -> None:
+    if old.superseded_by is not None:
+        raise ConflictError(
+            f"The memory {old.memory_id} is superseded already: supersede {old.superseded_by}, which took "
+            "its place."
+        )
+    if old.content == content:
+        raise InvalidInputError("The new content is the same as the old one: there is nothing to supersede.")
+    if old.valid_from is not None and moment <= old.valid_from:
+        raise InvalidInputError("valid_from must be after the valid_from of the memory that is superseded.")
+
+
 def reembed(caller: Caller) -> memories.Reembed:
-    """How a memory gets a new vector when its words change; a failing embedder marks it for later."""
+    """How a memory gets a new vector and new mentions when its words change.
+
+    A failing embedder marks it for later.
+    """
     embedder = caller.core.embedder
 
     async def prepare(record: MemoryRecord) -> Callable[[Transaction], Awaitable[None]]:
@@ -128,10 +148,13 @@ def reembed(caller: Caller) -> memories.Reembed:
         async def put(transaction: Transaction) -> None:
             await remove_vectors(transaction, [record.memory_id])
             if failure is not None:
-                await _mark(transaction, [record.memory_id], failure)
-                return
-            table = await open_vectors(transaction, embedder.name, vectors.shape[1])
-            await insert_vectors(transaction, table, [record.memory_id], [record.owner], vectors)
+                await mark_for_embedding(transaction, [record.memory_id], failure)
+            else:
+                await _put_vectors(transaction, embedder.name, [record.memory_id], [record.owner], vectors)
+            await transaction.execute(
+                "memories.unlink_mentions", {"owner": record.owner, "memory_id": record.memory_id}
+            )
+            await link_mentions(transaction, record.owner, [(record.memory_id, record.content)])
 
         return put
 
@@ -151,15 +174,30 @@ async def embed_backlog(caller: Caller, *, on_progress: Callable[[int], None] = 
             return done
         texts = [embedded_text(row["name"], row["content"]) for row in rows]
         vectors = await caller.core.embedder.embed_documents(texts)
-        ids = [row["memory_id"] for row in rows]
-        async with caller.database.transaction() as transaction:
-            table = await open_vectors(transaction, caller.core.embedder.name, vectors.shape[1])
-            await insert_vectors(transaction, table, ids, [row["owner"] for row in rows], vectors)
-            await transaction.execute("vectors.clear_backlog", {"ids": ids})
-        done += len(rows)
+        done += await caller.database.run(_make_up(caller.core.embedder.name, rows, vectors))
         on_progress(done)
 
 
-async def _mark(transaction: Transaction, ids: list[UUID], error: str) -> None:
-    parameters = {"tenant_id": transaction.tenant.id, "ids": ids, "error": error[:1024]}
-    await transaction.execute("vectors.mark_backlog", parameters)
+def _make_up(model: str, rows: list[Row], vectors: Vectors) -> Callable[[Transaction], Awaitable[int]]:
+    """Store the vectors of memories whose words are still the ones that were embedded; counts them."""
+    versions = {"ids": [row["memory_id"] for row in rows], "versions": [row["version"] for row in rows]}
+
+    async def store(transaction: Transaction) -> int:
+        unchanged = {row["memory_id"] for row in await transaction.rows("vectors.unchanged", versions)}
+        keep = [place for place, row in enumerate(rows) if row["memory_id"] in unchanged]
+        kept = [rows[place] for place in keep]
+        if kept:
+            ids, owners = [row["memory_id"] for row in kept], [row["owner"] for row in kept]
+            await _put_vectors(transaction, model, ids, owners, vectors[keep])
+        return len(kept)
+
+    return store
+
+
+async def _put_vectors(
+    transaction: Transaction, model: str, ids: list[UUID], owners: list[str], vectors: Vectors
+) -> None:
+    """Store vectors of memories, which then wait for none any more."""
+    table = await open_vectors(transaction, model, vectors.shape[1])
+    await insert_vectors(transaction, table, ids, owners, vectors)
+    await transaction.execute("vectors.clear_backlog", {"ids": ids})

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import LiteralString
@@ -56,8 +56,18 @@ def all_migrations() -> tuple[Migration, ...]:
                 f"The package {extension.value} names its migrations {CORE_SET!r}, which is reserved. "
                 "Rename its entry point."
             )
-        migrations += read_set(extension.name, files(extension.value))
+        migrations += read_set(extension.name, _folder_of(extension))
     return tuple(migrations)
+
+
+def _folder_of(extension: EntryPoint) -> Traversable:
+    try:
+        return files(extension.value)
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The migrations of {extension.name!r} should be in {extension.value}, which cannot be imported: "
+            f"{error}. Repair or uninstall the package that names it."
+        ) from error
 
 
 def read_set(set_name: str, folder: Traversable) -> Iterator[Migration]:

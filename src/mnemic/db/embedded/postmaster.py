@@ -10,10 +10,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from mnemic.db.embedded.patience import Patience
 from mnemic.errors import DataFolderError
 
 PROC = Path("/proc")
 PS_TIMEOUT_S = 10.0
+DYING_LIMIT_S = 1.0
 
 _SOCKET_DIR_LINE = 4
 _STATUS_LINE = 7
@@ -45,20 +47,23 @@ def read_postmaster_file(pgdata: Path) -> PostmasterFile | None:
         return None
 
 
-def forget_recycled_pid(pgdata: Path) -> None:
+def forget_recycled_pid(pgdata: Path, patience: Patience) -> None:
     """Remove a `postmaster.pid` whose pid now belongs to something else; refuse a foreign server.
 
-    To be called when no server of ours can be alive. A pid that is free is PostgreSQL's to judge.
+    To be called when no server of ours holds its lock. A pid that is free is PostgreSQL's to judge.
     """
     file = read_postmaster_file(pgdata)
-    if file is None or not _is_alive(file.pid):
-        return
-    if serves(file.pid, pgdata):
-        raise DataFolderError(
-            f"a PostgreSQL server that Mnemic did not start (pid {file.pid}) is running on {pgdata}: "
-            f"stop it with `kill -INT {file.pid}`, or use it by URL"
-        )
-    (pgdata / "postmaster.pid").unlink()
+    # A killed process of ours loses its locks a moment before it loses its working directory.
+    grace = Patience(DYING_LIMIT_S)
+    while file is not None and serves(file.pid, pgdata):
+        if not grace.left_s:
+            raise DataFolderError(
+                f"a PostgreSQL server that Mnemic did not start (pid {file.pid}) is running on {pgdata}: "
+                f"stop it with `kill -INT {file.pid}`, or use it by URL"
+            )
+        patience.pause(f"the process {file.pid} to leave {pgdata}")
+    if file is not None and _is_alive(file.pid):
+        (pgdata / "postmaster.pid").unlink()
 
 
 def serves(pid: int, pgdata: Path) -> bool:

@@ -8,10 +8,12 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
 from mnemic.sdk.core import Caller
-from mnemic.types.checks import check_id, check_number, check_text, check_time
+from mnemic.types.checks import check_flag, check_id, check_number, check_text, check_time
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.scope import check_name
+
+POSITION_MAX = 2**31 - 1
 
 
 class AsyncConversations:
@@ -47,8 +49,8 @@ class AsyncConversations:
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
         """Turns in the order in which they were said, from a position on."""
-        if from_position < 0:
-            raise InvalidInputError("from_position must be 0 or more.")
+        if type(from_position) is not int or not 0 <= from_position <= POSITION_MAX:
+            raise InvalidInputError(f"from_position must be a whole number from 0 to {POSITION_MAX}.")
         return await conversations.list_turns(
             self._caller.database,
             self._caller.scoped(owner),
@@ -87,10 +89,10 @@ class AsyncConversations:
             self._caller.scoped(owner),
             conversation,
             tool=tool,
-            arguments=dict(arguments or {}),
+            arguments=arguments if arguments is not None else {},
             result=check_text("result", result) if result is not None else None,
-            succeeded=succeeded,
-            duration_ms=check_number("duration_ms", duration_ms) if duration_ms is not None else None,
+            succeeded=check_flag("succeeded", succeeded),
+            duration_ms=_check_duration(duration_ms) if duration_ms is not None else None,
             at=check_time("at", at) if at is not None else None,
             memory_id=check_id("memory_id", memory_id) if memory_id is not None else None,
         )
@@ -102,3 +104,9 @@ class AsyncConversations:
         return await conversations.list_tool_invocations(
             self._caller.database, self._caller.scoped(owner), conversation, limit=limit
         )
+
+
+def _check_duration(duration_ms: float) -> float:
+    if check_number("duration_ms", duration_ms) < 0:
+        raise InvalidInputError("duration_ms must be 0 or more.")
+    return duration_ms

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemic.govern.audit import audited
 from mnemic.mind import archive, entities, graph
 from mnemic.mind.entities import EntityInput
+from mnemic.mind.references import check_reference
 from mnemic.sdk.core import Caller
 from mnemic.types.entity import (
     ArchivedEntity,
@@ -132,8 +134,14 @@ class AsyncEntities:
     async def delete(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> ArchivedEntity:
-        """Move an entity, its facts, relations and links into the archive, by its id or category and name."""
-        return await archive.delete_entity(self._caller.database, self._caller.scoped(owner), entity, name)
+        """Move an entity, its facts, relations and links into the archive, by its id or category and name.
+
+        The audit log tells of it.
+        """
+        database, scope = self._caller.database, self._caller.scoped(owner)
+        reference = check_reference("entity", entity, name)
+        async with audited(database, scope, action="delete_entity", target=str(reference)) as act:
+            return await archive.delete_entity(database, scope, reference, and_then=act.commit_with)
 
     async def archived(
         self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None

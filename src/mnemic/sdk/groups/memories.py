@@ -133,6 +133,7 @@ class AsyncMemories:
         The new one inherits category, tags and channel. The old one is no longer recalled, yet stays
         in the record; it stopped being valid at `valid_from` (default: now), when the new one started.
         """
+        _check_reason(reason)
         return await supersede(
             self._caller,
             check_id("memory_id", memory_id),
@@ -145,7 +146,10 @@ class AsyncMemories:
     async def forget(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
-        """Stop recalling a memory. `restore` brings it back; `memory.admin.erase` removes for good."""
+        """Stop recalling a memory; of a long text, all chunks.
+
+        `restore` brings it back; `memory.admin.erase` removes for good.
+        """
         return await self._change(memory_id, memories.forgotten, "user", reason, owner)
 
     async def restore(
@@ -258,8 +262,7 @@ class AsyncMemories:
         owner: str | None,
     ) -> MemoryRecord:
         check_choice("changed_by", changed_by, CHANGERS)
-        if reason is not None:
-            check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
+        _check_reason(reason)
         return await memories.change_memory(
             self._caller.database,
             self._caller.scoped(owner),
@@ -269,6 +272,11 @@ class AsyncMemories:
             reason=reason,
             reembed=reembed(self._caller),
         )
+
+
+def _check_reason(reason: str | None) -> None:
+    if reason is not None:
+        check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
 
 
 def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) -> list[str] | None:

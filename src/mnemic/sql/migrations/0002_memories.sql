@@ -140,12 +140,13 @@ CREATE TABLE state.memories (
 );
 COMMENT ON TABLE state.memories IS 'Everything that can be recalled, one row each.';
 
--- No exact duplicate among what an owner has that is alive.
+-- No exact duplicate among what an owner has that is alive. A text of several chunks is known by its first
+-- one, so that a text is there whole or not at all: its other chunks cannot be duplicates of anything.
 CREATE UNIQUE INDEX memories_content ON state.memories (tenant_id, owner, content_hash)
-WHERE status = 'active' AND deleted_at IS NULL;
+WHERE status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0;
 -- A repeated import finds what it imported before, also when that was forgotten in the meantime.
-CREATE UNIQUE INDEX memories_external ON state.memories (tenant_id, owner, external_id, chunk_index) NULLS NOT DISTINCT
-WHERE external_id IS NOT NULL;
+CREATE UNIQUE INDEX memories_external ON state.memories (tenant_id, owner, external_id)
+WHERE external_id IS NOT NULL AND coalesce(chunk_index, 0) = 0;
 CREATE UNIQUE INDEX memories_turn ON state.memories (tenant_id, owner, conversation, "position", chunk_index) NULLS NOT DISTINCT
 WHERE conversation IS NOT NULL;
 CREATE INDEX memories_browse ON state.memories (tenant_id, owner, category, memory_id DESC);
@@ -176,16 +177,20 @@ GRANT UPDATE (
 ) ON state.memories TO mnemic_app;
 
 -- Numbers the new state and keeps the old one. It runs as mnemic_definer because the application may
--- not write history itself; the tenant's policy holds for it all the same.
+-- not write history itself; the tenant's policy holds for it all the same. The moment is that of the
+-- change, not of the transaction: one that began earlier may have waited for the row, and the periods of
+-- two versions must not overlap. It never goes back, even if the clock does.
 GRANT INSERT ON state.memory_versions TO mnemic_definer;
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    changed_at timestamptz := greatest(clock_timestamp(), OLD.recorded_at + interval '1 microsecond');
 BEGIN
-    INSERT INTO state.memory_versions SELECT now(), OLD.*;
+    INSERT INTO state.memory_versions SELECT changed_at, OLD.*;
     NEW.version := OLD.version + 1;
-    NEW.recorded_at := now();
+    NEW.recorded_at := changed_at;
     RETURN NEW;
 END
 $$;

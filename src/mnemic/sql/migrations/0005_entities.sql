@@ -9,7 +9,7 @@
 -- A name as it is compared: one blank where there were several, one form of each character, lower case.
 CREATE FUNCTION mnemic.name_key(name text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN lower(regexp_replace(btrim(normalize(name, NFKC)), '\s+', ' ', 'g'));
+RETURN lower(btrim(regexp_replace(normalize(name, NFKC), '\s+', ' ', 'g')));
 
 -- The lengths leave every key below what an index entry can hold, also in scripts of four bytes a
 -- character; that is why `name_key`, which may be longer than the name, is bounded itself.
@@ -47,13 +47,14 @@ CREATE TABLE state.entity_names (
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 256),
     name_key text NOT NULL GENERATED ALWAYS AS (mnemic.name_key(name)) STORED
         CHECK (char_length(name_key) BETWEEN 1 AND 256),
-    first_word text CHECK (char_length(first_word) BETWEEN 1 AND 512),
+    first_word text CHECK (char_length(first_word) BETWEEN 1 AND 64),
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, entity_id, name_key),
     FOREIGN KEY (tenant_id, owner, entity_id) REFERENCES state.entities (tenant_id, owner, entity_id) ON DELETE CASCADE
 );
 COMMENT ON TABLE state.entity_names IS 'What entities are called: each one''s own name and its aliases.';
-CREATE INDEX entity_names_key ON state.entity_names (tenant_id, owner, name_key);
+-- In this order, so that a search for many first words cannot take this index for its owner alone.
+CREATE INDEX entity_names_key ON state.entity_names (tenant_id, name_key, owner);
 CREATE INDEX entity_names_first_word ON state.entity_names (tenant_id, owner, first_word);
 CALL mnemic.protect('state.entity_names', 'SELECT, INSERT, DELETE');
 
@@ -221,17 +222,15 @@ EXCEPTION
 END
 $$;
 
--- The newest memories of an owner that contain one of these phrases. Row-level security keeps the
--- application from using the index on words (`@@` is not leakproof), so this runs as mnemic_definer,
--- which the policy lets see everything, and itself asks for the verified tenant.
+-- The newest memories of an owner that contain one of these phrases. First it reads the newest ones, which
+-- is all for most owners and enough for frequent phrases; only behind those it asks the index on words.
+-- Row-level security keeps the application from using that index (`@@` is not leakproof), so this runs as
+-- mnemic_definer, whom a policy lets see every memory, and itself asks for the verified tenant.
 CREATE POLICY definer_searches ON state.memories FOR SELECT TO mnemic_definer USING (true);
-GRANT SELECT (tenant_id, owner, memory_id, content, words) ON state.memories TO mnemic_definer;
-CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], most int)
+CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max int, most int)
 RETURNS TABLE (memory_id uuid, content text)
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
--- How rare the phrases are decides between two indexes, so the plan must know them.
-SET plan_cache_mode = force_custom_plan
 -- A phrase of stop words only is no news to the caller.
 SET client_min_messages = warning
 AS $$
@@ -239,16 +238,52 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted tsquery := '';
     phrase text;
+    found_count bigint;
+    oldest_read uuid;
 BEGIN
     FOREACH phrase IN ARRAY phrases LOOP
         wanted := wanted || phraseto_tsquery('english', phrase);
     END LOOP;
+
     RETURN QUERY
-    SELECT found.memory_id, found.content
-    FROM state.memories AS found
-    WHERE found.tenant_id = verified_tenant AND found.owner = wanted_owner AND found.words @@ wanted
-    ORDER BY found.memory_id DESC
+    SELECT newest.memory_id, newest.content
+    FROM (
+        SELECT memories.memory_id, memories.content, memories.words
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+        ORDER BY memories.memory_id DESC
+        LIMIT newest_max
+    ) AS newest
+    WHERE newest.words @@ wanted
+    ORDER BY newest.memory_id DESC
     LIMIT most;
+    GET DIAGNOSTICS found_count = ROW_COUNT;
+
+    SELECT memories.memory_id INTO oldest_read
+    FROM state.memories
+    WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+    ORDER BY memories.memory_id DESC
+    OFFSET newest_max - 1 LIMIT 1;
+    IF oldest_read IS NULL OR found_count >= most THEN
+        RETURN;
+    END IF;
+
+    RETURN QUERY
+    -- Apart from the rest, so that it is searched by words and not along the order that is wanted.
+    WITH matching AS MATERIALIZED (
+        SELECT memories.memory_id
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.words @@ wanted
+    )
+    SELECT memories.memory_id, memories.content
+    FROM (
+        SELECT matching.memory_id FROM matching
+        WHERE matching.memory_id < oldest_read
+        ORDER BY matching.memory_id DESC
+        LIMIT most - found_count
+    ) AS older
+    JOIN state.memories ON memories.tenant_id = verified_tenant AND memories.memory_id = older.memory_id
+    ORDER BY older.memory_id DESC;
 END
 $$;
-CALL mnemic.seal('mnemic.memories_with_phrases(text, text[], int)');
+CALL mnemic.seal('mnemic.memories_with_phrases(text, text[], int, int)');

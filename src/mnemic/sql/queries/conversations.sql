@@ -25,11 +25,17 @@ ORDER BY "position", chunk_index
 LIMIT %(limit)s
 
 -- name: recent
--- The last turns of an owner, in one conversation or in all, the newest first.
+-- The last turns of an owner in all conversations, the newest first.
 SELECT * FROM state.memory_records
 WHERE owner = %(owner)s AND conversation IS NOT NULL AND deleted_at IS NULL
-  AND (%(conversation)s::text IS NULL OR conversation = %(conversation)s)
 ORDER BY memory_id DESC
+LIMIT %(limit)s
+
+-- name: recent_of
+-- The last turns of one conversation, the last one first.
+SELECT * FROM state.memory_records
+WHERE owner = %(owner)s AND conversation = %(conversation)s AND deleted_at IS NULL
+ORDER BY "position" DESC, chunk_index DESC
 LIMIT %(limit)s
 
 -- name: add_tool
@@ -43,7 +49,10 @@ FROM state.conversations
 WHERE owner = %(owner)s AND conversation = %(conversation)s
   AND (
       %(memory_id)s::uuid IS NULL
-      OR EXISTS (SELECT FROM state.memories WHERE owner = %(owner)s AND memory_id = %(memory_id)s)
+      OR EXISTS (
+          SELECT FROM state.memories
+          WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND conversation = %(conversation)s
+      )
   )
 RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 

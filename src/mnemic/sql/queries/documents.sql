@@ -15,11 +15,18 @@ ORDER BY name
 LIMIT %(limit)s
 
 -- name: has_content
--- Whether the document is there with exactly this text.
+-- Whether the document is there with exactly this text, and the text was not forgotten.
 SELECT EXISTS (
-    SELECT FROM state.reference_documents
-    WHERE owner = %(owner)s AND name = %(name)s AND content_hash = %(content_hash)s
+    SELECT FROM state.reference_documents AS document
+    JOIN state.memories ON memory_id = document.whole_id AND status = 'active' AND deleted_at IS NULL
+    WHERE document.owner = %(owner)s AND document.name = %(name)s AND document.content_hash = %(content_hash)s
 ) AS has_content
+
+-- name: take_turns
+-- Waits for whoever is writing the same document, until the transaction ends.
+SELECT pg_advisory_xact_lock(hashtextextended(
+    'mnemic.documents ' || mnemic.current_tenant() || ' ' || %(owner)s::text || ' ' || %(name)s::text, 0
+))
 
 -- name: put
 -- Writes the document and returns it.
@@ -37,19 +44,23 @@ SET title = excluded.title, content_hash = excluded.content_hash, whole_id = exc
 RETURNING document_id, owner, name, title, whole_id, character_count, metadata, version, process, created_at, updated_at
 
 -- name: supersede_text
--- Takes the old text of a document out of recall, unless another document still has the same text.
+-- Takes the old text of a document out of recall, unless another document still has the same text, or it
+-- is a memory that was there before the document.
 UPDATE state.memories
 SET status = 'superseded', superseded_by = %(new_whole_id)s, changed_by = 'system', change_reason = 'document replaced'
 WHERE owner = %(owner)s AND (memory_id = %(whole_id)s OR whole_id = %(whole_id)s) AND status = 'active'
+  AND category = 'reference'
   AND NOT EXISTS (
       SELECT FROM state.reference_documents WHERE owner = %(owner)s AND reference_documents.whole_id = %(whole_id)s
   )
 
 -- name: forget_text
--- Forgets the text of a deleted document, unless another document still has the same text.
+-- Forgets the text of a deleted document, unless another document still has the same text, or it is a
+-- memory that was there before the document.
 UPDATE state.memories
 SET deleted_at = now(), changed_by = 'user', change_reason = 'document deleted'
 WHERE owner = %(owner)s AND (memory_id = %(whole_id)s OR whole_id = %(whole_id)s) AND deleted_at IS NULL
+  AND category = 'reference'
   AND NOT EXISTS (
       SELECT FROM state.reference_documents WHERE owner = %(owner)s AND reference_documents.whole_id = %(whole_id)s
   )

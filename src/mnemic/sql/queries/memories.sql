@@ -34,6 +34,30 @@ SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = 
     deleted_at = %(deleted_at)s, changed_by = %(changed_by)s, change_reason = %(change_reason)s
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s
 
+-- name: write_shared
+-- Writes what the chunks of one text share to the other chunks of a memory's text.
+UPDATE state.memories
+SET status = %(status)s, superseded_by = %(superseded_by)s, merged_into = %(merged_into)s, valid_from = %(valid_from)s,
+    valid_to = %(valid_to)s, expires_at = %(expires_at)s, deleted_at = %(deleted_at)s, changed_by = %(changed_by)s,
+    change_reason = %(change_reason)s
+WHERE owner = %(owner)s AND whole_id = %(whole_id)s AND memory_id <> %(memory_id)s
+  AND (status, superseded_by, merged_into, valid_from, valid_to, expires_at, deleted_at) IS DISTINCT FROM
+      (%(status)s::text, %(superseded_by)s::uuid, %(merged_into)s::uuid, %(valid_from)s::timestamptz,
+       %(valid_to)s::timestamptz, %(expires_at)s::timestamptz, %(deleted_at)s::timestamptz)
+
+-- name: unlink_mentions
+-- Takes away the links from a memory to entities, except where it is the evidence for what is known of them.
+DELETE FROM state.memory_entities AS link
+WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+  AND NOT EXISTS (
+      SELECT FROM state.entity_facts AS fact
+      WHERE fact.memory_id = link.memory_id AND fact.entity_id = link.entity_id
+  )
+  AND NOT EXISTS (
+      SELECT FROM state.entity_relations AS relation
+      WHERE relation.memory_id = link.memory_id AND link.entity_id IN (relation.from_id, relation.to_id)
+  )
+
 -- name: history
 -- Every version of a memory, the first one first.
 SELECT * FROM state.memory_history
@@ -84,11 +108,13 @@ ORDER BY memory_relationships.created_at, from_id, to_id, kind
 LIMIT %(limit)s
 
 -- name: near_duplicates
--- Pairs of an owner's memories that look alike and await a decision.
+-- Pairs of an owner's memories that look alike, are both alive and await a decision.
 SELECT near.memory_id, near.like_id, near.similarity, near.decision, near.found_at
 FROM state.near_duplicates AS near
-JOIN state.memories USING (tenant_id, memory_id)
-WHERE memories.owner = %(owner)s AND near.decision = 'pending'
+JOIN state.memories AS newer ON newer.memory_id = near.memory_id
+JOIN state.memories AS older ON older.memory_id = near.like_id
+WHERE newer.owner = %(owner)s AND near.decision = 'pending'
+  AND newer.status = 'active' AND newer.deleted_at IS NULL AND older.status = 'active' AND older.deleted_at IS NULL
 ORDER BY near.found_at, near.memory_id, near.like_id
 LIMIT %(limit)s
 

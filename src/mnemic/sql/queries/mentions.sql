@@ -28,12 +28,13 @@ ON CONFLICT DO NOTHING
 SELECT memory_id FROM state.memories WHERE owner = %(owner)s AND memory_id = %(memory_id)s FOR KEY SHARE
 
 -- name: memories_with_phrases
--- The newest memories of an owner that contain one of these phrases, by the index on words.
-SELECT memory_id, content FROM mnemic.memories_with_phrases(%(owner)s, %(phrases)s::text[], %(limit)s)
+-- The newest memories of an owner that contain one of these phrases.
+SELECT memory_id, content
+FROM mnemic.memories_with_phrases(%(owner)s, %(phrases)s::text[], %(scan_max)s, %(limit)s)
 
 -- name: newest_with_texts
--- Those of the newest memories that contain one of these texts. For names that the index on words does
--- not know, such as those in scripts without blanks between words.
+-- Those of the newest memories that contain one of these texts. For names that PostgreSQL finds no words
+-- in, such as those in scripts without blanks between words.
 SELECT newest.memory_id, newest.content
 FROM (
     SELECT memory_id, content FROM state.memories

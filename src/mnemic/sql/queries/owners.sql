@@ -1,5 +1,13 @@
 -- All that is held about an owner: erasing, archiving, exporting, importing.
 
+-- name: take_long
+-- What concerns all of an owner's rows takes longer than other statements may.
+SET LOCAL statement_timeout = '1h'
+
+-- name: hold_conversations
+-- Waits for calls that add turns, which begin with their conversation, and keeps others from beginning.
+SELECT conversation FROM state.conversations WHERE owner = %(owner)s ORDER BY conversation FOR UPDATE
+
 -- name: erase
 -- Deletes everything about an owner; one row per table with how many rows went.
 SELECT table_name, row_count FROM mnemic.erase_owner(%(owner)s)

@@ -7,10 +7,10 @@
 SELECT
     current_user AS role,
     current_database() AS database,
-    current_setting('server_version_num')::int AS server_version,
+    server.version AS server_version,
     me.rolsuper OR me.rolcreaterole AS may_create_roles,
-    to_regrole('mnemic_app') IS NULL AS lacks_app_role,
-    to_regrole('mnemic_definer') IS NULL AS lacks_definer_role,
+    app.oid IS NULL AS lacks_app_role,
+    definer.oid IS NULL AS lacks_definer_role,
     NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') AS lacks_vector,
     (SELECT default_version FROM pg_available_extensions WHERE name = 'vector') AS vector_available,
     me.rolsuper
@@ -19,9 +19,21 @@ SELECT
         WHERE name = 'vector' AND trusted AND has_database_privilege(current_database(), 'CREATE')
     ) AS may_create_vector,
     has_database_privilege(current_database(), 'CREATE') AS may_create_schemas,
-    me.rolsuper OR me.rolcreaterole
-    OR coalesce(pg_has_role(to_regrole('mnemic_definer'), 'MEMBER'), false) AS may_act_as_definer
+    -- From PostgreSQL 16 on, a role may be granted only by those who created it or administer it.
+    me.rolsuper OR me.rolcreaterole AND (
+        server.version < 160000 OR app.oid IS NULL OR pg_has_role(app.oid, 'MEMBER WITH ADMIN OPTION')
+    ) AS may_grant_app,
+    me.rolsuper OR me.rolcreaterole AND (
+        server.version < 160000 OR definer.oid IS NULL OR pg_has_role(definer.oid, 'MEMBER WITH ADMIN OPTION')
+    ) AS may_grant_definer,
+    -- Membership alone is not enough from PostgreSQL 16 on: it may come without the right to SET ROLE.
+    me.rolsuper OR coalesce(
+        pg_has_role(definer.oid, CASE WHEN server.version < 160000 THEN 'MEMBER' ELSE 'SET' END), false
+    ) AS is_definer
 FROM pg_roles AS me
+CROSS JOIN (SELECT current_setting('server_version_num')::int AS version) AS server
+LEFT JOIN pg_roles AS app ON app.rolname = 'mnemic_app'
+LEFT JOIN pg_roles AS definer ON definer.rolname = 'mnemic_definer'
 WHERE me.rolname = current_user
 
 -- name: make_app_role
@@ -48,24 +60,12 @@ $$
 CREATE EXTENSION IF NOT EXISTS vector
 
 -- name: join_definer
--- Lets the migrator hand functions to mnemic_definer while it migrates. A superuser needs no leave.
-DO $$
-BEGIN
-    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-        GRANT mnemic_definer TO CURRENT_USER;
-    END IF;
-END
-$$
+-- Lets the migrator hand functions to mnemic_definer, within the transaction of a migration.
+GRANT mnemic_definer TO CURRENT_USER
 
 -- name: leave_definer
--- Takes that back, so that between migrations nobody can act as mnemic_definer.
-DO $$
-BEGIN
-    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-        REVOKE mnemic_definer FROM CURRENT_USER;
-    END IF;
-END
-$$
+-- Takes that back before the transaction commits, so that nobody can ever act as mnemic_definer.
+REVOKE mnemic_definer FROM CURRENT_USER
 
 -- name: make_housekeeping
 -- Makes the schema and the table that say which migrations this database has.

@@ -2,16 +2,38 @@
 
 -- name: known
 -- Which of these items an owner has already, by external id or by content, before the costly part
--- (embedding) begins. A row per known item; `forgotten_at` is set where it was forgotten since.
-SELECT wanted.index, memory_id, deleted_at AS forgotten_at
+-- (embedding) begins. A row per known item; `forgotten_at` is set where it was forgotten since. LATERAL
+-- and LIMIT make it one look into an index per item, whatever the planner believes about the table.
+SELECT wanted.index, known.memory_id, known.deleted_at AS forgotten_at
 FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (index, external_id)
-JOIN state.memories USING (external_id)
-WHERE owner = %(owner)s AND coalesce(chunk_index, 0) = 0
+CROSS JOIN LATERAL (
+    SELECT memory_id, deleted_at FROM state.memories
+    WHERE owner = %(owner)s AND memories.external_id = wanted.external_id AND coalesce(chunk_index, 0) = 0
+    LIMIT 1
+) AS known
 UNION ALL
-SELECT wanted.index, memory_id, NULL
+SELECT wanted.index, known.memory_id, NULL
 FROM unnest(%(hash_indexes)s::int[], %(hashes)s::bytea[]) AS wanted (index, content_hash)
-JOIN state.memories USING (content_hash)
-WHERE owner = %(owner)s AND status = 'active' AND deleted_at IS NULL
+CROSS JOIN LATERAL (
+    SELECT memory_id FROM state.memories
+    WHERE owner = %(owner)s AND memories.content_hash = wanted.content_hash
+      AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
+    LIMIT 1
+) AS known
+
+-- name: wait_longer
+-- A call with many items may have to wait for another one, longer than any statement should take.
+SET LOCAL statement_timeout = '1h'
+
+-- name: take_turns
+-- Waits until no other call with many items writes for this owner; others then wait for this one.
+SELECT pg_advisory_xact_lock(hashtextextended(
+    'mnemic.retain ' || mnemic.current_tenant() || ' ' || %(owner)s::text, 0
+))
+
+-- name: wait_as_usual
+-- From here on a statement may take as long as every other one.
+SET LOCAL statement_timeout TO DEFAULT
 
 -- name: open_conversations
 -- Makes conversations that are new and reserves places for turns; returns each one's first free place.
@@ -26,6 +48,13 @@ SET turn_count = kept.turn_count + excluded.turn_count,
     started_at = least(kept.started_at, excluded.started_at),
     last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
 RETURNING conversation, turn_count AS next_place
+
+-- name: give_back_places
+-- Takes back places that were reserved and not needed.
+UPDATE state.conversations
+SET turn_count = turn_count - unused
+FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation, unused)
+WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: insert_memories
 -- Stores rows, given as JSON, and returns the ids of those that were new; the others are duplicates.
@@ -48,11 +77,19 @@ ON CONFLICT DO NOTHING
 RETURNING memory_id
 
 -- name: reinforce
--- Counts a duplicate as reinforcement of the memory that was there first.
+-- Counts a duplicate as reinforcement of the memory that was there first. The rows are locked in one
+-- order, so that two calls with the same duplicates wait for each other and not in a circle.
+WITH again AS MATERIALIZED (
+    SELECT memories.memory_id, times
+    FROM state.memories
+    JOIN unnest(%(ids)s::uuid[], %(times)s::int[]) AS given (memory_id, times) USING (memory_id)
+    ORDER BY memories.memory_id
+    FOR NO KEY UPDATE OF memories
+)
 UPDATE state.memories
 SET reinforcement_count = reinforcement_count + times,
     salience = least(1, salience + (1 - salience) * 0.1 * times)
-FROM unnest(%(ids)s::uuid[], %(times)s::int[]) AS again (memory_id, times)
+FROM again
 WHERE memories.memory_id = again.memory_id
 
 -- name: existing_evidence

@@ -7,8 +7,12 @@ SELECT
     me.rolsuper AS is_superuser,
     me.rolbypassrls AS bypasses_policies,
     to_regrole('mnemic_app') IS NOT NULL AND pg_has_role('mnemic_app', 'MEMBER') AS is_app,
-    to_regclass('mnemic.signing_key') IS NOT NULL
-    AND has_table_privilege('mnemic.signing_key', 'SELECT') AS reads_key,
+    has_schema_privilege(to_regnamespace('mnemic'), 'USAGE') AS may_enter,
+    EXISTS (
+        SELECT FROM pg_class
+        WHERE relnamespace = to_regnamespace('mnemic') AND relname = 'signing_key'
+          AND has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')
+    ) AS reads_key,
     EXISTS (
         SELECT FROM pg_class
         WHERE relnamespace IN (
@@ -16,8 +20,12 @@ SELECT
             to_regnamespace('traces'), to_regnamespace('queue')
         ) AND pg_has_role(relowner, 'MEMBER')
     ) AS owns_tables,
-    (SELECT nspname FROM pg_extension JOIN pg_namespace ON extnamespace = pg_namespace.oid
+    (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace ON extnamespace = pg_namespace.oid
      WHERE extname = 'vector') AS vector_schema,
+    (SELECT has_schema_privilege(to_regrole('mnemic_app'), extnamespace, 'USAGE') FROM pg_extension
+     WHERE extname = 'vector') AS app_finds_vector,
+    (SELECT has_schema_privilege(to_regrole('mnemic_app'), extnamespace, 'CREATE') FROM pg_extension
+     WHERE extname = 'vector') AS app_may_plant,
     current_setting('server_version') AS server_version,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector_version
 FROM pg_roles AS me
@@ -69,6 +77,10 @@ SELECT mnemic.moment() AS moment
 SELECT
     set_config('mnemic.' || %(purpose)s::text, %(subject)s, true),
     set_config('mnemic.' || %(purpose)s::text || '_proof', %(proof)s, true)
+
+-- name: holds
+-- Whether the proof of a purpose holds, in the transaction that stated it.
+SELECT mnemic.verified(%(purpose)s) IS NOT NULL AS holds
 
 -- name: make_tenant
 -- Makes the tenant whose opening was proved, unless it exists.

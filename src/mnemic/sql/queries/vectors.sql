@@ -26,11 +26,19 @@ SET last_error = excluded.last_error, attempts = kept.attempts + 1, marked_at = 
 
 -- name: backlog
 -- Marked memories, oldest first, with what is to be embedded.
-SELECT memory_id, owner, name, content
+SELECT memory_id, version, owner, name, content
 FROM queue.embedding_backlog
 JOIN state.memories USING (tenant_id, memory_id)
 ORDER BY marked_at, memory_id
 LIMIT %(limit)s
+
+-- name: unchanged
+-- Those of these memories that still have this version; they cannot change until the transaction ends.
+SELECT memory_id
+FROM state.memories JOIN unnest(%(ids)s::uuid[], %(versions)s::int[]) AS seen (memory_id, version)
+    USING (memory_id, version)
+ORDER BY memory_id
+FOR SHARE OF memories
 
 -- name: backlog_size
 -- How many memories wait for their vector.

@@ -1,0 +1,71 @@
+"""Windows of time around a moment: days, weeks, months and what is so many of them away.
+
+A window is its first moment and the first one behind it. Moments have a time zone; adding days to one
+adds days on the wall, which is what people mean.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+Window = tuple[datetime, datetime]
+
+# Units that are counted in months.
+MONTHS_OF = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+
+
+def day(now: datetime, days: int = 0, length: int = 1) -> Window:
+    """A day so many days away from today, or `length` days from there on."""
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
+    return start, start + timedelta(days=length)
+
+
+def week_day(now: datetime, weekday: int, weeks: int, length: int = 1) -> Window:
+    """A day of the week so many weeks away from this one, counted from Monday as 0."""
+    return day(now, weekday - now.weekday() + 7 * weeks, length)
+
+
+def months(now: datetime, index: int, length: int = 1) -> Window:
+    """Some months, by their number since year 0."""
+    first, behind = (
+        now.replace(year=number // 12, month=number % 12 + 1, day=1) for number in (index, index + length)
+    )
+    return day(first)[0], day(behind)[0]
+
+
+def moved(now: datetime, unit: str, count: int) -> datetime:
+    """So many units later, or earlier if negative; the 31st becomes the last day of a shorter month."""
+    if unit in MONTHS_OF:
+        start, end = months(now, now.year * 12 + now.month - 1 + count * MONTHS_OF[unit])
+        last_day = (end - timedelta(days=1)).day
+        return now.replace(year=start.year, month=start.month, day=min(now.day, last_day))
+    return now + timedelta(**{f"{unit}s": count})
+
+
+def around(point: datetime, unit: str) -> Window:
+    """As exact as the unit: the hour, the day, the seven days, the month, the year around a point."""
+    match unit:
+        case "minute" | "hour":
+            half = timedelta(**{f"{unit}s": 0.5})
+            return point - half, point + half
+        case "day":
+            return day(point)
+        case "week":
+            return day(point, -3, 7)
+        case _:
+            half_days = 15 * MONTHS_OF[unit]
+            return day(point, -half_days, 2 * half_days + 1)
+
+
+def choose(now: datetime, which: str, window_of: Callable[[int], Window]) -> Window | None:
+    """Which of the windows that come round again (0 is this year's or this week's) is meant."""
+    if which == "every":
+        return None
+    windows = [window_of(round_) for round_ in (-2, -1, 0, 1, 2)]
+    match which:
+        case "last" | "past" | "previous":
+            return [window for window in windows if window[1] <= now][-1]
+        case "next" | "coming":
+            return next(window for window in windows if window[0] > now)
+        case "this":
+            return next((window for window in windows if window[0] <= now < window[1]), window_of(0))
+    return min(windows, key=lambda window: max(window[0] - now, now - window[1]))

@@ -1,0 +1,252 @@
+"""Two tenants behind the wall, an attacker inside one of them, and a way to see whether the other was hurt.
+
+The attacker has the application's login, a proven transaction of tenant A, and free choice of SQL.
+A *breach* is: anything of B in what the attacker gets to see (rows, notices, error texts), a
+statement that should have been refused, or a change in what B has or sees.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import ClientCursor
+
+from mnemic.db.access import Access
+from mnemic.db.tenancy import Tenant
+from tests.conftest import AppConnection
+from tests.proofs import begin_as
+
+# Stands in everything that B has: its name, its codes, its secrets.
+MARKER = "beta-marker"
+SECRET = f"{MARKER}-secret"
+
+BUILD = f"""
+INSERT INTO state.tenants (name) VALUES ('alpha'), ('{MARKER}-name');
+
+CREATE TABLE state.attack_probe (
+    tenant_id uuid NOT NULL REFERENCES state.tenants,
+    id uuid NOT NULL DEFAULT mnemic.new_id(),
+    code text NOT NULL,
+    secret text NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, code)
+);
+CALL mnemic.protect('state.attack_probe');
+
+CREATE TABLE state.attack_child (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL DEFAULT mnemic.new_id(),
+    probe_id uuid NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT of_probe FOREIGN KEY (tenant_id, probe_id) REFERENCES state.attack_probe
+);
+CALL mnemic.protect('state.attack_child');
+
+INSERT INTO state.attack_probe (tenant_id, code, secret)
+SELECT tenant_id, 'alpha-' || number, 'alpha-' || number
+FROM state.tenants, generate_series(1, 3) AS number WHERE name = 'alpha';
+-- Many rows with the same secret: that is what statistics remember.
+INSERT INTO state.attack_probe (tenant_id, code, secret)
+SELECT tenant_id, '{MARKER}-' || number, '{SECRET}'
+FROM state.tenants, generate_series(1, 200) AS number WHERE name LIKE '{MARKER}%';
+ANALYZE state.attack_probe;
+"""
+
+# How the wall could be weak. Each attack names the weakness with which it must succeed: that shows
+# that the suite would notice.
+WEAKNESSES = {
+    "policy off": """
+        ALTER TABLE state.attack_probe DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE state.attack_child DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE state.tenants DISABLE ROW LEVEL SECURITY""",
+    "policies of the role": """
+        ALTER POLICY same_tenant ON state.attack_probe TO mnemic_app""",
+    "superuser": "ALTER ROLE {login} SUPERUSER",
+    "readable key": "GRANT SELECT ON mnemic.signing_key TO mnemic_app",
+    "settings are believed": """
+        CREATE OR REPLACE FUNCTION mnemic.verified(purpose text) RETURNS text
+        LANGUAGE plpgsql STABLE STRICT AS $$
+        BEGIN RETURN nullif(current_setting('mnemic.' || purpose, true), ''); END $$""",
+    "proofs hold for ever": """
+        CREATE OR REPLACE FUNCTION mnemic.moment() RETURNS text LANGUAGE sql STABLE RETURN 'always'""",
+    "statistics are kept": """
+        ALTER TABLE state.attack_probe ALTER secret SET STATISTICS -1;
+        ANALYZE state.attack_probe""",
+    "keys without the tenant": """
+        CREATE UNIQUE INDEX ON state.attack_probe (code);
+        CREATE UNIQUE INDEX ON state.attack_probe (id);
+        ALTER TABLE state.attack_child DROP CONSTRAINT of_probe;
+        ALTER TABLE state.attack_child ADD FOREIGN KEY (probe_id) REFERENCES state.attack_probe (id)""",
+    "a schema of one's own and no pinned search path": """
+        CREATE SCHEMA planted;
+        GRANT CREATE, USAGE ON SCHEMA planted TO PUBLIC;
+        ALTER FUNCTION mnemic.verified RESET search_path""",
+    "values stand in the text of queries": "",
+}
+
+
+@dataclass
+class Fortress:
+    """The two tenants, as the administrator sees them."""
+
+    access: Access
+    admin: AppConnection
+    a: Tenant
+    b: Tenant
+    b_row: str
+    weakness: str | None = None
+
+    @classmethod
+    def look(cls, access: Access, admin: AppConnection) -> "Fortress":
+        rows = admin.execute("SELECT tenant_id, name FROM state.tenants").fetchall()
+        tenants = {str(name): Tenant(UUID(str(tenant_id)), str(name)) for tenant_id, name in rows}
+        b = tenants[f"{MARKER}-name"]
+        row = admin.execute("SELECT id FROM state.attack_probe WHERE tenant_id = %s LIMIT 1", (b.id,)).fetchone()
+        assert row is not None
+        return cls(access, admin, tenants["alpha"], b, str(row[0]))
+
+    def weaken(self, weakness: str) -> None:
+        if self.weakness == weakness != "superuser":
+            return
+        self.weakness = weakness
+        self.admin.execute(WEAKNESSES[weakness].format(login=self.access.key.login).encode())
+
+    def strengthen_login(self) -> None:
+        """The role is the server's, not the database's: others must find it as it was."""
+        self.admin.execute(f"ALTER ROLE {self.access.key.login} NOSUPERUSER".encode())
+
+    def connect(self, tenant: Tenant) -> AppConnection:
+        """A connection of the application, in a transaction of the tenant."""
+        connection = psycopg.connect(self.access.conninfo(), autocommit=True)
+        begin_as(connection, self.access.key, tenant)
+        return connection
+
+    def state_of_b(self) -> list[Any]:
+        """What B has, and what B sees of it."""
+        tables = ("attack_probe", "attack_child", "tenants")
+        queries = [f"SELECT * FROM state.{table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in tables]
+        with self.connect(self.b) as b_connection:
+            return [c.execute(q.encode()).fetchall() for c in (self.admin, b_connection) for q in queries]
+
+
+@dataclass
+class Attacker:
+    """A session of tenant A that writes down all it sees."""
+
+    fortress: Fortress
+    connection: AppConnection
+    seen: list[str] = field(default_factory=list)
+    breaches: list[str] = field(default_factory=list)
+
+    @classmethod
+    def enter(cls, fortress: Fortress) -> "Attacker":
+        attacker = cls(fortress, fortress.connect(fortress.a))
+        attacker.listen_to(attacker.connection)
+        return attacker
+
+    def listen_to(self, connection: AppConnection) -> None:
+        connection.add_notice_handler(lambda notice: self.seen.append(_all_of(notice)))
+
+    def run(self, statements: str, *, on: AppConnection | None = None) -> list[tuple[Any, ...]] | None:
+        """Run SQL; returns the rows of all its results, or None if it was refused.
+
+        After an error a new transaction of A begins, as if the application went on.
+        """
+        connection = on or self.connection
+        try:
+            rows = _all_rows(connection.execute(self.filled(statements).encode()))
+        except psycopg.Error as error:
+            self.seen.append(f"{error}\n{_all_of(error.diag)}")
+            if not connection.closed and connection is self.connection:
+                connection.execute("ROLLBACK")
+                begin_as(connection, self.fortress.access.key, self.fortress.a)
+            return None
+        self.seen += [str(row) for row in rows]
+        return rows
+
+    def must_be_refused(self, statements: str) -> None:
+        if self.run(statements) is not None:
+            self.breaches.append(f"allowed: {statements}")
+
+    def must_find_nothing(self, statements: str, *, on: AppConnection | None = None) -> None:
+        """For questions that name what they look for, so that the answer's words prove nothing."""
+        rows = self.run(statements, on=on)
+        if rows and any(value is not None for row in rows for value in row):
+            self.breaches.append(f"found {rows}: {statements}")
+
+    def must_look_the_same(self, statements: str, right: str, wrong: str) -> None:
+        """A guess must have the same outcome whether it is right or wrong, errors included."""
+        outcomes = []
+        for guess in (right, wrong):
+            before = len(self.seen)
+            rows = self.run(statements.replace("{guess}", guess))
+            outcomes.append(f"{rows} {self.seen[before:]}".replace(guess, "guess"))
+            self.run("ROLLBACK")
+            begin_as(self.connection, self.fortress.access.key, self.fortress.a)
+            del self.seen[before:]  # What repeats the guess is no leak.
+        if outcomes[0] != outcomes[1]:
+            self.breaches.append(f"tells right from wrong: {statements}: {outcomes}")
+
+    def filled(self, statements: str) -> str:
+        names = {"{a}": self.fortress.a.id, "{b}": self.fortress.b.id, "{b_row}": self.fortress.b_row}
+        for name, value in names.items():
+            statements = statements.replace(name, str(value))
+        return statements
+
+    def leave(self) -> list[str]:
+        """Commit, go, and say which breaches there were."""
+        if not self.connection.closed:
+            # What a superuser did to the whole server would outlive the test.
+            self.run("ROLLBACK" if self.fortress.weakness == "superuser" else "COMMIT")
+            self.connection.close()
+        return self.breaches + [text for text in self.seen if MARKER in text]
+
+
+CHANGED = "B has or sees something else than before"
+
+
+def outcome_of(attack: Callable[[Attacker], object], fortress: Fortress, *, before: object) -> list[str]:
+    """Run an attack; returns its breaches. `before` is what B had and saw."""
+    attacker = Attacker.enter(fortress)
+    try:
+        attack(attacker)
+    finally:
+        breaches = attacker.leave()
+    if _later_state(fortress) != before:
+        breaches.append(CHANGED)
+    return breaches
+
+
+def _later_state(fortress: Fortress) -> object:
+    try:
+        return fortress.state_of_b()
+    except psycopg.Error as error:
+        return str(error)
+
+
+def query_as_b(fortress: Fortress) -> AppConnection:
+    """B at work: a query for its secret, the transaction still open."""
+    connection = fortress.connect(fortress.b)
+    statement = "SELECT id FROM state.attack_probe WHERE secret = %s"
+    if fortress.weakness == "values stand in the text of queries":
+        ClientCursor(connection).execute(statement, (SECRET,))
+    else:
+        connection.execute(statement, (SECRET,))
+    return connection
+
+
+def _all_rows(cursor: psycopg.Cursor[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    while True:
+        if cursor.description is not None:
+            rows += cursor.fetchall()
+        if not cursor.nextset():
+            return rows
+
+
+def _all_of(diagnostic: Any) -> str:
+    """Every field of a notice or an error, also those that are rarely shown."""
+    names = [name for name in dir(diagnostic) if not name.startswith("_")]
+    return "\n".join(str(value) for name in names if isinstance(value := getattr(diagnostic, name), str))

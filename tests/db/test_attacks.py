@@ -1,0 +1,133 @@
+"""Every attack fails, and with the weakness that it is about it would succeed."""
+
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from mnemic.db.access import DATABASE_NAME, Access
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.db.tenancy import Tenant
+from tests.conftest import AppConnection, ConnectAs, Databases, access_to
+from tests.db.attacks import HARMLESS, REFUSED, SPECIAL
+from tests.db.fortress import BUILD, CHANGED, MARKER, WEAKNESSES, Attacker, Fortress, outcome_of
+
+Attack = Callable[[Attacker], object]
+
+
+def run(statements: str) -> Attack:
+    return lambda attacker: attacker.run(statements)
+
+
+def refused(statements: str) -> Attack:
+    return lambda attacker: attacker.must_be_refused(statements)
+
+
+ATTACKS = [
+    *(pytest.param(weak, run(text), id=text) for weak, texts in HARMLESS.items() for text in texts),
+    *(pytest.param(weak, refused(text), id=text) for weak, texts in REFUSED.items() for text in texts),
+    *(pytest.param(weak, attack, id=attack.__name__) for weak, found in SPECIAL.items() for attack in found),
+]
+
+
+class Builder:
+    """Builds fortresses: each a clone of one database with the two tenants."""
+
+    def __init__(self, template_access: Access, databases: Databases, server: EmbeddedServer) -> None:
+        self._template_access = template_access
+        self._databases = databases
+        self._server = server
+        self._template = databases.make(template=DATABASE_NAME)
+        self._open: dict[str, AppConnection] = {}
+        with psycopg.connect(self._conninfo(self._template), autocommit=True) as admin:
+            admin.execute(BUILD.encode())
+
+    def build(self) -> Fortress:
+        name = self._databases.make(template=self._template)
+        self._open[name] = psycopg.connect(self._conninfo(name), autocommit=True)
+        return Fortress.look(access_to(self._template_access, name), self._open[name])
+
+    def tear_down(self) -> None:
+        for name, admin in self._open.items():
+            admin.close()
+            self._databases.give_back(name)
+        self._databases.give_back(self._template)
+
+    def _conninfo(self, name: str) -> str:
+        return self._server.conninfo(user=ADMIN_ROLE, dbname=name)
+
+
+@pytest.fixture(scope="module")
+def builder(template_access: Access, databases: Databases, server: EmbeddedServer) -> Iterator[Builder]:
+    builder = Builder(template_access, databases, server)
+    yield builder
+    builder.tear_down()
+
+
+@pytest.fixture(scope="module")
+def fortress(builder: Builder) -> Fortress:
+    """One for all attacks, since none of them changes anything."""
+    return builder.build()
+
+
+@pytest.fixture(scope="module")
+def weak_fortresses() -> dict[str, Fortress]:
+    """By weakness, those that no attack has changed yet."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def state_of_b(fortress: Fortress) -> object:
+    return fortress.state_of_b()
+
+
+@pytest.mark.parametrize(("weakness", "attack"), ATTACKS)
+def test_the_attack_gets_nothing_of_b(
+    weakness: str, attack: Attack, fortress: Fortress, state_of_b: object
+) -> None:
+    assert outcome_of(attack, fortress, before=state_of_b) == []
+
+
+@pytest.mark.parametrize(("weakness", "attack"), ATTACKS)
+def test_with_the_weakness_the_attack_is_noticed(
+    weakness: str, attack: Attack, builder: Builder, weak_fortresses: dict[str, Fortress], state_of_b: object
+) -> None:
+    fortress = weak_fortresses.pop(weakness, None) or builder.build()
+    fortress.weaken(weakness)
+    try:
+        breaches = outcome_of(attack, fortress, before=state_of_b)
+    finally:
+        fortress.strengthen_login()
+    assert breaches != []
+    if CHANGED not in breaches:
+        weak_fortresses[weakness] = fortress
+
+
+def test_every_weakness_is_tried() -> None:
+    assert {str(parameters.values[0]) for parameters in ATTACKS} == WEAKNESSES.keys()
+
+
+def test_without_a_proof_a_transaction_sees_and_writes_nothing(
+    connect_as: ConnectAs, admin: AppConnection
+) -> None:
+    admin.execute(BUILD.encode())
+    for statement in ("TABLE state.attack_probe", "TABLE state.attack_child", "TABLE state.tenants"):
+        assert connect_as(None).execute(statement.encode()).fetchall() == []
+    for statement in ("UPDATE state.attack_probe SET code = code", "DELETE FROM state.attack_probe"):
+        assert connect_as(None).execute(statement.encode()).rowcount == 0
+    rows = admin.execute("SELECT tenant_id FROM state.tenants").fetchall()
+    for (tenant_id,) in rows:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            connect_as(None).execute("INSERT INTO state.attack_probe VALUES (%s)", (tenant_id,))
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        connect_as(None).execute("INSERT INTO state.tenants (name) VALUES ('planted')")
+
+
+def test_with_the_proof_of_a_tenant_that_does_not_exist_a_transaction_sees_nothing(
+    connect_as: ConnectAs, admin: AppConnection
+) -> None:
+    admin.execute(BUILD.encode())
+    (row,) = admin.execute("SELECT gen_random_uuid()").fetchall()
+    nobody = Tenant(row[0], "nobody")  # type: ignore[arg-type]
+    assert connect_as(nobody).execute("TABLE state.attack_probe").fetchall() == []
+    assert MARKER not in str(connect_as(nobody).execute("TABLE state.tenants").fetchall())

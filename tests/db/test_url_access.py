@@ -1,0 +1,252 @@
+"""Opening a PostgreSQL of one's own by URL: as an administrator, as a plain login, and all that can be wrong."""
+
+import re
+from collections.abc import Iterator
+from typing import LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from mnemic.db.access import check_url, url_access
+from mnemic.db.connection import Limits
+from mnemic.db.migrate import migrate
+from mnemic.db.tenancy import SigningKey
+from mnemic.errors import (
+    ConfigurationError,
+    DatabaseTooNewError,
+    DatabaseUnavailableError,
+    MissingPrivilegeError,
+    MnemicError,
+    NotMigratedError,
+)
+from tests.conftest import LIMITS, open_database
+from tests.password_server import PasswordServer
+
+KEY = SigningKey(bytes(range(32)))
+SECRET = "p@ss/w:rd ö%"
+
+
+@pytest.fixture
+def remote(password_server: PasswordServer) -> Iterator[PasswordServer]:
+    """The password server with an empty database `memory`; after the test it is as new, roles included."""
+    password_server.execute("CREATE DATABASE memory")
+    yield password_server
+    with password_server.connect() as connection:
+        databases = connection.execute("SELECT datname FROM pg_database WHERE datname !~ '^(postgres|template.)$'")
+        for (name,) in databases.fetchall():
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname !~ '^(postgres$|pg_)'")
+        names = [sql.Identifier(name) for (name,) in roles.fetchall()]
+        if names:  # All at once, since some depend on others.
+            connection.execute(sql.SQL("DROP ROLE {}").format(sql.SQL(", ").join(names)))
+
+
+@pytest.fixture
+async def migrated(remote: PasswordServer) -> PasswordServer:
+    """The same with the database migrated by the superuser."""
+    await migrate(remote.url(dbname="memory"), LIMITS, key=KEY)
+    return remote
+
+
+def make_role(server: PasswordServer, name: str, attributes: LiteralString = "") -> str:
+    """Make a role that logs in with the SECRET; returns its URL."""
+    words = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} {}")
+    statement = words.format(sql.Identifier(name), sql.Literal(SECRET), sql.SQL(attributes))
+    with server.connect() as connection:
+        connection.execute(statement)
+    return server.url(name, SECRET, dbname="memory")
+
+
+async def works(url: str, *, key: SigningKey | None = None, tenant: str = "acme") -> str:
+    """Open by this URL, use a tenant; returns the role that did it."""
+    async with open_database(await url_access(url, LIMITS, key=key)) as database:
+        opened = await database.open_tenant(tenant)
+        async with database.transaction(opened) as transaction:
+            cursor = await transaction.connection.execute("SELECT name, session_user FROM state.tenants")
+            (row,) = await cursor.fetchall()
+            assert row["name"] == tenant
+            return str(row["session_user"])
+
+
+async def test_an_administrators_url_works_through_the_login_that_belongs_to_the_key(
+    migrated: PasswordServer,
+) -> None:
+    assert await works(migrated.url(dbname="memory")) == KEY.login
+
+
+async def test_a_plain_login_works_with_the_key_from_the_settings(migrated: PasswordServer) -> None:
+    url = make_role(migrated, 'odd "name"', "IN ROLE mnemic_app")
+    assert await works(url, key=KEY) == 'odd "name"'
+
+
+async def test_settings_that_an_administrator_gave_a_plain_login_stay(migrated: PasswordServer) -> None:
+    url = make_role(migrated, "tuned", "IN ROLE mnemic_app")
+    migrated.execute("ALTER ROLE tuned SET work_mem = '7MB'")
+    async with open_database(await url_access(url, LIMITS, key=KEY)) as database:
+        async with database.transaction(await database.open_tenant("acme")) as transaction:
+            cursor = await transaction.connection.execute("SELECT current_setting('work_mem') AS work_mem")
+            assert await cursor.fetchall() == [{"work_mem": "7MB"}]
+
+
+async def test_a_login_without_the_key_is_told_which_setting_is_missing(migrated: PasswordServer) -> None:
+    url = make_role(migrated, "plain", "IN ROLE mnemic_app")
+    with pytest.raises(ConfigurationError, match="MNEMIC_TENANT_KEY"):
+        await url_access(url, LIMITS, key=None)
+
+
+async def test_a_login_with_another_databases_key_is_told_so(migrated: PasswordServer) -> None:
+    url = make_role(migrated, "plain", "IN ROLE mnemic_app")
+    with pytest.raises(ConfigurationError, match="tenant_key"):
+        await url_access(url, LIMITS, key=SigningKey.new())
+
+
+async def test_a_login_outside_the_application_role_is_told_what_to_grant(migrated: PasswordServer) -> None:
+    url = make_role(migrated, "outsider")
+    with pytest.raises(ConfigurationError, match='GRANT mnemic_app TO "outsider"'):
+        await url_access(url, LIMITS, key=KEY)
+
+
+async def test_a_login_that_could_get_around_the_wall_is_refused(migrated: PasswordServer) -> None:
+    url = make_role(migrated, "mighty", "BYPASSRLS IN ROLE mnemic_app")
+    with pytest.raises(ConfigurationError, match="around the tenants' wall"):
+        await url_access(url, LIMITS, key=KEY)
+
+
+async def test_a_login_that_may_plant_functions_where_we_look_for_ours_is_refused(
+    remote: PasswordServer,
+) -> None:
+    """So it is on servers that were upgraded from PostgreSQL 14 or older: all may create in `public`."""
+    remote.execute("CREATE EXTENSION vector SCHEMA public; GRANT CREATE ON SCHEMA public TO PUBLIC", dbname="memory")
+    await migrate(remote.url(dbname="memory"), LIMITS, key=KEY)
+    make_role(remote, "plain", "IN ROLE mnemic_app")
+    for url in (remote.url(dbname="memory"), remote.url("plain", SECRET, dbname="memory")):
+        with pytest.raises(ConfigurationError, match="REVOKE CREATE ON SCHEMA public FROM PUBLIC"):
+            await url_access(url, LIMITS, key=KEY)
+    remote.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC, mnemic_app", dbname="memory")
+    assert await works(remote.url(dbname="memory")) == KEY.login
+
+
+async def test_the_extension_may_live_in_a_schema_with_any_name(remote: PasswordServer) -> None:
+    url, schema = remote.url(dbname="memory"), '"Odd, \\name"'
+    remote.execute(f"CREATE SCHEMA {schema}; CREATE EXTENSION vector SCHEMA {schema}", dbname="memory")
+    await migrate(url, LIMITS, key=KEY)
+    with pytest.raises(ConfigurationError, match=re.escape(f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app")):
+        await url_access(url, LIMITS, key=None)
+    remote.execute(f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app", dbname="memory")
+    async with open_database(await url_access(url, LIMITS, key=None)) as database:
+        async with database.transaction(await database.open_tenant("acme")) as transaction:
+            cursor = await transaction.connection.execute("SELECT '[1,2]'::vector::text AS vector")
+            assert await cursor.fetchall() == [{"vector": "[1,2]"}]
+
+
+async def test_a_superuser_without_migrations_is_told_to_migrate(remote: PasswordServer) -> None:
+    with pytest.raises(NotMigratedError, match="mnemic migrate"):
+        await url_access(remote.url(dbname="memory"), LIMITS, key=None)
+
+
+async def test_a_database_newer_than_the_code_is_not_opened(migrated: PasswordServer) -> None:
+    migrated.execute("INSERT INTO mnemic.migrations VALUES ('mnemic', 9999, 'future', '')", dbname="memory")
+    with pytest.raises(DatabaseTooNewError):
+        await url_access(migrated.url(dbname="memory"), LIMITS, key=None)
+
+
+async def test_a_changed_password_of_the_login_is_mended_by_migrating_again(migrated: PasswordServer) -> None:
+    """Whoever gets to run SQL as the login can change its password: PostgreSQL forbids nobody their own."""
+    url = migrated.url(dbname="memory")
+    migrated.execute(f"ALTER ROLE {KEY.login} PASSWORD 'hijacked'")
+    with pytest.raises(ConfigurationError, match="mnemic migrate"):
+        await url_access(url, LIMITS, key=None)
+    await migrate(url, LIMITS)
+    assert await works(url) == KEY.login
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "dbname"),
+    [("postgres", SECRET, "memory"), ("nobody", SECRET, "memory"), ("postgres", None, "no_such_database")],
+    ids=["wrong password", "no such role", "no such database"],
+)
+async def test_a_url_that_the_server_refuses_is_an_error_without_the_password(
+    user: str, password: str | None, dbname: str, remote: PasswordServer
+) -> None:
+    url = remote.url(user, password, dbname=dbname)
+    with pytest.raises(DatabaseUnavailableError, match=f"{user}|{dbname}") as caught:
+        await url_access(url, LIMITS, key=None)
+    assert (password or remote.password) not in str(caught.value)
+
+
+async def test_a_server_that_is_not_there_is_an_error(remote: PasswordServer) -> None:
+    with pytest.raises(DatabaseUnavailableError):
+        await url_access(remote.url(dbname="memory", port=1), Limits(connect_timeout_s=1), key=None)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://u:hidden@h/d", "postgresql://u:hidden%zz@h/d", "hidden", ""],
+)
+def test_a_url_that_cannot_be_understood_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="postgresql://") as caught:
+        check_url(url)
+    assert "hidden" not in str(caught.value)
+    assert "hidden" not in str(caught.value.__cause__)
+
+
+async def test_a_role_that_may_not_migrate_is_told_the_sql_and_works_once_an_administrator_ran_it(
+    remote: PasswordServer,
+) -> None:
+    url = make_role(remote, "humble")
+    with pytest.raises(MissingPrivilegeError) as caught:
+        await migrate(url, LIMITS, key=KEY)
+    assert caught.value.sql in str(caught.value)
+    with remote.connect(dbname="memory") as connection:
+        schemas = connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname IN ('mnemic', 'state')")
+        assert schemas.fetchone() == (0,), "nothing is done half-way"
+
+    remote.execute(caught.value.sql, dbname="memory")
+    assert await migrate(url, LIMITS, key=KEY)
+    assert await migrate(url, LIMITS, key=KEY) == ()
+
+    # This role may not create a login, so an administrator does, as the error says.
+    with pytest.raises(ConfigurationError, match="CREATE ROLE … LOGIN"):
+        await url_access(url, LIMITS, key=None)
+    login = make_role(remote, "application", "IN ROLE mnemic_app")
+    assert await works(login, key=KEY) == "application"
+
+
+async def test_a_role_that_may_create_roles_migrates_alone_and_cannot_act_as_the_definer_afterwards(
+    remote: PasswordServer,
+) -> None:
+    url = make_role(remote, "builder", "CREATEROLE")
+    remote.execute("ALTER DATABASE memory OWNER TO builder")
+    remote.execute("CREATE EXTENSION vector", dbname="memory")
+    await migrate(url, LIMITS, key=KEY)
+    assert await works(url) == KEY.login
+    with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("SET ROLE mnemic_definer")
+
+
+async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_did_not_give_it(
+    remote: PasswordServer,
+) -> None:
+    """Roles belong to the whole server; only who created mnemic_definer may hand functions to it."""
+    first = make_role(remote, "first", "CREATEROLE")
+    remote.execute("ALTER DATABASE memory OWNER TO first")
+    remote.execute("CREATE EXTENSION vector", dbname="memory")
+    await migrate(first, LIMITS)
+    make_role(remote, "second", "CREATEROLE")
+    remote.execute("CREATE DATABASE other OWNER second")
+    url = remote.url("second", SECRET, dbname="other")
+    with pytest.raises(MissingPrivilegeError) as caught:
+        await migrate(url, LIMITS, key=KEY)
+    remote.execute(caught.value.sql, dbname="other")
+    await migrate(url, LIMITS, key=KEY)
+    assert await works(url) == KEY.login
+
+
+async def test_two_databases_of_one_server_have_keys_and_logins_of_their_own(migrated: PasswordServer) -> None:
+    migrated.execute("CREATE DATABASE other")
+    await migrate(migrated.url(dbname="other"), LIMITS)
+    login = await works(migrated.url(dbname="other"))
+    assert login != KEY.login
+    with pytest.raises(MnemicError):
+        await works(migrated.url(KEY.login, KEY.login_password, dbname="other"), key=KEY)

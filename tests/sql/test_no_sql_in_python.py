@@ -1,0 +1,77 @@
+"""SQL lives in .sql files: no text of a query in the Python source."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mnemic
+
+SOURCE = Path(mnemic.__file__).parent
+
+_SQL = re.compile(
+    r"\s*(?:SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|MERGE INTO|WITH \w+ AS|CREATE|ALTER|DROP|TRUNCATE|GRANT|"
+    r"REVOKE|COPY|CALL|DO \$|EXPLAIN|LISTEN|NOTIFY|UNLISTEN|SET (?:LOCAL|ROLE|SESSION)|BEGIN|COMMIT|ROLLBACK|LOCK TABLE)\b"
+)
+
+# Modules that may hold some, and why.
+ALLOWED = {
+    "db/listen.py": "LISTEN takes an identifier, which no parameter can be; and the heartbeat",
+    "db/swap.py": "makes and renames databases, whose names no parameter can be",
+    "db/vectors.py": "each embedding model has a table of its own, whose name no parameter can be",
+    "sdk/doctor.py": "advice in words, which begins with the statement to run",
+    "db/privileges.py": "makes text for an administrator to read and run, with the names of roles in it",
+}
+
+
+def sql_texts(source: str) -> Iterator[str]:
+    """String literals that begin like a statement, docstrings and error messages aside."""
+    tree = ast.parse(source)
+    prose = set(_docstrings(tree)) | set(_messages(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            if _SQL.match(node.value):
+                yield node.value
+
+
+def _docstrings(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield id(node.value)
+
+
+def _messages(tree: ast.AST) -> Iterator[int]:
+    """Texts of exceptions may quote SQL for the reader."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise):
+            yield from (id(inner) for inner in ast.walk(node))
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_there_is_no_sql_in(path: Path) -> None:
+    found = list(sql_texts(path.read_text()))
+    if str(path.relative_to(SOURCE)) in ALLOWED:
+        assert found, "the module needs no exception any more"
+    else:
+        assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'cursor.execute("SELECT 1")',
+        'cursor.execute(f"INSERT INTO {table} VALUES (1)")',
+        'QUERY = """\\n  DELETE FROM state.memories"""',
+        'sql.SQL("CREATE TABLE {}")',
+        'execute("UPDATE state.memories SET content = 1")',
+    ],
+)
+def test_sql_would_be_noticed(line: str) -> None:
+    assert list(sql_texts(line)) != []
+
+
+def test_prose_is_not_sql() -> None:
+    source = '"""SELECT what you need."""\nraise ValueError("GRANT mnemic_app TO you")\nx = "Select a file"'
+    assert list(sql_texts(source)) == []

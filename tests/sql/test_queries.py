@@ -1,0 +1,142 @@
+"""The named queries: documented, used, and accepted by PostgreSQL."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import mnemic
+from mnemic.db.access import DATABASE_NAME, Access
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.sql import queries
+from tests.conftest import AppConnection, Databases
+
+SOURCE = Path(mnemic.__file__).parent
+QUERY_FILES = sorted((SOURCE / "sql" / "queries").glob("*.sql"))
+
+_PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
+_QUERY_NAME = re.compile(r"(?P<file>[a-z_]+)\.[a-z_]+")
+_NAME_LINE = re.compile(r"^-- name: (?P<name>\w+)$")
+
+# What PostgreSQL cannot PREPARE. Each is run by the test below instead, in a transaction that is rolled
+# back, or is too special even for that.
+UTILITY = re.compile(r"^(?:--.*\n)*(?:DO|GRANT|REVOKE|CALL|CREATE|BEGIN|CLOSE|SET)\b")
+OUTSIDE_TRANSACTIONS = {
+    "provision.make_database": "CREATE DATABASE does not run in a transaction; opening the embedded server runs it",
+    "session.begin": "begins a transaction itself; every test of a transaction runs it",
+    "session.begin_snapshot": "begins a transaction itself",
+    "session.clean": "ends with DISCARD, which is about the session; the tests of cleaning run it",
+}
+# A value for each parameter of the utility statements, which cannot be had as NULL.
+VALUES = {"login": "mnemic_login_of_a_test", "verifier": "SCRAM-SHA-256$4096:c2FsdA==$" + "A" * 43 + "=:" + "A" * 43 + "="}
+
+
+@pytest.fixture(scope="module")
+def migrated_database(
+    template_access: Access, databases: Databases, server: EmbeddedServer
+) -> Iterator[AppConnection]:
+    """One database for all queries, since none of them is committed."""
+    name = databases.make(template=DATABASE_NAME)
+    with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as connection:
+        yield connection
+    databases.give_back(name)
+
+
+@pytest.fixture
+def migrated(migrated_database: AppConnection) -> Iterator[AppConnection]:
+    """The same with the application's search path, in a transaction that is rolled back."""
+    migrated_database.execute("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")
+    yield migrated_database
+    migrated_database.execute("ROLLBACK; DEALLOCATE ALL")
+
+
+def prepared(text: str) -> str:
+    """The query with $1, $2 … for its parameters, and a doubled per cent sign as one."""
+    names = list(dict.fromkeys(_PARAMETER.findall(text)))
+    numbered = _PARAMETER.sub(lambda match: f"${names.index(match['name']) + 1}", text)
+    return numbered.replace("%%", "%") if names else text
+
+
+def is_utility(name: str) -> bool:
+    return UTILITY.match(queries()[name]) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in queries() if not is_utility(name)])
+def test_postgresql_accepts(name: str, migrated: AppConnection) -> None:
+    migrated.execute(f"PREPARE accepted AS {prepared(queries()[name])}".encode())
+
+
+@pytest.mark.parametrize("name", [name for name in queries() if is_utility(name)])
+def test_postgresql_runs(name: str, migrated: AppConnection) -> None:
+    if name not in OUTSIDE_TRANSACTIONS:
+        parameters = {parameter: VALUES.get(parameter) for parameter in _PARAMETER.findall(queries()[name])}
+        migrated.execute(queries()[name].encode(), parameters or None)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["SELECT no_such_column FROM state.tenants", "SELECT FROM state.no_such_table", "SELECT FROM FROM"]
+)
+def test_a_query_that_is_wrong_would_be_noticed(wrong: str, migrated: AppConnection) -> None:
+    with pytest.raises(psycopg.ProgrammingError):
+        migrated.execute(f"PREPARE accepted AS {prepared(wrong)}".encode())
+
+
+def test_what_cannot_be_run_here_exists() -> None:
+    assert OUTSIDE_TRANSACTIONS.keys() <= {name for name in queries() if is_utility(name)}
+
+
+@pytest.mark.parametrize("path", QUERY_FILES, ids=lambda path: path.name)
+def test_every_query_says_what_it_returns_and_why(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    undocumented = [
+        line for line, following in zip(lines, lines[1:], strict=False)
+        if _NAME_LINE.match(line) and not re.match(r"^-- [A-Z].{10,}", following)
+    ]
+    assert undocumented == []
+    assert lines[0].startswith("-- "), "a file begins with a sentence about what it holds"
+    for part in re.split(r"^-- name: ", path.read_text(), flags=re.MULTILINE)[1:]:
+        comment = re.match(r"(?:.*\n)(?P<comment>(?:--.*\n)+)", part)
+        assert comment is not None
+        assert comment["comment"].rstrip().endswith((".", ")", ":")), f"not a sentence: {part.splitlines()[0]}"
+
+
+def test_every_query_is_used_and_every_used_one_exists() -> None:
+    named = _names_in_source()
+    files = {name.partition(".")[0] for name in queries()}
+    wanted = {name for name in named.whole if _QUERY_NAME.fullmatch(name) and name.partition(".")[0] in files}
+    assert wanted <= queries().keys()
+    assert {name for name in queries() if name not in wanted and not named.puts_together(name)} == set()
+
+
+@dataclass
+class Names:
+    """String literals of the source: whole ones, and the beginnings and ends of those that are put together."""
+
+    whole: set[str] = field(default_factory=set)
+    beginnings: set[str] = field(default_factory=set)
+    ends: set[str] = field(default_factory=set)
+
+    def puts_together(self, name: str) -> bool:
+        """Whether the source has f"file.begin{…}", or f"{…}.end" and the file's name."""
+        file, _, rest = name.partition(".")
+        return any(name.startswith(start) for start in self.beginnings if start.startswith(f"{file}.")) or (
+            file in self.whole and f".{rest}" in self.ends
+        )
+
+
+def _names_in_source() -> Names:
+    names = Names()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.whole.add(node.value)
+            if isinstance(node, ast.JoinedStr) and node.values:
+                first, last = node.values[0], node.values[-1]
+                names.beginnings |= {str(first.value)} if isinstance(first, ast.Constant) else set()
+                names.ends |= {str(last.value)} if isinstance(last, ast.Constant) else set()
+    names.whole -= names.beginnings
+    return names

@@ -73,6 +73,9 @@ class Rows:
     def named(self, statement: str, parameters: dict[str, object]) -> list[tuple[object, ...]]:
         return self._superuser.execute(statement.encode(), parameters).fetchall()
 
+    def run(self, statement: str) -> None:
+        self._superuser.execute(statement.encode())
+
     def value(self, statement: str, *parameters: object) -> object:
         ((value,),) = self.select(statement, *parameters)
         return value

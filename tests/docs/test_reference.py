@@ -6,7 +6,7 @@ import typer
 
 from mnemic.cli.app import app
 from mnemic.config import Settings
-from tools.generate_docs import cli_page, settings_page
+from tools.generate_docs import cli_page, sdk_page, settings_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -28,3 +28,11 @@ def test_every_command_is_documented() -> None:
     assert isinstance(command, typer.core.TyperGroup)
     assert [name for name in command.commands if f"## `mnemic {name}`" not in page] == []
     assert page == cli_page()
+
+
+def test_every_call_of_the_sdk_is_documented_and_says_what_it_does() -> None:
+    page = (REFERENCE / "sdk.md").read_text("utf-8")
+    assert "```\n\n\n" not in page, "a call without a docstring"
+    assert "### `memory.retain`" in page
+    assert "### `memory.entities.graph`" in page
+    assert page == sdk_page()

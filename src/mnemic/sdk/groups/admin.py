@@ -14,6 +14,7 @@ from mnemic.sdk.restoring import admin_conninfo, restore_place
 from mnemic.sdk.retaining import embed_backlog
 from mnemic.types.checks import check_choice
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
+from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
 
 
@@ -30,7 +31,9 @@ class AsyncAdmin:
         only takes the owner's memories out of recall. The audit log keeps the receipt without the name.
         """
         check_choice("mode", mode, ("erase", "archive"))
-        return await erase_owner(self._caller.database, self._caller.scoped(owner), mode=mode)
+        # Named by the caller, never by default: nobody is erased because a name was missing.
+        scope = self._caller.scoped(check_name("owner", owner))
+        return await erase_owner(self._caller.database, scope, mode=mode)
 
     async def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False

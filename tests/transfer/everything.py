@@ -1,0 +1,67 @@
+"""Something of everything that can be held about an owner, each with a word that can be searched for."""
+
+from uuid import UUID
+
+from mnemic.sdk.memory import AsyncMemory
+from tests.unsteady_engine import Unsteady
+
+
+async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> UUID:
+    """Write to every group of calls; returns the id of a memory that has a bit of everything."""
+    own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
+    memory_id = await _remember(own, word)
+    await _relate(own, word, memory_id)
+    await _note(own, word)
+    engine.failing = True
+    await own.retain(f"Not embedded: {word}.")
+    engine.failing = False
+    return memory_id
+
+
+async def _remember(own: AsyncMemory, word: str) -> UUID:
+    turns = [
+        {"role": "user", "name": f"Name {word}", "content": f"I like {word}.", "external_id": f"id {word}"},
+        {"role": "assistant", "content": f"Why {word}?", "tags": [word], "metadata": {word: [word]}},
+    ]
+    first, second = (await own.retain(turns, conversation=f"conversation {word}")).memory_ids
+    await own.conversations.record_tool(
+        f"conversation {word}",
+        f"tool {word}",
+        arguments={"q": word},
+        result=f"result {word}",
+        memory_id=first,
+    )
+    (fact,) = (await own.retain(f"A fact about {word} and tea.", evidence=[first, word])).memory_ids
+    await own.retain(f"A fact about {word} and tea!")
+    await own.memories.update(fact, content=f"A changed fact about {word}.", reason=f"because of {word}")
+    await own.memories.supersede(fact, f"A new fact about {word}.")
+    await own.memories.relate(first, second, "supports")
+    await own.retain(f"Long text about {word}. " * 1000)
+    await own.documents.put(f"document {word}", f"First text of {word}.", title=f"Title {word}")
+    await own.documents.put(f"document {word}", f"Second text of {word}.")
+    await own.memories.forget(second, reason=f"{word} was wrong")
+    return first
+
+
+async def _relate(own: AsyncMemory, word: str, memory_id: UUID) -> None:
+    person = await own.entities.upsert(
+        "person", f"Person {word}", facts={"likes": word}, aliases=[f"Alias {word}"], evidence=memory_id
+    )
+    city = await own.entities.upsert("city", f"City {word}", metadata={"m": word})
+    await own.entities.upsert("person", f"Person {word}", facts={"likes": f"not {word}"})
+    await own.retain(f"Person {word} lives in City {word}.")
+    await own.entities.relate(person, city, f"lives in {word}", evidence=memory_id)
+    await own.entities.upsert("thing", f"Thing {word}")
+    await own.entities.delete("thing", f"Thing {word}")
+    await own.triples.add(f"subject {word}", f"predicate {word}", f"object {word}", evidence=memory_id)
+
+
+async def _note(own: AsyncMemory, word: str) -> None:
+    await own.state.set(f"key {word}", {"document": word})
+    await own.journal.append(evaluated=word, acted={"did": word}, forward=[word], extra={"x": word})
+    await own.revenue.append("12.345678901234567890", "EUR", source=f"shop {word}", description=word)
+    await own.errors.record(f"kind {word}", f"message {word}", detail={"d": word})
+    await own.metrics.record("recall", f"metric {word}", 1.5, metadata={"m": word})
+    await own.actors.flag(f"actor {word}", reason=f"reason {word}", evidence=[word])
+    await own.actors.clear(f"actor {word}", reason=f"cleared {word}")
+    await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])

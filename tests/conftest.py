@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -82,10 +83,10 @@ class Databases:
             self.run("DROP DATABASE {} WITH (FORCE)", done)
         self._done = [name]
 
-    def run(self, statement: str, *names: str) -> None:
+    def run(self, statement: LiteralString, *names: str) -> None:
         conninfo = self._server.conninfo(user=ADMIN_ROLE, dbname="postgres")
         with psycopg.connect(conninfo, autocommit=True) as connection:
-            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # type: ignore[arg-type]
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 @pytest.fixture(scope="session")
@@ -134,6 +135,17 @@ def admin(admin_conninfo: str) -> Iterator[AppConnection]:
     """The superuser's connection to the test's database, in autocommit mode."""
     with psycopg.connect(admin_conninfo, autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture(scope="module")
+def shared_admin(
+    template_access: Access, databases: Databases, server: EmbeddedServer
+) -> Iterator[AppConnection]:
+    """The same to a database for all tests of a module that leave it as it is."""
+    name = databases.make(template=DATABASE_NAME)
+    with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as connection:
+        yield connection
+    databases.give_back(name)
 
 
 def access_to(template_access: Access, database_name: str) -> Access:

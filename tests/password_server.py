@@ -40,7 +40,7 @@ class PasswordServer:
 
     @classmethod
     def start(cls, parent: Path) -> Self:
-        """Make a cluster in a new folder below `parent`, which everybody must be able to enter, and run it."""
+        """Make a cluster in a new folder below `parent`, which all users can enter, and run it."""
         account = _account()
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)

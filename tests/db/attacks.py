@@ -4,7 +4,6 @@ An attack names the weakness (see `tests.db.fortress`) with which it must succee
 """
 
 import psycopg
-from psycopg import sql
 
 from mnemic.sql import query
 from tests.db.fortress import MARKER, SECRET, Attacker, query_as_b
@@ -29,7 +28,8 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "WITH RECURSIVE all_of AS (SELECT secret FROM state.attack_probe) SELECT * FROM all_of",
         "SELECT found.* FROM state.tenants, LATERAL (SELECT secret FROM state.attack_probe) AS found",
         "SELECT secret FROM state.attack_probe TABLESAMPLE SYSTEM (100)",
-        "SELECT secret FROM state.attack_probe WHERE ctid = ANY (ARRAY(SELECT format('(%s,%s)', page, line)::tid"
+        "SELECT secret FROM state.attack_probe"
+        " WHERE ctid = ANY (ARRAY(SELECT format('(%s,%s)', page, line)::tid"
         " FROM generate_series(0, 9) AS page, generate_series(1, 99) AS line))",
         "SELECT row_to_json(attack_probe) FROM state.attack_probe",
         "SELECT secret FROM state.attack_probe FOR UPDATE",
@@ -55,11 +55,12 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "CREATE FUNCTION pg_temp.spy() RETURNS SETOF text LANGUAGE sql SET row_security = off"
         " AS 'SELECT secret FROM state.attack_probe'; SELECT pg_temp.spy()",
         f"CREATE TEMP VIEW spy AS {SEE_ALL}; SELECT * FROM pg_temp.spy",
-        f"CREATE TEMP VIEW spy WITH (security_barrier, security_invoker) AS {SEE_ALL}; SELECT * FROM pg_temp.spy",
+        f"CREATE TEMP VIEW spy WITH (security_barrier, security_invoker) AS {SEE_ALL}; TABLE pg_temp.spy",
         f"CREATE TEMP TABLE copied AS {SEE_ALL}; SELECT * FROM pg_temp.copied",
-        f"SELECT * INTO TEMP copied FROM state.attack_probe; SELECT * FROM pg_temp.copied",
+        "SELECT * INTO TEMP copied FROM state.attack_probe; SELECT * FROM pg_temp.copied",
         "CREATE TEMP TABLE mine (id int); CREATE FUNCTION pg_temp.spy() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$ BEGIN RAISE NOTICE '%', (SELECT string_agg(secret, ',') FROM state.attack_probe); RETURN NEW; END $$;"
+        " $$ BEGIN RAISE NOTICE '%', (SELECT string_agg(secret, ',') FROM state.attack_probe);"
+        " RETURN NEW; END $$;"
         " CREATE TRIGGER spy BEFORE INSERT ON pg_temp.mine FOR EACH ROW EXECUTE FUNCTION pg_temp.spy();"
         " INSERT INTO pg_temp.mine VALUES (1)",
         "CREATE TEMP TABLE mine (id int); CREATE RULE spy AS ON INSERT TO pg_temp.mine DO INSTEAD"
@@ -86,10 +87,12 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         f"SET plan_cache_mode = force_generic_plan; PREPARE spy AS {SEE_ALL}; EXECUTE spy; DEALLOCATE spy",
         # Cursors.
         f"DECLARE spy CURSOR FOR {SEE_ALL}; FETCH ALL FROM spy",
-        f"DECLARE spy SCROLL CURSOR WITH HOLD FOR {SEE_ALL}; COMMIT; FETCH BACKWARD ALL FROM spy; FETCH ALL FROM spy",
+        f"DECLARE spy SCROLL CURSOR WITH HOLD FOR {SEE_ALL}; COMMIT;"
+        " FETCH BACKWARD ALL FROM spy; FETCH ALL FROM spy",
         # Writing.
         "INSERT INTO state.attack_probe (tenant_id, code, secret) VALUES ('{b}', 'forged', 'forged')",
-        "INSERT INTO state.attack_probe (tenant_id, code, secret) VALUES ('{b}', 'forged', 'forged') RETURNING *",
+        "INSERT INTO state.attack_probe (tenant_id, code, secret) VALUES ('{b}', 'forged', 'forged')"
+        " RETURNING *",
         "INSERT INTO state.attack_probe VALUES ('{b}', '{b_row}', 'forged', 'forged')"
         " ON CONFLICT (tenant_id, id) DO UPDATE SET secret = 'forged' RETURNING attack_probe.*",
         "INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{b}', '{b_row}')",
@@ -101,10 +104,12 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         " WHERE theirs.id = '{b_row}' RETURNING mine.*",
         "DELETE FROM state.attack_probe",
         "DELETE FROM state.attack_probe WHERE id = '{b_row}' RETURNING *",
-        "DELETE FROM state.attack_probe AS mine USING state.attack_probe AS theirs WHERE theirs.tenant_id = '{b}'",
+        "DELETE FROM state.attack_probe AS mine USING state.attack_probe AS theirs"
+        " WHERE theirs.tenant_id = '{b}'",
         "MERGE INTO state.attack_probe AS old USING (VALUES ('{b_row}'::uuid)) AS new (id) ON old.id = new.id"
         " WHEN MATCHED THEN UPDATE SET secret = 'forged'",
-        "MERGE INTO state.attack_probe AS old USING (VALUES (1)) AS new (id) ON true WHEN MATCHED THEN DELETE",
+        "MERGE INTO state.attack_probe AS old USING (VALUES (1)) AS new (id) ON true"
+        " WHEN MATCHED THEN DELETE",
         "MERGE INTO state.attack_probe AS old USING (VALUES ('{b}'::uuid)) AS new (id) ON false"
         " WHEN NOT MATCHED THEN INSERT (tenant_id, code, secret) VALUES (new.id, 'forged', 'forged')",
         "CREATE TEMP VIEW door AS SELECT * FROM state.attack_probe; DELETE FROM pg_temp.door",
@@ -125,11 +130,14 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = ''; {SEE_ALL}",
         f"SET mnemic.tenant = '{{b}}'; RESET mnemic.tenant_proof; {SEE_ALL}",
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {SEE_ALL}",
-        f"SET mnemic.tenant = '{{b}}'; SELECT set_config('mnemic.tenant_proof', upper(current_setting('mnemic.tenant_proof')), true); {SEE_ALL}",
+        "SET mnemic.tenant = '{b}'; SELECT set_config('mnemic.tenant_proof',"
+        f" upper(current_setting('mnemic.tenant_proof')), true); {SEE_ALL}",
         f"COMMIT; SET mnemic.tenant = '{{b}}'; {SEE_ALL}",
         "SET mnemic.tenant = '{b}'; DELETE FROM state.attack_probe",
-        "SET mnemic.tenant = '{b}'; INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{b}', '{b_row}')",
-        f"WITH set AS MATERIALIZED (SELECT set_config('mnemic.tenant', '{{b}}', true)) SELECT secret FROM set, state.attack_probe",
+        "SET mnemic.tenant = '{b}';"
+        " INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{b}', '{b_row}')",
+        "WITH set AS MATERIALIZED (SELECT set_config('mnemic.tenant', '{b}', true))"
+        " SELECT secret FROM set, state.attack_probe",
     ),
     "a schema of one's own and no pinned search path": (
         # Functions with the names of those by which the proof is checked, found before the real ones.
@@ -174,7 +182,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "CREATE SCHEMA planted",
         "CREATE VIEW state.planted AS SELECT 1",
         "CREATE MATERIALIZED VIEW state.planted AS SELECT * FROM state.attack_probe",
-        "CREATE TABLE state.planted (tenant_id uuid, id uuid, FOREIGN KEY (tenant_id, id) REFERENCES state.attack_probe)",
+        "CREATE TABLE state.planted (tenant_id uuid, id uuid,"
+        " FOREIGN KEY (tenant_id, id) REFERENCES state.attack_probe)",
         "CREATE FUNCTION public.planted() RETURNS int RETURN 1",
         "CREATE OR REPLACE FUNCTION mnemic.moment() RETURNS text LANGUAGE sql STABLE RETURN 'always'",
         "CREATE OR REPLACE FUNCTION mnemic.current_tenant() RETURNS uuid LANGUAGE sql RETURN '{b}'::uuid",
@@ -234,16 +243,16 @@ REFUSED: dict[str, tuple[str, ...]] = {
 
 def copy_out(attacker: Attacker) -> None:
     for source in ("state.attack_probe", "(SELECT secret FROM state.attack_probe)", "state.tenants"):
-        with attacker.connection.cursor() as cursor:
-            with cursor.copy(sql.SQL("COPY {} TO STDOUT").format(sql.SQL(source))) as copy:  # type: ignore[arg-type]
-                attacker.seen += [bytes(data).decode() for data in copy]
+        statement = f"COPY {source} TO STDOUT".encode()
+        with attacker.connection.cursor() as cursor, cursor.copy(statement) as copy:
+            attacker.seen += [bytes(data).decode() for data in copy]
 
 
 def copy_in(attacker: Attacker) -> None:
+    statement = "COPY state.attack_probe (tenant_id, code, secret) FROM STDIN"
     try:
-        with attacker.connection.cursor() as cursor:
-            with cursor.copy("COPY state.attack_probe (tenant_id, code, secret) FROM STDIN") as copy:
-                copy.write_row((attacker.fortress.b.id, "forged", "forged"))
+        with attacker.connection.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.write_row((attacker.fortress.b.id, "forged", "forged"))
     except psycopg.Error as error:
         attacker.seen.append(str(error))
 
@@ -257,13 +266,17 @@ def guess_the_name_of_a_tenant(attacker: Attacker) -> None:
 
 def guess_a_unique_value(attacker: Attacker) -> None:
     for ending in ("", " ON CONFLICT DO NOTHING"):
-        statement = "INSERT INTO state.attack_probe (tenant_id, code, secret) VALUES ('{a}', '{guess}', '')" + ending
+        statement = (
+            "INSERT INTO state.attack_probe (tenant_id, code, secret) VALUES ('{a}', '{guess}', '')" + ending
+        )
         attacker.must_look_the_same(statement, right=f"{MARKER}-1", wrong="nothing")
 
 
 def guess_a_row_by_a_reference_to_it(attacker: Attacker) -> None:
     statement = "INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{a}', '{guess}')"
-    attacker.must_look_the_same(statement, right=attacker.fortress.b_row, wrong="01890000-0000-7000-8000-000000000000")
+    attacker.must_look_the_same(
+        statement, right=attacker.fortress.b_row, wrong="01890000-0000-7000-8000-000000000000"
+    )
 
 
 def guess_by_estimates(attacker: Attacker) -> None:
@@ -283,7 +296,9 @@ def read_what_others_run(attacker: Attacker) -> None:
 def open_another_tenant(attacker: Attacker) -> None:
     name = attacker.fortress.b.name
     for proof in ("current_setting('mnemic.tenant_proof')", "''", "repeat('0', 64)"):
-        attacker.run(f"SET mnemic.opening = '{name}'; SELECT set_config('mnemic.opening_proof', {proof}, true)")
+        attacker.run(
+            f"SET mnemic.opening = '{name}'; SELECT set_config('mnemic.opening_proof', {proof}, true)"
+        )
         attacker.must_find_nothing("SELECT tenant_id FROM state.tenants WHERE name <> 'alpha'")
 
 
@@ -308,7 +323,8 @@ def replay_a_proof_of_b_from_before(attacker: Attacker) -> None:
     attacker.run(f"COMMIT; SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}'; {SEE_ALL}")
     attacker.run(
         "CREATE PROCEDURE pg_temp.spy() LANGUAGE plpgsql AS $$ BEGIN COMMIT;"
-        f" PERFORM set_config('mnemic.tenant', '{{b}}', true), set_config('mnemic.tenant_proof', '{proof}', true);"
+        " PERFORM set_config('mnemic.tenant', '{b}', true),"
+        f" set_config('mnemic.tenant_proof', '{proof}', true);"
         " RAISE NOTICE '%', (SELECT string_agg(secret, ',') FROM state.attack_probe); END $$"
     )
     attacker.run("ROLLBACK")

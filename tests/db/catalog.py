@@ -9,8 +9,9 @@ CHAMBERS = "('state', 'vectors', 'traces', 'queue')"
 # The one unique key that does not start with the tenant: by its name a tenant is found in the first place.
 NAME_OF_TENANTS = "state.tenants_name"
 
-# Columns that may have statistics although they are no ids, times or flags: their values come from a
-# fixed list, are numbers of ours, or say nothing about a tenant. See `mnemic.protect`.
+# Types whose statistics give nothing away that is worth having.
+WITHOUT_SECRETS = "'uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8'"
+# Columns of other types that may have statistics all the same, and why. See `mnemic.protect`.
 COUNTED_COLUMNS: dict[str, str] = {}
 
 TENANT_POLICY = "(tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))"
@@ -24,7 +25,8 @@ OUR_TABLES = f"""
 
 # Everybody whom the application's rights belong to: its role, its logins, PUBLIC.
 APP_ROLES = """
-    SELECT oid FROM pg_roles WHERE rolname <> 'mnemic_definer' AND NOT rolsuper AND pg_has_role(oid, 'mnemic_app', 'MEMBER')
+    SELECT oid FROM pg_roles
+    WHERE rolname <> 'mnemic_definer' AND NOT rolsuper AND pg_has_role(oid, 'mnemic_app', 'MEMBER')
     UNION ALL SELECT 0
 """
 
@@ -85,16 +87,17 @@ CHECKS = {
         FROM ({OUR_TABLES}) AS ours, aclexplode(relacl) AS acl
         WHERE acl.grantee IN ({APP_ROLES})
           AND (acl.privilege_type NOT IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') OR acl.is_grantable)""",
-    "no column but ids, times and flags has statistics, unless it is listed": f"""
+    "no column with words or amounts in it has statistics, unless it is listed": f"""
         SELECT coalesce(pg_index.indrelid, ours.oid)::regclass || '.' || attname AS name
         FROM pg_attribute
         JOIN pg_class AS ours ON ours.oid = attrelid AND relnamespace::regnamespace::text IN {CHAMBERS}
         LEFT JOIN pg_index ON indexrelid = ours.oid
         WHERE attnum > 0 AND NOT attisdropped AND coalesce(attstattarget, -1) <> 0
           AND (relkind IN ('r', 'p') OR indkey[attnum - 1] = 0)
-          AND atttypid <> ALL (ARRAY['uuid', 'boolean', 'timestamptz', 'date']::regtype[])""",
+          AND atttypid <> ALL (ARRAY[{WITHOUT_SECRETS}]::regtype[])""",
     "there are no statistics over several columns": f"""
-        SELECT stxname::text AS name FROM pg_statistic_ext WHERE stxnamespace::regnamespace::text IN {CHAMBERS}""",
+        SELECT stxname::text AS name FROM pg_statistic_ext
+        WHERE stxnamespace::regnamespace::text IN {CHAMBERS}""",
     "no view shows the application what its owner may see": f"""
         SELECT DISTINCT pg_class.oid::regclass::text AS name
         FROM pg_class
@@ -143,7 +146,8 @@ CHECKS = {
         UNION ALL
         SELECT datname::text
         FROM pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba))) AS acl
-        WHERE datname = current_database() AND acl.grantee IN ({APP_ROLES}) AND acl.privilege_type = 'CREATE'""",
+        WHERE datname = current_database()
+          AND acl.grantee IN ({APP_ROLES}) AND acl.privilege_type = 'CREATE'""",
     "no role of ours has powers over the server": """
         SELECT rolname::text AS name FROM pg_roles
         WHERE (rolname = 'mnemic_definer' OR pg_has_role(oid, 'mnemic_app', 'MEMBER') AND rolname <> 'mnemic')

@@ -93,6 +93,7 @@ class Fortress:
 
     access: Access
     admin: AppConnection
+    b_connection: AppConnection
     a: Tenant
     b: Tenant
     b_row: str
@@ -103,9 +104,16 @@ class Fortress:
         rows = admin.execute("SELECT tenant_id, name FROM state.tenants").fetchall()
         tenants = {str(name): Tenant(UUID(str(tenant_id)), str(name)) for tenant_id, name in rows}
         b = tenants[f"{MARKER}-name"]
-        row = admin.execute("SELECT id FROM state.attack_probe WHERE tenant_id = %s LIMIT 1", (b.id,)).fetchone()
+        row = admin.execute(
+            "SELECT id FROM state.attack_probe WHERE tenant_id = %s LIMIT 1", (b.id,)
+        ).fetchone()
         assert row is not None
-        return cls(access, admin, tenants["alpha"], b, str(row[0]))
+        b_connection = psycopg.connect(access.conninfo(), autocommit=True)
+        return cls(access, admin, b_connection, tenants["alpha"], b, str(row[0]))
+
+    def close(self) -> None:
+        self.admin.close()
+        self.b_connection.close()
 
     def weaken(self, weakness: str) -> None:
         if self.weakness == weakness != "superuser":
@@ -126,9 +134,15 @@ class Fortress:
     def state_of_b(self) -> list[Any]:
         """What B has, and what B sees of it."""
         tables = ("attack_probe", "attack_child", "tenants")
-        queries = [f"SELECT * FROM state.{table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in tables]
-        with self.connect(self.b) as b_connection:
-            return [c.execute(q.encode()).fetchall() for c in (self.admin, b_connection) for q in queries]
+        queries = [
+            f"SELECT * FROM state.{table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in tables
+        ]
+        begin_as(self.b_connection, self.access.key, self.b)
+        try:
+            connections = (self.admin, self.b_connection)
+            return [each.execute(text.encode()).fetchall() for each in connections for text in queries]
+        finally:
+            self.b_connection.execute("ROLLBACK")
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Every attack fails, and with the weakness that it is about it would succeed."""
 
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -38,18 +39,19 @@ class Builder:
         self._databases = databases
         self._server = server
         self._template = databases.make(template=DATABASE_NAME)
-        self._open: dict[str, AppConnection] = {}
+        self._built: dict[str, Fortress] = {}
         with psycopg.connect(self._conninfo(self._template), autocommit=True) as admin:
             admin.execute(BUILD.encode())
 
     def build(self) -> Fortress:
         name = self._databases.make(template=self._template)
-        self._open[name] = psycopg.connect(self._conninfo(name), autocommit=True)
-        return Fortress.look(access_to(self._template_access, name), self._open[name])
+        admin = psycopg.connect(self._conninfo(name), autocommit=True)
+        self._built[name] = Fortress.look(access_to(self._template_access, name), admin)
+        return self._built[name]
 
     def tear_down(self) -> None:
-        for name, admin in self._open.items():
-            admin.close()
+        for name, fortress in self._built.items():
+            fortress.close()
             self._databases.give_back(name)
         self._databases.give_back(self._template)
 
@@ -127,7 +129,6 @@ def test_with_the_proof_of_a_tenant_that_does_not_exist_a_transaction_sees_nothi
     connect_as: ConnectAs, admin: AppConnection
 ) -> None:
     admin.execute(BUILD.encode())
-    (row,) = admin.execute("SELECT gen_random_uuid()").fetchall()
-    nobody = Tenant(row[0], "nobody")  # type: ignore[arg-type]
+    nobody = Tenant(uuid4(), "nobody")
     assert connect_as(nobody).execute("TABLE state.attack_probe").fetchall() == []
     assert MARKER not in str(connect_as(nobody).execute("TABLE state.tenants").fetchall())

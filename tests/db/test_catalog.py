@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 
 from mnemic.db.access import Access
@@ -10,7 +9,9 @@ from tests.conftest import AppConnection
 from tests.db.catalog import CHECKS, COUNTED_COLUMNS
 
 GOOD_TABLE = """
-CREATE TABLE state.bad (tenant_id uuid NOT NULL REFERENCES state.tenants, id uuid, kind text, PRIMARY KEY (tenant_id, id));
+CREATE TABLE state.bad (
+    tenant_id uuid NOT NULL REFERENCES state.tenants, id uuid, kind text, PRIMARY KEY (tenant_id, id)
+);
 CALL mnemic.protect('state.bad');
 """
 
@@ -62,12 +63,14 @@ OFFENCES = {
         "GRANT ALL ON state.bad TO mnemic_app",
         "GRANT SELECT ON state.bad TO mnemic_app WITH GRANT OPTION",
     ],
-    "no column but ids, times and flags has statistics, unless it is listed": [
+    "no column with words or amounts in it has statistics, unless it is listed": [
         "ALTER TABLE state.bad ALTER kind SET STATISTICS -1",
         "ALTER TABLE state.bad ADD amount numeric",
         "CREATE INDEX bad_expression ON state.bad (tenant_id, lower(kind))",
     ],
-    "there are no statistics over several columns": ["CREATE STATISTICS state.pairs ON id, kind FROM state.bad"],
+    "there are no statistics over several columns": [
+        "CREATE STATISTICS state.pairs ON id, kind FROM state.bad"
+    ],
     "no view shows the application what its owner may see": [
         "CREATE VIEW state.bad_view AS SELECT * FROM state.bad",
         "CREATE MATERIALIZED VIEW state.bad_view AS SELECT * FROM state.bad",
@@ -82,7 +85,8 @@ OFFENCES = {
         "GRANT SELECT (outer_block) ON mnemic.signing_key TO mnemic_app",
     ],
     "every SECURITY DEFINER function belongs to mnemic_definer": [
-        "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER SET search_path = pg_catalog, pg_temp RETURN 1",
+        "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER"
+        " SET search_path = pg_catalog, pg_temp RETURN 1",
     ],
     "every SECURITY DEFINER function pins its search path": [
         "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER RETURN 1",
@@ -90,11 +94,14 @@ OFFENCES = {
         "ALTER FUNCTION mnemic.verified RESET search_path",
     ],
     "nobody was given the functions of migrations or the sealed ones by default": [
-        "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER SET search_path = pg_catalog, pg_temp RETURN 1",
+        "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER"
+        " SET search_path = pg_catalog, pg_temp RETURN 1",
         "GRANT EXECUTE ON PROCEDURE mnemic.protect TO PUBLIC",
         "CREATE PROCEDURE mnemic.bad() BEGIN ATOMIC END",
     ],
-    "the application calls no function of migrations": ["GRANT EXECUTE ON PROCEDURE mnemic.seal TO mnemic_app"],
+    "the application calls no function of migrations": [
+        "GRANT EXECUTE ON PROCEDURE mnemic.seal TO mnemic_app"
+    ],
     "the application creates nothing, in no schema and not in the database": [
         "GRANT CREATE ON SCHEMA public TO PUBLIC",
         "GRANT CREATE ON SCHEMA state TO mnemic_app",
@@ -118,7 +125,9 @@ OFFENCES = {
         "GRANT mnemic_definer TO {login}",
         "GRANT pg_read_all_data TO mnemic_definer",
     ],
-    "nothing is granted in advance": ["ALTER DEFAULT PRIVILEGES IN SCHEMA state GRANT ALL ON TABLES TO mnemic_app"],
+    "nothing is granted in advance": [
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA state GRANT ALL ON TABLES TO mnemic_app"
+    ],
     "no rule rewrites queries on our tables": [
         "CREATE RULE bad AS ON DELETE TO state.bad DO INSTEAD NOTHING",
     ],
@@ -131,16 +140,16 @@ def offenders(connection: AppConnection, check: str) -> set[str]:
 
 
 @pytest.fixture
-def undone(admin_conninfo: str) -> Iterator[AppConnection]:
+def undone(shared_admin: AppConnection) -> Iterator[AppConnection]:
     """A superuser's transaction that is rolled back: roles belong to the whole server."""
-    with psycopg.connect(admin_conninfo) as connection:
-        yield connection
-        connection.rollback()
+    shared_admin.execute("BEGIN")
+    yield shared_admin
+    shared_admin.execute("ROLLBACK")
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_in_a_migrated_database(check: str, admin: AppConnection) -> None:
-    assert offenders(admin, check) - COUNTED_COLUMNS.keys() == set()
+def test_in_a_migrated_database(check: str, shared_admin: AppConnection) -> None:
+    assert offenders(shared_admin, check) - COUNTED_COLUMNS.keys() == set()
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -156,7 +165,9 @@ def test_the_check_accepts_a_good_table_and_notices_an_offence(
             assert offenders(undone, check) > before, offence
 
 
-def test_every_check_has_an_offence_and_every_listed_column_exists(admin: AppConnection) -> None:
+def test_every_check_has_an_offence_and_every_listed_column_exists(shared_admin: AppConnection) -> None:
     assert OFFENCES.keys() == CHECKS.keys()
-    with_statistics = offenders(admin, "no column but ids, times and flags has statistics, unless it is listed")
+    with_statistics = offenders(
+        shared_admin, "no column with words or amounts in it has statistics, unless it is listed"
+    )
     assert COUNTED_COLUMNS.keys() <= with_statistics

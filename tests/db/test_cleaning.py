@@ -170,11 +170,9 @@ async def test_a_transaction_ended_by_sql_leaves_a_clean_connection(narrow_datab
 
 async def test_a_copy_left_open_does_not_block_the_pool(narrow_database: Database) -> None:
     tenant = await narrow_database.open_tenant("one")
-    for statement in ("COPY state.tenants TO STDOUT", "COPY pg_temp.planted FROM STDIN"):
+    for statement in ("COPY state.tenants TO STDOUT", "COPY state.tenants FROM STDIN"):
         with pytest.raises(DatabaseError):
-            async with narrow_database.transaction(tenant) as transaction:
-                await transaction.connection.execute("CREATE TEMP TABLE planted (body text)")
-                await transaction.connection.execute(statement.encode())
+            await leave(narrow_database, tenant, statement)
         assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
 
 
@@ -185,10 +183,8 @@ async def test_statements_of_the_driver_dropped_by_sql_cost_one_transaction_at_m
     for _ in range(10):  # Often enough for the driver to prepare what each transaction begins with.
         await backend_pid(narrow_database, tenant)
     await leave(narrow_database, tenant, "DEALLOCATE _pg3_0")
-    try:
+    with pytest.raises(DatabaseError, match="_pg3_0"):
         await backend_pid(narrow_database, tenant)
-    except DatabaseError as error:
-        assert isinstance(error.__cause__, pg.InvalidSqlStatementName)
     assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
 
 

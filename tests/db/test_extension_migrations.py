@@ -93,5 +93,5 @@ def test_a_package_that_cannot_be_imported_is_named(package: Package, tmp_path: 
     package.install(set_name="billing")
     (tmp_path / "acme_billing" / "migrations" / "__init__.py").unlink()
     (tmp_path / "acme_billing" / "migrations").rmdir()
-    with pytest.raises(ConfigurationError, match="acme_billing.migrations"):
+    with pytest.raises(ConfigurationError, match=r"acme_billing\.migrations"):
         all_migrations()

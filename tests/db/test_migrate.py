@@ -38,7 +38,9 @@ def exists(connection: AppConnection, table: str) -> bool:
     return connection.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone() == (True,)
 
 
-async def test_a_fresh_database_gets_every_migration_and_a_second_run_does_nothing(empty_conninfo: str) -> None:
+async def test_a_fresh_database_gets_every_migration_and_a_second_run_does_nothing(
+    empty_conninfo: str,
+) -> None:
     told: list[Migration] = []
     applied = await migrate(empty_conninfo, LIMITS, on_applied=told.append)
     assert applied == all_migrations() == tuple(told)
@@ -56,7 +58,9 @@ async def test_a_second_run_keeps_the_signing_key(admin_conninfo: str, admin: Ap
     assert admin.execute(read_key).fetchall() == before
 
 
-async def test_the_status_of_an_empty_database_is_all_pending_and_changes_nothing(empty_conninfo: str) -> None:
+async def test_the_status_of_an_empty_database_is_all_pending_and_changes_nothing(
+    empty_conninfo: str,
+) -> None:
     status = await read_status(empty_conninfo, LIMITS)
     assert status.applied == ()
     assert status.pending == all_migrations()
@@ -92,7 +96,7 @@ async def test_a_database_migrated_by_a_newer_version_is_an_error(
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     admin.execute("INSERT INTO mnemic.migrations VALUES ('mnemic', 9999, 'future', repeat('0', 64))")
-    with pytest.raises(DatabaseTooNewError, match="9999_future.*Upgrade Mnemic"):
+    with pytest.raises(DatabaseTooNewError, match=r"9999_future.*Upgrade Mnemic"):
         await read_status(admin_conninfo, LIMITS)
     with pytest.raises(DatabaseTooNewError):
         await migrate(admin_conninfo, LIMITS)
@@ -147,7 +151,9 @@ async def test_a_given_signing_key_is_stored_once_and_then_compared(empty_connin
 def test_eight_processes_migrate_one_database_at_once_and_one_does_the_work(empty_conninfo: str) -> None:
     command = [sys.executable, str(Path(__file__).with_name("migrating_process.py")), empty_conninfo]
     processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(PROCESSES)
     ]
     for process in processes:

@@ -50,10 +50,14 @@ async def test_a_transaction_that_loses_its_server_fails_and_the_next_one_waits_
     remote_database: Database, password_server: PasswordServer
 ) -> None:
     tenant = await remote_database.open_tenant("patient")
-    with pytest.raises(DatabaseUnavailableError):
+
+    async def lose_it() -> None:
         async with remote_database.transaction(tenant) as transaction:
             password_server.stop()
             await ask(transaction)
+
+    with pytest.raises(DatabaseUnavailableError):
+        await lose_it()
     with pytest.raises(DatabaseUnavailableError, match="cannot be reached"):
         async with remote_database.transaction(tenant):
             pass
@@ -106,10 +110,13 @@ async def test_an_embedded_server_killed_while_idle_or_at_work_comes_back(
     async with mortal_database.transaction(tenant) as transaction:
         assert await ask(transaction) == "undaunted"
 
-    with pytest.raises(DatabaseUnavailableError):
+    async def kill_it_at_work() -> None:
         async with asyncio.timeout(10), mortal_database.transaction(tenant) as transaction:
             await kill(own_server)
             while True:  # The process that serves us may outlive its postmaster for a moment.
                 await ask(transaction)
+
+    with pytest.raises(DatabaseUnavailableError):
+        await kill_it_at_work()
     async with mortal_database.transaction(tenant) as transaction:
         assert await ask(transaction) == "undaunted"

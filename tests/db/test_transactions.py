@@ -61,10 +61,13 @@ async def test_a_transaction_commits_when_its_block_ends(
 async def test_an_exception_undoes_the_whole_transaction(
     database: Database, tenant_a: Tenant, notes: str
 ) -> None:
-    with pytest.raises(ZeroDivisionError):
+    async def work() -> None:
         async with database.transaction(tenant_a) as transaction:
             await add_note(transaction, 1)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await work()
     assert await note_ids(database, tenant_a) == []
 
 
@@ -156,8 +159,10 @@ async def test_no_value_of_a_row_gets_into_our_own_message(database: Database, t
     """In the detail line of its error the server quotes the key, where no row-level security forbids it."""
     with pytest.raises(ConflictError) as caught:
         async with database.transaction(tenant_a) as transaction:
-            await transaction.connection.execute("CREATE TEMP TABLE quoted (id int PRIMARY KEY)")
-            await transaction.connection.execute("INSERT INTO pg_temp.quoted VALUES (4711), (4711)")
+            await transaction.connection.execute(
+                "CREATE TEMP TABLE quoted (id int PRIMARY KEY);"
+                " INSERT INTO pg_temp.quoted VALUES (4711), (4711)"
+            )
     assert "4711" in str(caught.value.__cause__)
     assert "4711" not in str(caught.value)
 
@@ -285,7 +290,8 @@ async def test_connections_killed_by_another_tenant_are_replaced(
     await asyncio.gather(*(note_ids(database, tenant_a) for _ in range(LIMITS.pool_size)))
     async with database.transaction(tenant_b) as transaction:
         await transaction.connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename = session_user"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND usename = session_user"
         )
 
     def killed() -> bool:

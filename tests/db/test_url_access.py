@@ -1,4 +1,4 @@
-"""Opening a PostgreSQL of one's own by URL: as an administrator, as a plain login, and all that can be wrong."""
+"""Opening a PostgreSQL of one's own by URL: as administrator, as plain login, and all that can be wrong."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,9 @@ def remote(password_server: PasswordServer) -> Iterator[PasswordServer]:
     password_server.execute("CREATE DATABASE memory")
     yield password_server
     with password_server.connect() as connection:
-        databases = connection.execute("SELECT datname FROM pg_database WHERE datname !~ '^(postgres|template.)$'")
+        databases = connection.execute(
+            "SELECT datname FROM pg_database WHERE datname !~ '^(postgres|template.)$'"
+        )
         for (name,) in databases.fetchall():
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
         roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname !~ '^(postgres$|pg_)'")
@@ -58,15 +60,19 @@ def make_role(server: PasswordServer, name: str, attributes: LiteralString = "")
     return server.url(name, SECRET, dbname="memory")
 
 
-async def works(url: str, *, key: SigningKey | None = None, tenant: str = "acme") -> str:
-    """Open by this URL, use a tenant; returns the role that did it."""
+async def ask(url: str, question: LiteralString, *, key: SigningKey | None = None) -> str:
+    """Open by this URL and ask in a transaction of the tenant `acme`; returns the one answer."""
     async with open_database(await url_access(url, LIMITS, key=key)) as database:
-        opened = await database.open_tenant(tenant)
-        async with database.transaction(opened) as transaction:
-            cursor = await transaction.connection.execute("SELECT name, session_user FROM state.tenants")
+        tenant = await database.open_tenant("acme")
+        async with database.transaction(tenant) as transaction:
+            cursor = await transaction.connection.execute(question)
             (row,) = await cursor.fetchall()
-            assert row["name"] == tenant
-            return str(row["session_user"])
+            return str(row["answer"])
+
+
+async def works(url: str, *, key: SigningKey | None = None) -> str:
+    """Open by this URL and see the tenant; returns the role that did it."""
+    return await ask(url, "SELECT session_user AS answer FROM state.tenants WHERE name = 'acme'", key=key)
 
 
 async def test_an_administrators_url_works_through_the_login_that_belongs_to_the_key(
@@ -83,10 +89,7 @@ async def test_a_plain_login_works_with_the_key_from_the_settings(migrated: Pass
 async def test_settings_that_an_administrator_gave_a_plain_login_stay(migrated: PasswordServer) -> None:
     url = make_role(migrated, "tuned", "IN ROLE mnemic_app")
     migrated.execute("ALTER ROLE tuned SET work_mem = '7MB'")
-    async with open_database(await url_access(url, LIMITS, key=KEY)) as database:
-        async with database.transaction(await database.open_tenant("acme")) as transaction:
-            cursor = await transaction.connection.execute("SELECT current_setting('work_mem') AS work_mem")
-            assert await cursor.fetchall() == [{"work_mem": "7MB"}]
+    assert await ask(url, "SELECT current_setting('work_mem') AS answer", key=KEY) == "7MB"
 
 
 async def test_a_login_without_the_key_is_told_which_setting_is_missing(migrated: PasswordServer) -> None:
@@ -117,7 +120,9 @@ async def test_a_login_that_may_plant_functions_where_we_look_for_ours_is_refuse
     remote: PasswordServer,
 ) -> None:
     """So it is on servers that were upgraded from PostgreSQL 14 or older: all may create in `public`."""
-    remote.execute("CREATE EXTENSION vector SCHEMA public; GRANT CREATE ON SCHEMA public TO PUBLIC", dbname="memory")
+    remote.execute(
+        "CREATE EXTENSION vector SCHEMA public; GRANT CREATE ON SCHEMA public TO PUBLIC", dbname="memory"
+    )
     await migrate(remote.url(dbname="memory"), LIMITS, key=KEY)
     make_role(remote, "plain", "IN ROLE mnemic_app")
     for url in (remote.url(dbname="memory"), remote.url("plain", SECRET, dbname="memory")):
@@ -134,10 +139,7 @@ async def test_the_extension_may_live_in_a_schema_with_any_name(remote: Password
     with pytest.raises(ConfigurationError, match=re.escape(f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app")):
         await url_access(url, LIMITS, key=None)
     remote.execute(f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app", dbname="memory")
-    async with open_database(await url_access(url, LIMITS, key=None)) as database:
-        async with database.transaction(await database.open_tenant("acme")) as transaction:
-            cursor = await transaction.connection.execute("SELECT '[1,2]'::vector::text AS vector")
-            assert await cursor.fetchall() == [{"vector": "[1,2]"}]
+    assert await ask(url, "SELECT '[1,2]'::vector::text AS answer") == "[1,2]"
 
 
 async def test_a_superuser_without_migrations_is_told_to_migrate(remote: PasswordServer) -> None:
@@ -243,7 +245,9 @@ async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_di
     assert await works(url) == KEY.login
 
 
-async def test_two_databases_of_one_server_have_keys_and_logins_of_their_own(migrated: PasswordServer) -> None:
+async def test_two_databases_of_one_server_have_keys_and_logins_of_their_own(
+    migrated: PasswordServer,
+) -> None:
     migrated.execute("CREATE DATABASE other")
     await migrate(migrated.url(dbname="other"), LIMITS)
     login = await works(migrated.url(dbname="other"))

@@ -198,7 +198,8 @@ def test_a_server_that_nobody_waits_for_ends_even_before_it_has_begun(data_dir: 
     launch = Launch(folder, account.name, {}, server_binaries())
     binaries = runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S))
     for _ in range(5):
-        _run_keeper(launch, account, binaries, make_socket_folder(account), Patience(WAIT_LIMIT_S))
+        socket_dir = make_socket_folder(account, lambda path: None)
+        _run_keeper(launch, account, binaries, socket_dir, Patience(WAIT_LIMIT_S))
         wait_until_nothing_runs(data_dir)
 
 

@@ -31,7 +31,9 @@ def test_files_are_read_in_order_and_other_files_are_ignored(tmp_path: Path) -> 
     ],
     ids=["no first", "a gap", "a zero", "a twin"],
 )
-def test_numbers_that_do_not_run_from_one_without_gaps_are_an_error(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_numbers_that_do_not_run_from_one_without_gaps_are_an_error(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
     with pytest.raises(ConfigurationError, match="numbered"):
         list(read_set("extra", write(tmp_path, *names)))
 

@@ -12,8 +12,9 @@ import mnemic
 SOURCE = Path(mnemic.__file__).parent
 
 _SQL = re.compile(
-    r"\s*(?:SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|MERGE INTO|WITH \w+ AS|CREATE|ALTER|DROP|TRUNCATE|GRANT|"
-    r"REVOKE|COPY|CALL|DO \$|EXPLAIN|LISTEN|NOTIFY|UNLISTEN|SET (?:LOCAL|ROLE|SESSION)|BEGIN|COMMIT|ROLLBACK|LOCK TABLE)\b"
+    r"\s*(?:SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|MERGE INTO|WITH \w+ AS|CREATE|ALTER|DROP|TRUNCATE|"
+    r"GRANT|REVOKE|COPY|CALL|DO \$|EXPLAIN|LISTEN|NOTIFY|UNLISTEN|SET (?:LOCAL|ROLE|SESSION)|BEGIN|COMMIT|"
+    r"ROLLBACK|LOCK TABLE)\b"
 )
 
 # Modules that may hold some, and why.
@@ -31,9 +32,9 @@ def sql_texts(source: str) -> Iterator[str]:
     tree = ast.parse(source)
     prose = set(_docstrings(tree)) | set(_messages(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            if _SQL.match(node.value):
-                yield node.value
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and id(node) not in prose and _SQL.match(text):
+            yield text
 
 
 def _docstrings(tree: ast.AST) -> Iterator[int]:

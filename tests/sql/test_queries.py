@@ -4,16 +4,15 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
 import pytest
 
 import mnemic
-from mnemic.db.access import DATABASE_NAME, Access
-from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.sql import queries
-from tests.conftest import AppConnection, Databases
+from tests.conftest import AppConnection
 
 SOURCE = Path(mnemic.__file__).parent
 QUERY_FILES = sorted((SOURCE / "sql" / "queries").glob("*.sql"))
@@ -26,32 +25,24 @@ _NAME_LINE = re.compile(r"^-- name: (?P<name>\w+)$")
 # back, or is too special even for that.
 UTILITY = re.compile(r"^(?:--.*\n)*(?:DO|GRANT|REVOKE|CALL|CREATE|BEGIN|CLOSE|SET)\b")
 OUTSIDE_TRANSACTIONS = {
-    "provision.make_database": "CREATE DATABASE does not run in a transaction; opening the embedded server runs it",
+    "provision.make_database": "does not run in a transaction; opening the embedded server runs it",
     "session.begin": "begins a transaction itself; every test of a transaction runs it",
     "session.begin_snapshot": "begins a transaction itself",
     "session.clean": "ends with DISCARD, which is about the session; the tests of cleaning run it",
 }
 # A value for each parameter of the utility statements, which cannot be had as NULL.
-VALUES = {"login": "mnemic_login_of_a_test", "verifier": "SCRAM-SHA-256$4096:c2FsdA==$" + "A" * 43 + "=:" + "A" * 43 + "="}
-
-
-@pytest.fixture(scope="module")
-def migrated_database(
-    template_access: Access, databases: Databases, server: EmbeddedServer
-) -> Iterator[AppConnection]:
-    """One database for all queries, since none of them is committed."""
-    name = databases.make(template=DATABASE_NAME)
-    with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as connection:
-        yield connection
-    databases.give_back(name)
+VALUES = {
+    "login": "mnemic_login_of_a_test",
+    "verifier": "SCRAM-SHA-256$4096:c2FsdA==$" + "A" * 43 + "=:" + "A" * 43 + "=",
+}
 
 
 @pytest.fixture
-def migrated(migrated_database: AppConnection) -> Iterator[AppConnection]:
-    """The same with the application's search path, in a transaction that is rolled back."""
-    migrated_database.execute("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")
-    yield migrated_database
-    migrated_database.execute("ROLLBACK; DEALLOCATE ALL")
+def migrated(shared_admin: AppConnection) -> Iterator[AppConnection]:
+    """A migrated database with the application's search path, in a transaction that is rolled back."""
+    shared_admin.execute("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp")
+    yield shared_admin
+    shared_admin.execute("ROLLBACK; DEALLOCATE ALL")
 
 
 def prepared(text: str) -> str:
@@ -78,7 +69,8 @@ def test_postgresql_runs(name: str, migrated: AppConnection) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["SELECT no_such_column FROM state.tenants", "SELECT FROM state.no_such_table", "SELECT FROM FROM"]
+    "wrong",
+    ["SELECT no_such_column FROM state.tenants", "SELECT FROM state.no_such_table", "SELECT FROM FROM"],
 )
 def test_a_query_that_is_wrong_would_be_noticed(wrong: str, migrated: AppConnection) -> None:
     with pytest.raises(psycopg.ProgrammingError):
@@ -93,7 +85,8 @@ def test_what_cannot_be_run_here_exists() -> None:
 def test_every_query_says_what_it_returns_and_why(path: Path) -> None:
     lines = path.read_text().splitlines()
     undocumented = [
-        line for line, following in zip(lines, lines[1:], strict=False)
+        line
+        for line, following in pairwise(lines)
         if _NAME_LINE.match(line) and not re.match(r"^-- [A-Z].{10,}", following)
     ]
     assert undocumented == []
@@ -101,7 +94,9 @@ def test_every_query_says_what_it_returns_and_why(path: Path) -> None:
     for part in re.split(r"^-- name: ", path.read_text(), flags=re.MULTILINE)[1:]:
         comment = re.match(r"(?:.*\n)(?P<comment>(?:--.*\n)+)", part)
         assert comment is not None
-        assert comment["comment"].rstrip().endswith((".", ")", ":")), f"not a sentence: {part.splitlines()[0]}"
+        assert comment["comment"].rstrip().endswith((".", ")", ":")), (
+            f"not a sentence: {part.splitlines()[0]}"
+        )
 
 
 def test_every_query_is_used_and_every_used_one_exists() -> None:
@@ -114,7 +109,7 @@ def test_every_query_is_used_and_every_used_one_exists() -> None:
 
 @dataclass
 class Names:
-    """String literals of the source: whole ones, and the beginnings and ends of those that are put together."""
+    """String literals of the source: whole ones, beginnings and ends of those that are put together."""
 
     whole: set[str] = field(default_factory=set)
     beginnings: set[str] = field(default_factory=set)

@@ -1,5 +1,11 @@
-"""What the tests of erasing and moving share."""
+"""What the tests of erasing, moving and backing up share."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemic.db.embedded import EmbeddedServer, stop
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
@@ -8,3 +14,21 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database_name,
     superuser,
 )
+
+
+@pytest.fixture(scope="session")
+def backed_up_folder(memory_dir: Path) -> Iterator[Path]:
+    """A data folder whose server runs all the time."""
+    yield from _running(memory_dir / "backed up")
+
+
+@pytest.fixture(scope="session")
+def restored_folder(memory_dir: Path) -> Iterator[Path]:
+    """Another one, for restoring into."""
+    yield from _running(memory_dir / "restored")
+
+
+def _running(data_dir: Path) -> Iterator[Path]:
+    with EmbeddedServer.start(data_dir):
+        yield data_dir
+    assert stop(data_dir), "the server ends with the session"

@@ -1,5 +1,6 @@
 """Something of everything that can be held about an owner, each with a word that can be searched for."""
 
+from typing import Any
 from uuid import UUID
 
 from mnemic.sdk.memory import AsyncMemory
@@ -19,7 +20,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
 
 
 async def _remember(own: AsyncMemory, word: str) -> UUID:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": "user", "name": f"Name {word}", "content": f"I like {word}.", "external_id": f"id {word}"},
         {"role": "assistant", "content": f"Why {word}?", "tags": [word], "metadata": {word: [word]}},
     ]

@@ -39,7 +39,7 @@ async def elsewhere(open_memory: OpenMemory) -> AsyncMemory:
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
     """The rows of an export, numbers as they are written."""
-    lines = path.read_bytes().decode().splitlines()
+    lines = path.read_bytes().decode().removesuffix("\n").split("\n")
     return [json.loads(line, parse_float=Decimal) for line in lines]
 
 
@@ -50,6 +50,10 @@ def held(path: Path) -> Counter[str]:
         for line in lines_of(path)[1:]
         if not line["table"].startswith("traces.")
     )
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 async def test_everything_comes_back_elsewhere(
@@ -70,7 +74,7 @@ async def test_everything_comes_back_elsewhere(
     assert {name: count for name, count in after.items() if name in before and name not in unlike} == {
         name: count for name, count in before.items() if name not in unlike
     }
-    for call in (
+    calls: list[Callable[[AsyncMemory], Awaitable[object]]] = [
         lambda place: place.memories.get(memory_id),
         lambda place: place.memories.list(statuses=None, include_forgotten=True, limit=1000),
         lambda place: place.memories.history(memory_id),
@@ -78,7 +82,8 @@ async def test_everything_comes_back_elsewhere(
         lambda place: place.entities.list(),
         lambda place: place.revenue.list(),
         lambda place: place.conversations.turns("conversation tea"),
-    ):
+    ]
+    for call in calls:
         assert await call(elsewhere) == await call(memory)
     assert (await elsewhere.admin.stats()).awaiting_embedding_count == 0
     assert vector_of(rows, memory_id, "test:hash-48") is not None
@@ -109,8 +114,20 @@ async def test_long_texts_and_conversations_go_on_where_they_were(
     await elsewhere.memories.update((await elsewhere.conversations.turns("c"))[-1].memory_id, content="3rd")
 
 
+async def test_a_conversation_that_went_on_meanwhile_can_be_brought_up_to_date(
+    memory: AsyncMemory, elsewhere: AsyncMemory, tmp_path: Path
+) -> None:
+    for name, turns in (("old", ["a", "b"]), ("new", ["c", "d"])):
+        await memory.retain(turns, conversation="c")
+        await memory.admin.export(tmp_path / name)
+        await elsewhere.admin.import_(tmp_path / name)
+    await elsewhere.retain("e", conversation="c")
+    assert contents(await elsewhere.conversations.turns("c")) == ["a", "b", "c", "d", "e"]
+    assert (await elsewhere.conversations.get("c")).turn_count == 5
+
+
 async def test_numbers_keep_every_digit(memory: AsyncMemory, elsewhere: AsyncMemory, tmp_path: Path) -> None:
-    amounts = ["12.50", "0.100000000000000001", "99999999999999999999.999999999999999999", "1e3"]
+    amounts = ["12.50", "0.100000000000000001", "99999999999999999999.999999999999999999", "1000"]
     for amount in amounts:
         await memory.revenue.append(amount, "EUR", source="shop")
     await memory.retain("x", metadata={"big": 2**70, "small": 1.1}, confidence=0.1)
@@ -164,7 +181,7 @@ async def test_an_export_is_private_and_never_overwrites(memory: AsyncMemory, tm
     assert path.read_bytes() != old
     with pytest.raises(NotFoundError, match="cannot be written"):
         await memory.admin.export(tmp_path / "missing" / "file")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert names_in(tmp_path) == ["file"]
 
 
 async def test_a_failed_export_leaves_no_file(
@@ -178,7 +195,7 @@ async def test_a_failed_export_leaves_no_file(
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(NotFoundError, match="No space left"):
         await memory.admin.export(tmp_path / "file")
-    assert list(tmp_path.iterdir()) == []
+    assert names_in(tmp_path) == []
 
 
 Change = Callable[[AsyncMemory, AsyncMemory], Awaitable[object]]

@@ -193,9 +193,9 @@ async def _try_login(conninfo: str, limits: Limits) -> None:
     except DatabaseUnavailableError as error:
         raise ConfigurationError(
             "The URL's role administers the database, and the login that `mnemic migrate` made for the "
-            "application cannot connect. Run `mnemic migrate` again to renew it; if that does not help, either "
-            "the role may not create roles or the server does not let new roles log in by password. Then make a "
-            "login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
+            "application cannot connect. Run `mnemic migrate` again to renew it. If that does not help, the "
+            "role may not create roles, or the server does not let new ones log in by password: make a login "
+            "yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
             "MNEMIC_TENANT_KEY."
         ) from error
 

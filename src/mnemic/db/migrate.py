@@ -138,7 +138,7 @@ async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
 
 
 async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
-    """Make the roles and the extension that are missing; returns what this role was found to be and may do."""
+    """Make the roles and the extension that are missing; returns what the current role is and may do."""
     needs = await require_privileges(connection)
     if needs["lacks_app_role"]:
         await connection.execute(query("provision.make_app_role"))
@@ -157,7 +157,7 @@ async def _read_applied(connection: AsyncConnection[DictRow]) -> list[Applied]:
 
 
 async def _apply(connection: AsyncConnection[DictRow], migration: Migration, *, joins_definer: bool) -> None:
-    """Run a migration and record it. A migrator that is not mnemic_definer's member is one in between only."""
+    """Run a migration and record it. The migrator is a member of mnemic_definer at most in between."""
     async with connection.transaction():
         if joins_definer:
             await connection.execute(query("provision.join_definer"))

@@ -16,3 +16,9 @@ async def read_stats(database: TenantDatabase) -> TenantStats:
     """How much the tenant holds."""
     async with database.transaction() as transaction:
         return TenantStats(**await transaction.one("admin.stats"))
+
+
+async def count_backlog(database: TenantDatabase) -> int:
+    """How many memories of the tenant wait for their vector."""
+    async with database.transaction() as transaction:
+        return int((await transaction.one("vectors.backlog_size"))["waiting"])

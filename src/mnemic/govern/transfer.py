@@ -6,22 +6,26 @@ the tenant is not part of it. Vectors are not either: they are made anew from th
 model the new place uses.
 
 An import is one transaction. Rows that are there already stay as they are, so that importing a file
-twice changes nothing. What the logs say happened in the old place stays there.
+twice changes nothing. What the owner has under another id (the same words, the same turn, an entity of
+the same name) stands in the way: ConflictError. What the logs say happened in the old place stays there.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+
+from psycopg.errors import UniqueViolation
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.errors import InvalidInputError
+from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.types.scope import Scope
 
 FORMAT = "mnemic-export"
 FORMAT_VERSION = 1
 LINE_MAX_BYTES = 16 << 20
 IMPORT_BATCH_ROWS = 500
+IMPORT_BATCH_BYTES = 8 << 20
 
 _NEVER_EXPORTED = ("vectors.", "queue.")
 _NEVER_IMPORTED = ("traces.",)
@@ -29,14 +33,23 @@ _NEVER_IMPORTED = ("traces.",)
 
 @dataclass(frozen=True)
 class Imported:
-    """How many rows an import brought, per table."""
+    """How many rows an import brought, per table, and how many memories of the tenant have no vector yet."""
 
     rows: dict[str, int]
+    awaiting_embedding_count: int = 0
 
     @property
     def row_count(self) -> int:
         """Rows in all tables together."""
         return sum(self.rows.values())
+
+
+class Line(NamedTuple):
+    """One row of an export: as it stands in the file, and what must be known of it."""
+
+    table_name: str
+    memory_id: Any
+    text: bytes
 
 
 async def export_owner(
@@ -47,93 +60,112 @@ async def export_owner(
     write_line(_line({"format": FORMAT, "version": FORMAT_VERSION, "owner": owner}))
     counts: dict[str, int] = {}
     async with database.transaction(snapshot=True) as transaction:
+        await transaction.execute("owners.take_long")
         for table_name in [row["table_name"] for row in await transaction.rows("owners.tables")]:
             if not table_name.startswith(_NEVER_EXPORTED):
                 counts[table_name] = await _export_table(transaction, owner, table_name, write_line)
     return counts
 
 
-async def import_owner(database: TenantDatabase, lines: BinaryIO) -> Imported:
+async def import_owner(database: TenantDatabase, file: BinaryIO) -> Imported:
     """Take an exported file in, all of it or nothing; its memories are marked for embedding."""
-    rows = _read(lines)
     counts: dict[str, int] = {}
-    async with database.transaction(maintenance=True) as transaction:
-        await transaction.execute("owners.defer_references")
-        for table_name, batch in _batches(rows):
-            parameters = {"table_name": table_name, "rows": json.dumps(batch)}
-            imported = (await transaction.one("owners.import", parameters))["imported"]
-            counts[table_name] = counts.get(table_name, 0) + imported
-            if imported and table_name == "state.memories":
-                await transaction.execute(
-                    "owners.mark_imported", {"ids": [row["memory_id"] for row in batch]}
-                )
+    try:
+        async with database.transaction(maintenance=True) as transaction:
+            await transaction.execute("owners.defer_references")
+            for batch in _batches(_read(file)):
+                imported = await _import_batch(transaction, batch)
+                counts[batch[0].table_name] = counts.get(batch[0].table_name, 0) + imported
+    except ConflictError as error:
+        raise _in_the_way(error) from error.__cause__
     return Imported(counts)
+
+
+async def _import_batch(transaction: Transaction, batch: list[Line]) -> int:
+    table_name = batch[0].table_name
+    lines = b"[%s]" % b",".join(line.text for line in batch)
+    parameters = {"table_name": table_name, "lines": lines.decode()}
+    imported = int((await transaction.one("owners.import", parameters))["imported"])
+    if imported and table_name == "state.memories":
+        ids = {"ids": [line.memory_id for line in batch]}
+        await transaction.execute("owners.mark_imported", ids)
+        await transaction.execute("owners.count_imported_turns", ids)
+    return imported
+
+
+def _in_the_way(error: ConflictError) -> ConflictError:
+    cause = error.__cause__
+    if not isinstance(cause, UniqueViolation):
+        return error
+    return ConflictError(
+        f"The owner has something of this export already, under another id (in {cause.diag.table_name}). "
+        "Nothing was imported: import it into another tenant, or erase the owner here first."
+    )
 
 
 async def _export_table(
     transaction: Transaction, owner: str, table_name: str, write_line: Callable[[bytes], object]
 ) -> int:
     count = 0
-    async for row in _stream(transaction, owner, table_name):
-        write_line(_line({"table": table_name, "row": row}))
+    head = b'{"table": %s, "row": ' % json.dumps(table_name).encode()
+    async for row in transaction.stream("owners.export", {"owner": owner, "table_name": table_name}):
+        write_line(head + row["row"].encode() + b"}\n")
         count += 1
     return count
-
-
-async def _stream(transaction: Transaction, owner: str, table_name: str) -> AsyncIterator[Any]:
-    parameters = {"owner": owner, "table_name": table_name}
-    async for row in transaction.stream("owners.export", parameters):
-        yield row["row"]
 
 
 def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-def _read(lines: BinaryIO) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read(file: BinaryIO) -> Iterator[Line]:
     """The rows of a file, checked as far as the database does not check them anyway."""
-    for number, value in enumerate(_values(lines), start=1):
+    for number, (text, value) in enumerate(_values(file), start=1):
         if number == 1:
-            if value.get("format") != FORMAT:
-                raise InvalidInputError("This is not an export of Mnemic: its first line does not say so.")
-            if value.get("version") != FORMAT_VERSION:
-                raise InvalidInputError(
-                    f"The export has format version {value.get('version')!a}; "
-                    f"this Mnemic reads {FORMAT_VERSION}."
-                )
+            _check_header(value)
             continue
         table_name, row = value.get("table"), value.get("row")
         if not isinstance(table_name, str) or not isinstance(row, dict):
             raise InvalidInputError(f"Line {number} of the export is not a row. Nothing was imported.")
         if not table_name.startswith(_NEVER_IMPORTED):
-            yield table_name, row
+            yield Line(table_name, row.get("memory_id"), text)
 
 
-def _values(lines: BinaryIO) -> Iterator[dict[str, Any]]:
+def _check_header(value: dict[str, Any]) -> None:
+    if value.get("format") != FORMAT:
+        raise InvalidInputError("This is not an export of Mnemic: its first line does not say so.")
+    if value.get("version") != FORMAT_VERSION:
+        raise InvalidInputError(
+            f"The export has format version {value.get('version')!a}; this Mnemic reads {FORMAT_VERSION}."
+        )
+
+
+def _values(file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each line, as it stands there and parsed."""
     number = 0
-    while line := lines.readline(LINE_MAX_BYTES):
+    while text := file.readline(LINE_MAX_BYTES):
         number += 1
         try:
-            value = json.loads(line)
-        except ValueError:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise InvalidInputError(f"Line {number} of the export is not JSON. Nothing was imported.")
-        yield value
+        yield text, value
     if not number:
         raise InvalidInputError("The export is empty.")
 
 
-def _batches(
-    rows: Iterable[tuple[str, dict[str, Any]]],
-) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Neighbouring rows of one table together, in bounded batches."""
-    current, batch = "", list[dict[str, Any]]()
-    for table_name, row in rows:
-        if batch and (table_name != current or len(batch) == IMPORT_BATCH_ROWS):
-            yield current, batch
-            batch = []
-        current = table_name
-        batch.append(row)
+    batch: list[Line] = []
+    size_bytes = 0
+    for line in lines:
+        is_full = len(batch) == IMPORT_BATCH_ROWS or size_bytes + len(line.text) > IMPORT_BATCH_BYTES
+        if batch and (is_full or line.table_name != batch[0].table_name):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(line)
+        size_bytes += len(line.text)
     if batch:
-        yield current, batch
+        yield batch

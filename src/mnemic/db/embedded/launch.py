@@ -110,9 +110,10 @@ def _start(launch: Launch, patience: Patience) -> None:
     previous = read_record(folder)
     if previous is not None:
         remove_socket_folder(previous.socket_dir)
-    socket_dir = make_socket_folder(account)
+    socket_dir = make_socket_folder(
+        account, lambda path: write_record(folder, ServerRecord(path, launch.settings))
+    )
     try:
-        write_record(folder, ServerRecord(socket_dir, launch.settings))
         log_bytes = _run_keeper(launch, account, binaries, socket_dir, patience)
     except BaseException:
         remove_socket_folder(socket_dir)  # From here on the keeper does it.

@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from mnemic.db.embedded.account import Account, can_use
@@ -25,12 +26,15 @@ _PREFIX = "mnemic-"
 _RANDOM_BYTES = 6
 
 
-def make_socket_folder(account: Account) -> Path:
-    """A new folder that only the server's user (and root) can enter; the caller removes it."""
+def make_socket_folder(account: Account, note: Callable[[Path], None]) -> Path:
+    """A new folder that only the server's user (and root) can enter; the caller removes it.
+
+    `note` is told each path before it is made: whoever kills us in between leaves no unknown folder.
+    """
     refusals = []
     for parent in _candidates():
         folder = parent / f"{_PREFIX}{os.urandom(_RANDOM_BYTES).hex()}"
-        refusal = _unfit(folder) or _make(folder, account)
+        refusal = _unfit(folder) or _make(folder, account, note)
         if refusal is None:
             return folder
         refusals.append(f"{parent} ({refusal})")
@@ -79,8 +83,9 @@ def _unfit(folder: Path) -> str | None:
     return None
 
 
-def _make(folder: Path, account: Account) -> str | None:
+def _make(folder: Path, account: Account, note: Callable[[Path], None]) -> str | None:
     """Make the folder; says why not, if not."""
+    note(folder)
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:

@@ -1,13 +1,16 @@
 """`memory.admin`: erasing, moving, backing up, looking at the whole."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from mnemic.errors import EmbeddingError
 from mnemic.govern.backup import Backup, back_up
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.files import new_file, open_file
-from mnemic.govern.owners import list_owners, read_stats
+from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
 from mnemic.sdk.restoring import admin_conninfo, restore_place
@@ -45,14 +48,15 @@ class AsyncAdmin:
     async def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
         """Take an exported file into this tenant, all of it or nothing; what is there already stays.
 
-        Its memories are embedded anew, by this memory's model, unless `embed` is False: then they are
-        found by their words until `embed_backlog` has run.
+        Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
+        fails: then they are found by their words until `embed_backlog` has run.
         """
         with open_file(Path(path)) as file:
             imported = await import_owner(self._caller.database, file)
         if embed:
-            await embed_backlog(self._caller)
-        return imported
+            with suppress(EmbeddingError):
+                await embed_backlog(self._caller)
+        return replace(imported, awaiting_embedding_count=await count_backlog(self._caller.database))
 
     async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
         """Write everything, of all tenants, into one file, while others go on working."""

@@ -86,9 +86,9 @@ RETURN mnemic.verified('tenant')::uuid;
 -- needs a column `tenant_id uuid NOT NULL` and keys that start with it.
 --
 -- The planner's statistics hold values of all tenants, and the estimates that EXPLAIN shows give them
--- away, one comparison after the other. So a protected column has none, unless it is an id, a time or
--- a flag. Where the planner needs them and the values are no secret (a fixed list of states), say
--- afterwards: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
+-- away, one comparison after the other. So a protected column has none, unless it is an id, a time, a
+-- flag or a plain number. Where the planner needs them and the values are no secret (a fixed list of
+-- states), say afterwards: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
 CREATE PROCEDURE mnemic.protect(guarded regclass, privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE')
 LANGUAGE plpgsql
 AS $$
@@ -111,7 +111,9 @@ BEGIN
     FOR secret IN
         SELECT attname FROM pg_catalog.pg_attribute
         WHERE attrelid = guarded AND attnum > 0 AND NOT attisdropped
-          AND atttypid <> ALL (ARRAY['uuid', 'boolean', 'timestamptz', 'date']::regtype[])
+          AND atttypid <> ALL (
+              ARRAY['uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8']::regtype[]
+          )
     LOOP
         EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', guarded, secret);
     END LOOP;

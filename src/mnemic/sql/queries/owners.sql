@@ -27,16 +27,16 @@ UPDATE state.conversations SET archived_at = now() WHERE owner = %(owner)s AND a
 SELECT guarded::text AS table_name FROM mnemic.owned_tables() ORDER BY depth, guarded::text
 
 -- name: export
--- An owner's rows of one table, as JSON.
-SELECT row FROM mnemic.export_rows(%(owner)s, %(table_name)s::regclass) AS row
+-- An owner's rows of one table, as the text of JSON: parsed on the way, numbers would lose digits.
+SELECT row::text FROM mnemic.export_rows(%(owner)s, %(table_name)s::regclass) AS row
 
 -- name: defer_references
 -- Lets rows of one transaction refer to rows that come later in it.
 SET CONSTRAINTS ALL DEFERRED
 
 -- name: import
--- Takes exported rows of one table in; returns how many were new.
-SELECT mnemic.import_rows(%(table_name)s, %(rows)s) AS imported
+-- Takes exported lines of one table in; returns how many rows were new.
+SELECT mnemic.import_rows(%(table_name)s, %(lines)s::jsonb) AS imported
 
 -- name: mark_imported
 -- Marks memories for embedding that have no vector yet, after an import.
@@ -45,6 +45,19 @@ SELECT tenant_id, memory_id, 'imported'
 FROM state.memories
 WHERE memory_id = ANY(%(ids)s::uuid[])
 ON CONFLICT DO NOTHING
+
+-- name: count_imported_turns
+-- Lets conversations that were there already count the turns that an import added to them.
+UPDATE state.conversations
+SET turn_count = greatest(turn_count, imported.next_place)
+FROM (
+    SELECT owner, conversation, max("position") + 1 AS next_place
+    FROM state.memories
+    WHERE memory_id = ANY(%(ids)s::uuid[]) AND conversation IS NOT NULL
+    GROUP BY owner, conversation
+) AS imported
+WHERE conversations.owner = imported.owner AND conversations.conversation = imported.conversation
+  AND turn_count < imported.next_place
 
 -- name: list
 -- The owners of a tenant by name, a page at a time, found by hopping from one to the next in an index.

@@ -289,15 +289,17 @@ async def test_connections_killed_by_another_tenant_are_replaced(
     """All connections have the same login, so that PostgreSQL lets one end the others."""
     await asyncio.gather(*(note_ids(database, tenant_a) for _ in range(LIMITS.pool_size)))
     async with database.transaction(tenant_b) as transaction:
-        await transaction.connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        cursor = await transaction.connection.execute(
+            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND usename = session_user"
         )
+        killed = [row["pid"] for row in await cursor.fetchall()]
+    assert killed
 
-    def killed() -> bool:
-        found = admin.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mnemic'")
-        return found.fetchone() == (1,)
+    def gone() -> bool:
+        found = admin.execute("SELECT pid FROM pg_stat_activity WHERE pid = ANY (%s)", (killed,))
+        return found.fetchall() == []
 
-    await wait_for(killed, what="the connections to end")
+    await wait_for(gone, what="the connections to end")
     counts = await asyncio.gather(*(note_ids(database, tenant_a) for _ in range(2 * LIMITS.pool_size)))
     assert counts == [[]] * 2 * LIMITS.pool_size

@@ -23,7 +23,17 @@ from mnemic.sdk.restoring import restore_place
 from tests.fresh_tenants import Rows, contents
 from tests.transfer.everything import fill
 from tests.unsteady_engine import Unsteady
+from tests.waiting import wait_for
 
+DROP_LOG_PARTITIONS = """
+    DO $$
+    DECLARE day regclass;
+    BEGIN
+        FOR day IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'traces.memory_log'::regclass LOOP
+            EXECUTE format('DROP TABLE %s', day);
+        END LOOP;
+    END $$
+"""
 DATABASES = "SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY 1"
 
 
@@ -101,10 +111,7 @@ async def check_that_it_works(folder: Path, tenant: str) -> None:
         await memory.memories.update(memory_id, content="A newer fact.")
         assert contents(await memory.memories.history(memory_id)) == ["A new fact.", "A newer fact."]
         with looking_into(folder) as rows:
-            rows.run(
-                "DO $$ DECLARE day text; BEGIN FOR day IN SELECT inhrelid::regclass::text FROM pg_inherits"
-                " WHERE inhparent = 'traces.memory_log'::regclass LOOP EXECUTE 'DROP TABLE ' || day; END LOOP; END $$"
-            )
+            rows.run(DROP_LOG_PARTITIONS)
         await memory.retain("On a new day.")
         assert (await memory.admin.erase("alice")).rows["state.memories"] > 1
 
@@ -141,7 +148,9 @@ async def test_others_who_use_the_place_go_on_with_what_was_restored(
         await other.retain("And on.")
 
 
-@pytest.mark.parametrize("junk", [b"", b"hello", b"PGDMP", b"PGDMP" + bytes(1000), None], ids=repr)
+@pytest.mark.parametrize(
+    "junk", [b"", b"hello", b"PGDMP", b"PGDMP" + bytes(1000), None], ids=lambda junk: str(junk)[:12]
+)
 async def test_a_file_that_is_no_backup_leaves_everything_as_it_is(
     restored_folder: Path, tmp_path: Path, tenant: str, junk: bytes | None
 ) -> None:
@@ -208,8 +217,7 @@ async def test_a_backup_that_is_cancelled_leaves_no_file(
 ) -> None:
     async with memory_in(backed_up_folder, tenant) as memory:
         task = asyncio.create_task(memory.admin.backup(tmp_path / "backup"))
-        while not names_in(tmp_path):
-            await asyncio.sleep(0)
+        await wait_for(lambda: bool(names_in(tmp_path)), what="the backup to begin")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -137,13 +137,19 @@ async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
             await connection.execute(query("migrations.unlock"))
 
 
-async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
-    """Make the roles and the extension that are missing; returns what the current role is and may do."""
+async def make_roles(connection: AsyncConnection[DictRow]) -> DictRow:
+    """Make the roles that are missing; returns what the database lacked, and what the current role may do."""
     needs = await require_privileges(connection)
     if needs["lacks_app_role"]:
         await connection.execute(query("provision.make_app_role"))
     if needs["lacks_definer_role"]:
         await connection.execute(query("provision.make_definer_role"))
+    return needs
+
+
+async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
+    """Make the roles and the extension that are missing; returns what the current role is and may do."""
+    needs = await make_roles(connection)
     if needs["lacks_vector"]:
         await connection.execute(query("provision.make_vector_extension"))
     return needs

@@ -1,11 +1,17 @@
 """Databases of the embedded server by name, for restoring beside what is there and swapping in one step."""
 
+import secrets
+
+import psycopg
 from psycopg import sql
 
-from mnemic.db.connection import Limits, admin_connection
+from mnemic.db.connection import AppConnection, Limits, admin_connection
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError
 from mnemic.sql import query
+
+# Whoever connects anew between being disconnected and the swap makes it fail, after five seconds.
+SWAP_ATTEMPTS = 5
 
 
 async def make_database(conninfo: str, name: str, limits: Limits) -> None:
@@ -20,23 +26,49 @@ async def drop_database(conninfo: str, name: str, limits: Limits) -> None:
     )
 
 
-async def put_in_place(conninfo: str, name: str, place: str, limits: Limits, *, replace: bool) -> None:
-    """Give a database its final name; what has that name goes, if `replace` allows it and it is not empty."""
+async def check_place(conninfo: str, place: str, limits: Limits, *, replace: bool) -> bool:
+    """Whether there is a database of this name; ConflictError if there is and it must not be replaced."""
     async with admin_connection(conninfo, limits) as connection:
         cursor = await connection.execute(query("provision.database_exists"), {"name": place})
-        exists = await cursor.fetchone()
-    if exists is not None:
-        if not replace:
-            raise ConflictError(
-                "There is a memory in this place already. Restore into a new data folder, or say that it "
-                "may be replaced."
-            )
-        await drop_database(conninfo, place, limits)
-    await _run(
-        conninfo,
-        limits,
-        sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(name), sql.Identifier(place)),
-    )
+        exists = await cursor.fetchone() is not None
+    if exists and not replace:
+        raise ConflictError(
+            "There is a memory in this place already. Restore into a new data folder, or say that it "
+            "may be replaced."
+        )
+    return exists
+
+
+async def put_in_place(conninfo: str, name: str, place: str, limits: Limits, *, replace: bool) -> None:
+    """Give a database its final name; what has that name is dropped, if `replace` allows it.
+
+    Both change their names in one transaction, so that whatever happens the place holds the one or the other.
+    """
+    if not await check_place(conninfo, place, limits, replace=replace):
+        await _run(conninfo, limits, _renaming(name, place))
+        return
+    retired = f"replaced_{secrets.token_hex(6)}"
+    async with admin_connection(conninfo, limits) as connection:
+        with translated():
+            await _swap(connection, name, place, retired)
+    await drop_database(conninfo, retired, limits)
+
+
+async def _swap(connection: AppConnection, name: str, place: str, retired: str) -> None:
+    for attempt in range(1, SWAP_ATTEMPTS + 1):
+        try:
+            async with connection.transaction():
+                await connection.execute(query("provision.disconnect"), {"name": place})
+                await connection.execute(_renaming(place, retired))
+                await connection.execute(_renaming(name, place))
+            return
+        except psycopg.errors.ObjectInUse:
+            if attempt == SWAP_ATTEMPTS:
+                raise
+
+
+def _renaming(name: str, new_name: str) -> sql.Composed:
+    return sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(name), sql.Identifier(new_name))
 
 
 async def _run(conninfo: str, limits: Limits, statement: sql.Composed) -> None:

@@ -8,7 +8,7 @@ from mnemic.config import Settings
 from mnemic.db.access import DATABASE_NAME, check_url
 from mnemic.db.connection import Limits
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
-from mnemic.db.swap import drop_database, make_database, put_in_place
+from mnemic.db.swap import check_place, drop_database, make_database, put_in_place
 from mnemic.govern.backup import check_backup, restore_into
 from mnemic.sdk.core import Core
 from mnemic.sdk.place import limits_of, start_server
@@ -45,6 +45,7 @@ async def restore_place(settings: Settings, path: Path, *, replace: bool) -> Non
 async def _restore_beside(server: EmbeddedServer, path: Path, limits: Limits, *, replace: bool) -> None:
     maintenance = server.conninfo(user=ADMIN_ROLE, dbname="postgres")
     beside = f"restoring_{secrets.token_hex(6)}"
+    await check_place(maintenance, DATABASE_NAME, limits, replace=replace)
     await make_database(maintenance, beside, limits)
     try:
         await restore_into(server.conninfo(user=ADMIN_ROLE, dbname=beside), path, limits)

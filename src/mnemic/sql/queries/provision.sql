@@ -119,3 +119,7 @@ SELECT EXISTS (
 -- name: database_exists
 -- A row if the server has a database of this name.
 SELECT datname FROM pg_database WHERE datname = %(name)s
+
+-- name: disconnect
+-- Ends the connections to a database of the server.
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %(name)s

@@ -29,6 +29,7 @@ class Contestant:
     fairness: str
     requirements: tuple[str, ...] = ()
     needs_database: bool = False
+    variant: str = ""
 
 
 MNEMIC = Contestant(
@@ -37,6 +38,7 @@ MNEMIC = Contestant(
     "each call atomic and durable (fsync); indexed by words; duplicates and tenant checked; logged",
 )
 # The one place that names versions.
+_LANGGRAPH = ("langgraph-checkpoint-postgres==3.2.0", "psycopg[binary]==3.3.8", "numpy==2.4.6")
 COMPETITORS = (
     Contestant(
         "mem0",
@@ -53,9 +55,18 @@ COMPETITORS = (
     Contestant(
         "LangGraph",
         "bench.drivers.add_to_langgraph",
-        "PostgresStore on the same kind of server, fsync on; calls of 1,000; no index by words",
-        ("langgraph-checkpoint-postgres==3.2.0", "psycopg[binary]==3.3.8", "numpy==2.4.6"),
+        "PostgresStore on the same kind of server; HNSW, its default; calls of 1,000; no index by words",
+        _LANGGRAPH,
         needs_database=True,
+        variant="hnsw",
+    ),
+    Contestant(
+        "LangGraph, flat",
+        "bench.drivers.add_to_langgraph",
+        "the same without an index of the vectors and in half precision, as Mnemic keeps them",
+        _LANGGRAPH,
+        needs_database=True,
+        variant="flat",
     ),
 )
 
@@ -69,7 +80,7 @@ def interpreter_of(contestant: Contestant, timeout_s: float) -> Path:
     if not contestant.requirements:
         return Path(sys.executable)
     stamp = hashlib.sha256(json.dumps([sys.version, contestant.requirements]).encode()).hexdigest()[:12]
-    place = ENVIRONMENTS / f"{contestant.name.lower()}-{stamp}"
+    place = ENVIRONMENTS / f"{contestant.requirements[0].partition('==')[0]}-{stamp}"
     interpreter, complete = place / "bin" / "python", place / "complete"
     if not complete.exists():
         try:

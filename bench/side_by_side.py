@@ -200,7 +200,7 @@ def _driver(
         conninfo = stack.enter_context(_database(place)) if contestant.needs_database else ""
         command = [str(interpreter), "-m", contestant.driver, str(work), str(place / "data")]
         process = subprocess.Popen(
-            [*command, "--conninfo", conninfo],
+            [*command, "--conninfo", conninfo, "--variant", contestant.variant],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stack.enter_context(log.open("w")),

@@ -22,9 +22,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psycopg
-
-from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
+from mnemic import Memory
+from mnemic.db.embedded import stop
 
 DEFAULT_RUNS = 7
 RUN_TIMEOUT_S = 120.0
@@ -39,9 +38,8 @@ TIMED_IMPORT = "import time; began_s = time.perf_counter(); {}; print(time.perf_
 
 @contextmanager
 def opened(data_dir: Path) -> Iterator[None]:
-    """What is measured: from nothing to a connection. `Memory(data_dir=…)` would go here."""
-    with EmbeddedServer.start(data_dir) as server:
-        psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname="postgres")).close()
+    """What is measured: from nothing to a memory that can be used, migrations included."""
+    with Memory(data_dir=data_dir):
         yield
 
 
@@ -51,13 +49,13 @@ class Measurement:
 
     user: str
     what: str
-    limit_s: float
+    limit_s: float | None
     median_s: float | None
     note: str = ""
 
     @property
     def over(self) -> bool:
-        return self.median_s is not None and self.median_s > self.limit_s
+        return self.median_s is not None and self.limit_s is not None and self.median_s > self.limit_s
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,8 @@ def measure(python: Interpreter, runs: int) -> list[Measurement]:
                 python, "later start", LATER_START_LIMIT_S, runs, lambda: open_s(python, folder / "data0")
             ),
             median(python, "import mnemic", IMPORT_LIMIT_S, runs, importing("import mnemic")),
-            median(python, "import Memory", IMPORT_LIMIT_S, runs, importing("from mnemic import Memory")),
+            # Loads everything that opening needs; there is no limit for it, so it is only told.
+            median(python, "import Memory", None, runs, importing("from mnemic import Memory")),
         ]
 
 
@@ -130,7 +129,7 @@ def open_s(python: Interpreter, data_dir: Path) -> float:
 
 
 def median(
-    python: Interpreter, what: str, limit_s: float, runs: int, run: Callable[[], float]
+    python: Interpreter, what: str, limit_s: float | None, runs: int, run: Callable[[], float]
 ) -> Measurement:
     try:
         median_s = statistics.median(run() for _ in range(runs))
@@ -160,7 +159,8 @@ def as_table(measurements: list[Measurement]) -> str:
     for row in measurements:
         seen = row.note if row.median_s is None else f"{row.median_s:7.3f} s"
         mark = "  over the limit" if row.over else ""
-        lines.append(f"{row.user:<10} {row.what:<14} {seen:>9} {row.limit_s:6.1f} s{mark}")
+        limit = f"{row.limit_s:6.1f} s" if row.limit_s is not None else "       –"
+        lines.append(f"{row.user:<10} {row.what:<14} {seen:>9} {limit}{mark}")
     return "\n".join(lines)
 
 

@@ -17,8 +17,9 @@ About fairness. All get texts and vectors ready-made. Mnemic does more per memor
 on words, exact duplicates recognised, near ones of single calls linked, a log row, a tenant's policy checked
 by the database, all of it durable and, whatever the size of the call, all or nothing. mem0 and Chroma write
 to SQLite and to files of their own; whether these wait for the disk is left at their defaults. LangGraph
-is given vectors without an index, like Mnemic's, though its default is the slower HNSW. The machine is not
-ours alone: whatever is compared takes turns, medians count, and a ratio says more than a rate.
+is measured as it comes, with an HNSW index of its vectors, and without one, which is all that Mnemic keeps.
+The machine is not ours alone: whatever is compared takes turns, medians count, and a ratio says more than
+a rate.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """LangGraph's PostgresStore, in a database of its own on the embedded server that Mnemic uses, too.
 
-Its vectors are `halfvec` without an index, as Mnemic's are and faster to write than its default (HNSW).
+The variant "hnsw" is its default; "flat" keeps vectors as `halfvec` without an index, which is the fastest to
+write that it offers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,11 +21,12 @@ BULK_MAX = 1_000
 def open_store(work: Work) -> Iterator[Store]:
     """A store on one connection, which is faster than its pool."""
     vectors = dict(zip(work.texts, work.vectors.tolist(), strict=True))
+    flat = {"ann_index_config": {"kind": "flat", "vector_type": "halfvec"}}
     index = {
         "dims": work.vectors.shape[1],
         "embed": lambda texts: [vectors[text] for text in texts],
         "fields": ["text"],
-        "ann_index_config": {"kind": "flat", "vector_type": "halfvec"},
+        **(flat if work.variant == "flat" else {}),
     }
     with PostgresStore.from_conn_string(work.conninfo, index=index) as store:
         store.setup()

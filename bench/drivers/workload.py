@@ -29,12 +29,13 @@ BULK_MAX_S = 120.0
 
 @dataclass(frozen=True)
 class Work:
-    """Texts and vectors, where to keep them, and how to reach the database for those who need one."""
+    """Texts and vectors, where to keep them, and for those who need it a database and which way to go."""
 
     texts: list[str]
     vectors: npt.NDArray[np.float32]
     folder: Path
     conninfo: str
+    variant: str
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,11 @@ def _work() -> Work:
     parser.add_argument("work", type=Path, help="folder with texts.json and vectors.npy")
     parser.add_argument("store", type=Path, help="empty folder for the store")
     parser.add_argument("--conninfo", default="")
+    parser.add_argument("--variant", default="")
     options = parser.parse_args()
     texts = json.loads((options.work / "texts.json").read_text("utf-8"))
-    return Work(texts, np.load(options.work / "vectors.npy"), options.store, options.conninfo)
+    vectors = np.load(options.work / "vectors.npy")
+    return Work(texts, vectors, options.store, options.conninfo, options.variant)
 
 
 def _done(store: Store, order: dict[str, Any]) -> dict[str, float]:

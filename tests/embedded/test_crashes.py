@@ -220,7 +220,7 @@ def test_the_wait_for_recovery_is_announced(
 ) -> None:
     two_writers(data_dir, start_user)
     kill(postmaster_of(data_dir))
-    monkeypatch.setattr(patience, "MESSAGE_INTERVAL_S", 0.01)
+    monkeypatch.setattr(patience, "MESSAGE_INTERVAL_S", 0.0)
     with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
         EmbeddedServer.start(data_dir).close()
     assert "after a crash it recovers first" in caplog.text

@@ -9,7 +9,7 @@ import pytest
 from mnemic.config import Settings, load_settings
 from mnemic.db.connection import Limits
 from mnemic.db.migrate import migrate
-from mnemic.errors import ConflictError, DatabaseError, MnemicError
+from mnemic.errors import ConflictError, DatabaseError, MissingPrivilegeError, MnemicError
 from mnemic.sdk.doctor import diagnose
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.restoring import restore_place
@@ -138,20 +138,44 @@ async def test_a_backup_moves_from_the_embedded_server_to_a_url_and_back(
         assert contents(await memory.memories.list()) == ["And back.", "On the way."]
 
 
+async def test_a_backup_finds_its_vectors_wherever_the_extension_was(
+    own: OwnDatabases, restored_folder: Path, tmp_path: Path
+) -> None:
+    name = own.make()
+    own.server.execute(
+        'CREATE SCHEMA "my extensions"; CREATE EXTENSION vector SCHEMA "my extensions"', dbname=name
+    )
+    await migrate(own.server.url(dbname=name), Limits())
+    own.server.execute('GRANT USAGE ON SCHEMA "my extensions" TO mnemic_app', dbname=name)
+    async with AsyncMemory(own.server.url(dbname=name), owner="alice", embedder="test") as memory:
+        await memory.retain("Alice lives in Berlin.")
+        await memory.admin.backup(tmp_path / "backup")
+    settings = Settings(data_dir=restored_folder)
+    await restore_place(settings, tmp_path / "backup", replace=True)
+    await use(settings)
+    async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:
+        await memory.retain("Alice lives in Berlin!")
+        assert len(await memory.memories.near_duplicates()) == 1
+
+
 async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabases, tmp_path: Path) -> None:
     """It may create roles, owns the database and bypasses row security, as on managed servers."""
     old = await own.make_migrated()
     async with AsyncMemory(own.server.url(dbname=old), owner="alice", embedder="test") as memory:
         await memory.retain("Alice lives in Berlin.")
         await memory.admin.backup(tmp_path / "backup")
+        login = memory._core.place.database.access.key.login
     admin = f"admin {uuid4()}"
     own.server.execute(
         f"CREATE ROLE \"{admin}\" LOGIN CREATEROLE BYPASSRLS PASSWORD 'secret'; "
-        f'GRANT mnemic_app, mnemic_definer TO "{admin}" WITH ADMIN OPTION'
+        f'GRANT mnemic_app, mnemic_definer, {login} TO "{admin}" WITH ADMIN OPTION'
     )
     new = own.make(owner=admin)
     own.server.execute("CREATE EXTENSION vector", dbname=new)
     settings = load_settings(database_url=own.server.url(admin, "secret", dbname=new))
+    with pytest.raises(MissingPrivilegeError, match="pgvector in the schema 'pg_catalog'") as caught:
+        await restore_place(settings, tmp_path / "backup", replace=False)
+    own.server.execute(caught.value.sql, dbname=new)
     await restore_place(settings, tmp_path / "backup", replace=False)
     async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:
         assert contents(await memory.memories.list()) == ["Alice lives in Berlin."]

@@ -161,7 +161,7 @@ async def _run(program: str, *arguments: str, environment: Mapping[str, str] | N
 def _failure(program: str, said: str) -> DatabaseError:
     if program == "pg_dump" and ("permission denied" in said or "row-level security" in said):
         said += (
-            "\nA backup reads all tenants: take it with the URL of a superuser, or of a role that has BYPASSRLS "
-            "and is a member of pg_read_all_data."
+            "\nA backup reads all tenants: take it with the URL of a superuser, or of a role that has "
+            "BYPASSRLS and is a member of pg_read_all_data."
         )
     return DatabaseError(f"{program} failed:\n{said}")

@@ -15,6 +15,22 @@ GRANT CREATE ON SCHEMA vectors TO mnemic_definer;
 GRANT REFERENCES ON state.memories TO mnemic_definer;
 GRANT EXECUTE ON PROCEDURE mnemic.protect(regclass, text) TO mnemic_definer;
 
+-- Whoever makes the tables must reach the extension, which an administrator may have put anywhere.
+DO $$
+DECLARE
+    place regnamespace := (SELECT extnamespace FROM pg_extension WHERE extname = 'vector');
+BEGIN
+    IF NOT has_schema_privilege('mnemic_definer', place, 'USAGE') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA %s TO mnemic_definer', place);
+    END IF;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        RAISE insufficient_privilege USING MESSAGE = format(
+            'an administrator must run: GRANT USAGE ON SCHEMA %s TO mnemic_app, mnemic_definer;', place
+        );
+END
+$$;
+
 -- The table of a model, made if this is its first use. Only a proven tenant may ask, and only for a
 -- bounded number of models, since what it makes is there for all.
 CREATE FUNCTION mnemic.open_vectors(wanted text, wanted_dimensions int)

@@ -42,12 +42,16 @@ class PasswordServer:
     def start(cls, parent: Path) -> Self:
         """Make a cluster in a new folder below `parent`, which all users can enter, and run it."""
         account = _account()
+        binaries = runnable_binaries(account, server_binaries(), Patience(START_TIMEOUT_S)).folder
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)
-        binaries = runnable_binaries(account, server_binaries(), Patience(START_TIMEOUT_S)).folder
         server = cls(folder, account, binaries, _free_port(), secrets.token_hex(8))
-        server._make_cluster()
-        server.run()
+        try:
+            server._make_cluster()
+            server.run()
+        except BaseException:
+            server.close()
+            raise
         return server
 
     def url(

@@ -34,6 +34,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "SELECT row_to_json(attack_probe) FROM state.attack_probe",
         "SELECT secret FROM state.attack_probe FOR UPDATE",
         "SELECT secret FROM ONLY state.attack_probe UNION ALL SELECT name FROM state.tenants",
+        "SELECT content FROM state.memories",
         # Row security and roles, as far as A may set them.
         f"SET row_security = off; {SEE_ALL}",
         f"RESET ROLE; {SEE_ALL}",
@@ -136,6 +137,10 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "SET mnemic.tenant = '{b}'; DELETE FROM state.attack_probe",
         "SET mnemic.tenant = '{b}';"
         " INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{b}', '{b_row}')",
+        "SET mnemic.tenant = '{b}';"
+        " SELECT * FROM mnemic.memories_with_phrases('somebody', ARRAY['secret'], 10, 10)",
+        "SET mnemic.tenant = '{b}'; SET mnemic.maintenance = '{b}';"
+        " SELECT * FROM mnemic.erase_owner('somebody')",
         "WITH set AS MATERIALIZED (SELECT set_config('mnemic.tenant', '{b}', true))"
         " SELECT secret FROM set, state.attack_probe",
     ),
@@ -229,6 +234,13 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "COMMENT ON TABLE state.attack_probe IS 'planted'",
         "LOCK TABLE mnemic.signing_key",
     ),
+    # Erasing and importing need a proof of their own.
+    "settings are believed": (
+        "SET mnemic.maintenance = '{a}'; SELECT * FROM mnemic.erase_owner('nobody')",
+        "SET mnemic.maintenance = '{a}'; SELECT mnemic.import_rows('state.memories', '[]')",
+        "COMMIT; BEGIN; SET mnemic.tenant = '{b}'; SET mnemic.maintenance = '{b}';"
+        " SELECT * FROM mnemic.erase_owner('nobody')",
+    ),
     "readable key": (
         "SELECT key FROM mnemic.signing_key",
         "SELECT inner_block, outer_block FROM mnemic.signing_key",
@@ -255,6 +267,15 @@ def copy_in(attacker: Attacker) -> None:
             copy.write_row((attacker.fortress.b.id, "forged", "forged"))
     except psycopg.Error as error:
         attacker.seen.append(str(error))
+
+
+def read_every_table(attacker: Attacker) -> None:
+    tables = attacker.run(
+        "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p')"
+        " AND relnamespace::regnamespace::text IN ('state', 'vectors', 'traces', 'queue')"
+    )
+    for (table,) in tables or []:
+        attacker.must_find_nothing(f"SELECT * FROM {table} WHERE tenant_id <> '{{a}}'")
 
 
 def guess_the_name_of_a_tenant(attacker: Attacker) -> None:
@@ -353,7 +374,7 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
 
 
 SPECIAL = {
-    "policy off": (copy_out, copy_in, guess_the_name_of_a_tenant),
+    "policy off": (copy_out, copy_in, read_every_table, guess_the_name_of_a_tenant),
     "keys without the tenant": (guess_a_unique_value, guess_a_row_by_a_reference_to_it),
     "statistics are kept": (guess_by_estimates,),
     "values stand in the text of queries": (read_what_others_run,),

@@ -52,6 +52,11 @@ INSERT INTO state.attack_probe (tenant_id, code, secret)
 SELECT tenant_id, '{MARKER}-' || number, '{SECRET}'
 FROM state.tenants, generate_series(1, 200) AS number WHERE name LIKE '{MARKER}%';
 ANALYZE state.attack_probe;
+
+-- A real memory, which a function of mnemic_definer searches past the policy.
+INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
+SELECT tenant_id, 'somebody', 'here', 'test', name || ' has a secret', 'factual', 'imported'
+FROM state.tenants;
 """
 
 # How the wall could be weak. Each attack names the weakness with which it must succeed: that shows
@@ -60,7 +65,8 @@ WEAKNESSES = {
     "policy off": """
         ALTER TABLE state.attack_probe DISABLE ROW LEVEL SECURITY;
         ALTER TABLE state.attack_child DISABLE ROW LEVEL SECURITY;
-        ALTER TABLE state.tenants DISABLE ROW LEVEL SECURITY""",
+        ALTER TABLE state.tenants DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE state.memories DISABLE ROW LEVEL SECURITY""",
     "policies of the role": """
         ALTER POLICY same_tenant ON state.attack_probe TO mnemic_app""",
     "superuser": "ALTER ROLE {login} SUPERUSER",
@@ -133,7 +139,7 @@ class Fortress:
 
     def state_of_b(self) -> list[Any]:
         """What B has, and what B sees of it."""
-        tables = ("attack_probe", "attack_child", "tenants")
+        tables = ("attack_probe", "attack_child", "tenants", "memories")
         queries = [
             f"SELECT * FROM state.{table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in tables
         ]

@@ -113,7 +113,7 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
     connect_as: ConnectAs, admin: AppConnection
 ) -> None:
     admin.execute(BUILD.encode())
-    for statement in ("TABLE state.attack_probe", "TABLE state.attack_child", "TABLE state.tenants"):
+    for statement in ("TABLE state.attack_probe", "TABLE state.memories", "TABLE state.tenants"):
         assert connect_as(None).execute(statement.encode()).fetchall() == []
     for statement in ("UPDATE state.attack_probe SET code = code", "DELETE FROM state.attack_probe"):
         assert connect_as(None).execute(statement.encode()).rowcount == 0
@@ -121,8 +121,16 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
     for (tenant_id,) in rows:
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
             connect_as(None).execute("INSERT INTO state.attack_probe VALUES (%s)", (tenant_id,))
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
-        connect_as(None).execute("INSERT INTO state.tenants (name) VALUES ('planted')")
+    refused = (
+        "INSERT INTO state.tenants (name) VALUES ('planted')",
+        "SELECT mnemic.erase_owner('somebody')",
+        "SELECT mnemic.import_rows('state.memories', '[]')",
+        "SELECT mnemic.open_vectors('planted', 3)",
+        "SELECT mnemic.make_log_partitions(current_date, 1)",
+    )
+    for statement in refused:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match=r"row-level security|prove|proof"):
+            connect_as(None).execute(statement.encode())
 
 
 def test_with_the_proof_of_a_tenant_that_does_not_exist_a_transaction_sees_nothing(

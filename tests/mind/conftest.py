@@ -1,20 +1,22 @@
 """What the tests of the mind share."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 import pytest
 
-from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
-from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
-from tests.many_writers import wide_database
-from tests.opened import opened
+from tests.two_tenants import (  # noqa: F401 (fixtures)
+    CountRows,
+    counter,
+    foreign_memory,
+    memory,
+    wide_memory,
+)
 
-CountRows = Callable[[], int]
 WriteMemories = Callable[..., Awaitable[list[UUID]]]
 
 TABLES = (
@@ -32,25 +34,6 @@ INSERT INTO state.memories (tenant_id, memory_id, owner, channel, process, conte
 SELECT %s, given.memory_id, %s, '_global', 'test', given.content, 'factual', 'imported'
 FROM unnest(%s::uuid[], %s::text[]) AS given (memory_id, content)
 """
-
-
-@pytest.fixture
-def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
-    """Tenant A's memory, used for alice."""
-    return opened(database, tenant_a)
-
-
-@pytest.fixture
-def foreign_memory(database: Database, tenant_b: Tenant) -> AsyncMemory:
-    """Tenant B's memory, used for another alice."""
-    return opened(database, tenant_b)
-
-
-@pytest.fixture
-async def wide_memory(access: Access, tenant_a: Tenant) -> AsyncIterator[AsyncMemory]:
-    """Tenant A's memory with a connection for each of many writers."""
-    async with wide_database(access) as database:
-        yield opened(database, tenant_a)
 
 
 @pytest.fixture
@@ -73,10 +56,4 @@ def write_memories(admin: AppConnection, tenant_a: Tenant) -> WriteMemories:
 @pytest.fixture
 def count_rows(admin: AppConnection) -> CountRows:
     """Counts what all tables of entities and triples hold, of all tenants."""
-    counts = " + ".join(f"(SELECT count(*) FROM state.{table})" for table in TABLES)
-
-    def count() -> int:
-        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)
-        return int(str(total))
-
-    return count
+    return counter(admin, TABLES)

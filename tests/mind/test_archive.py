@@ -12,7 +12,8 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.many_writers import WRITERS
-from tests.mind.conftest import CountRows, WriteMemories
+from tests.mind.conftest import WriteMemories
+from tests.two_tenants import CountRows
 
 
 def contents(admin: AppConnection) -> dict[str, list[tuple[object, ...]]]:

@@ -14,7 +14,8 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import EntityReference
 from tests.conftest import AppConnection, ConnectAs
 from tests.many_writers import WRITERS
-from tests.mind.conftest import CountRows, WriteMemories
+from tests.mind.conftest import WriteMemories
+from tests.two_tenants import CountRows
 
 
 async def test_an_entity_comes_back_as_it_was_written(memory: AsyncMemory) -> None:

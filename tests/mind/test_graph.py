@@ -15,7 +15,8 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import Entity, EntityGraph
 from tests.conftest import AppConnection
 from tests.many_writers import WRITERS
-from tests.mind.conftest import CountRows, WriteMemories
+from tests.mind.conftest import WriteMemories
+from tests.two_tenants import CountRows
 
 
 async def things(memory: AsyncMemory, *names: str) -> list[Entity]:

@@ -12,7 +12,8 @@ from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import OBJECT_MAX_CHARACTERS
 from tests.many_writers import WRITERS
-from tests.mind.conftest import CountRows, WriteMemories
+from tests.mind.conftest import WriteMemories
+from tests.two_tenants import CountRows
 
 
 async def test_a_statement_comes_back_as_it_was_made(

@@ -6,16 +6,13 @@ from pathlib import Path
 import pytest
 
 from mnemic import Memory
-from mnemic.db.embedded import EmbeddedServer, stop
+from tests.running_folder import running
 
 
 @pytest.fixture(scope="session")
 def folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time, so that each test need not start one."""
-    data_dir = memory_dir / "sdk"
-    with EmbeddedServer.start(data_dir):
-        yield data_dir
-    assert stop(data_dir), "the server ends with the session"
+    yield from running(memory_dir / "sdk")
 
 
 @pytest.fixture

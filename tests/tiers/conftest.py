@@ -1,18 +1,15 @@
 """What the tests of the tiers share."""
 
-from collections.abc import AsyncIterator, Callable
-
 import pytest
 
-from mnemic.db.access import Access
-from mnemic.db.database import Database
-from mnemic.db.tenancy import Tenant
-from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
-from tests.many_writers import wide_database
-from tests.opened import opened
-
-CountRows = Callable[[], int]
+from tests.two_tenants import (  # noqa: F401 (fixtures)
+    CountRows,
+    counter,
+    foreign_memory,
+    memory,
+    wide_memory,
+)
 
 TABLES = (
     "state_documents",
@@ -26,31 +23,6 @@ TABLES = (
 
 
 @pytest.fixture
-def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
-    """Tenant A's memory, used for alice."""
-    return opened(database, tenant_a)
-
-
-@pytest.fixture
-def foreign_memory(database: Database, tenant_b: Tenant) -> AsyncMemory:
-    """Tenant B's memory, used for another alice."""
-    return opened(database, tenant_b)
-
-
-@pytest.fixture
-async def wide_memory(access: Access, tenant_a: Tenant) -> AsyncIterator[AsyncMemory]:
-    """Tenant A's memory with a connection for each of many writers."""
-    async with wide_database(access) as database:
-        yield opened(database, tenant_a)
-
-
-@pytest.fixture
 def count_rows(admin: AppConnection) -> CountRows:
     """Counts what all tiers hold, of all tenants."""
-    counts = " + ".join(f"(SELECT count(*) FROM state.{table})" for table in TABLES)
-
-    def count() -> int:
-        (total,) = admin.execute(f"SELECT {counts}").fetchone() or (0,)
-        return int(str(total))
-
-    return count
+    return counter(admin, TABLES)

@@ -14,7 +14,7 @@ from mnemic.sql import query
 from mnemic.types.tiers import Event
 from tests.conftest import AppConnection
 from tests.opened import opened
-from tests.tiers.conftest import CountRows
+from tests.two_tenants import CountRows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import ActorFlag
 from tests.many_writers import WRITERS
-from tests.tiers.conftest import CountRows
+from tests.two_tenants import CountRows
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 

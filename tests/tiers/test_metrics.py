@@ -9,7 +9,7 @@ import pytest
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import MetricSummary
-from tests.tiers.conftest import CountRows
+from tests.two_tenants import CountRows
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 

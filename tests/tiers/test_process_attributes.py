@@ -10,7 +10,7 @@ import pytest
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from tests.many_writers import WRITERS
-from tests.tiers.conftest import CountRows
+from tests.two_tenants import CountRows
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 

@@ -14,7 +14,7 @@ from mnemic.types.tiers import StateDocument
 from tests.conftest import AppConnection
 from tests.many_writers import WRITERS
 from tests.opened import opened
-from tests.tiers.conftest import CountRows
+from tests.two_tenants import CountRows
 from tests.waiting import wait_for
 
 

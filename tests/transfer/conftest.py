@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer, stop
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
@@ -14,21 +13,16 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database_name,
     superuser,
 )
+from tests.running_folder import running
 
 
 @pytest.fixture(scope="session")
 def backed_up_folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time."""
-    yield from _running(memory_dir / "backed up")
+    yield from running(memory_dir / "backed up")
 
 
 @pytest.fixture(scope="session")
 def restored_folder(memory_dir: Path) -> Iterator[Path]:
     """Another one, for restoring into."""
-    yield from _running(memory_dir / "restored")
-
-
-def _running(data_dir: Path) -> Iterator[Path]:
-    with EmbeddedServer.start(data_dir):
-        yield data_dir
-    assert stop(data_dir), "the server ends with the session"
+    yield from running(memory_dir / "restored")

@@ -64,7 +64,7 @@ AS $$
 DECLARE
     owned record;
 BEGIN
-    IF mnemic.verified('maintenance') IS DISTINCT FROM mnemic.current_tenant()::text THEN
+    IF (mnemic.verified('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
     END IF;
     -- Children before parents, so that each row is counted where it is and not lost in a cascade.
@@ -115,7 +115,7 @@ DECLARE
     condition text := 'true';
     imported bigint;
 BEGIN
-    IF mnemic.verified('maintenance') IS DISTINCT FROM mnemic.current_tenant()::text THEN
+    IF (mnemic.verified('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
     SELECT owned.guarded INTO target FROM mnemic.owned_tables() AS owned WHERE owned.guarded::text = into_table;

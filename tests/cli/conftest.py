@@ -1,0 +1,85 @@
+"""What the tests of the commands share: a data folder, and a way to run `mnemic` in this process."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from json import loads
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mnemic import Memory
+from mnemic.cli.app import main
+from mnemic.db.embedded import EmbeddedServer, stop
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, parsed; an error if it printed anything else."""
+        return loads(self.out)
+
+    @property
+    def said(self) -> str:
+        """What it complained about, in one line."""
+        return " ".join(self.err.split())
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="session")
+def folder(memory_dir: Path) -> Iterator[Path]:
+    """A data folder whose server runs all the time, so that each command need not start one."""
+    data_dir = memory_dir / "cli"
+    with EmbeddedServer.start(data_dir):
+        yield data_dir
+    assert stop(data_dir), "the server ends with the session"
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"tenant {uuid4()}"
+
+
+@pytest.fixture
+def mnemic(
+    folder: Path, tenant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs `mnemic` with these arguments as alice in a tenant of the test's own, unless told otherwise."""
+    for name, value in {
+        "MNEMIC_DATA_DIR": str(folder),
+        "MNEMIC_TENANT": tenant,
+        "MNEMIC_OWNER": "alice",
+        "MNEMIC_EMBEDDER": "test",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: object, stdin: bytes = b"") -> Ended:
+        monkeypatch.setattr(sys, "argv", ["mnemic", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+            sys.exit(0)
+        printed = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def memory(folder: Path, tenant: str) -> Iterator[Memory]:
+    """The same memory, to look at what the commands did."""
+    with Memory(data_dir=folder, tenant=tenant, owner="alice", embedder="test") as memory:
+        yield memory

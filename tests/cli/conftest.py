@@ -69,11 +69,13 @@ def mnemic(
         monkeypatch.setattr(sys, "argv", ["mnemic", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        code = 0
+        try:
             main()
-            sys.exit(0)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
         printed = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), printed.out, printed.err)
+        return Ended(code, printed.out, printed.err)
 
     return run
 

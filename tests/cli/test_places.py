@@ -124,7 +124,13 @@ def test_no_command_ever_shows_a_password(
 ) -> None:
     monkeypatch.setenv("MNEMIC_CONNECT_TIMEOUT_S", "2")
     (tmp_path / "file").write_bytes(b"PGDMP")
-    arguments = {"retain": ["x"], "embed": [], "migrate": [], "doctor": [], "backup": [tmp_path / "new"]}
+    arguments: dict[str, list[object]] = {
+        "retain": ["x"],
+        "embed": [],
+        "migrate": [],
+        "doctor": [],
+        "backup": [tmp_path / "new"],
+    }
     ended = mnemic(command, *arguments.get(command, [tmp_path / "file"]), "--url", url)
     assert ended.code == 1
     assert SECRET not in ended.out + ended.err
@@ -193,7 +199,7 @@ def test_bytes_that_are_no_text_end_in_an_error_in_every_locale(
 
 
 def test_the_demo_shows_the_record_and_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
-    shown = run("demo", folder=folder, TMPDIR=str(tmp_path), MNEMIC_EMBEDDER="local")
+    shown = run("demo", folder=folder, TMPDIR=str(tmp_path), MNEMIC_EMBEDDER="test")
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert b"Alice lives in Paris." in shown.stdout
     assert list(tmp_path.iterdir()) == []

@@ -132,7 +132,6 @@ def test_a_bad_line_is_named_and_nothing_is_remembered(
         (("x", "--owner", ""), "owner must have 1 to 256"),
         (("x", "--tag", "t" * 65), "has 65"),
         (("x", "--url", "postgresql://x", "--data-dir", "y"), "exclude each other"),
-        (("x", "--embedder", "nobody:nothing"), "nobody"),
     ],
 )
 def test_bad_arguments_end_in_one_clear_message(

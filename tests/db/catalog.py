@@ -11,6 +11,8 @@ NAME_OF_TENANTS = "state.tenants_name"
 
 # Types whose statistics give nothing away that is worth having.
 WITHOUT_SECRETS = "'uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8'"
+# How PostgreSQL writes CHECK (kind IN ('one', 'two')).
+FIXED_LIST = r"^CHECK \(\(\w+ = ANY \(ARRAY\[(''[^'']*''::text(, )?)+\]\)\)\)$"
 # Columns of other types that may have statistics all the same, and why. See `mnemic.protect`.
 COUNTED_COLUMNS: dict[str, str] = {}
 
@@ -94,7 +96,11 @@ CHECKS = {
         LEFT JOIN pg_index ON indexrelid = ours.oid
         WHERE attnum > 0 AND NOT attisdropped AND coalesce(attstattarget, -1) <> 0
           AND (relkind IN ('r', 'p') OR indkey[attnum - 1] = 0)
-          AND atttypid <> ALL (ARRAY[{WITHOUT_SECRETS}]::regtype[])""",
+          AND atttypid <> ALL (ARRAY[{WITHOUT_SECRETS}]::regtype[])
+          AND NOT EXISTS (
+              SELECT FROM pg_constraint WHERE conrelid = ours.oid AND contype = 'c' AND conkey = ARRAY[attnum]
+                AND pg_get_constraintdef(pg_constraint.oid) ~ '{FIXED_LIST}'
+          )""",
     "there are no statistics over several columns": f"""
         SELECT stxname::text AS name FROM pg_statistic_ext
         WHERE stxnamespace::regnamespace::text IN {CHAMBERS}""",

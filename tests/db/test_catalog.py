@@ -67,6 +67,7 @@ OFFENCES = {
         "ALTER TABLE state.bad ALTER kind SET STATISTICS -1",
         "ALTER TABLE state.bad ADD amount numeric",
         "CREATE INDEX bad_expression ON state.bad (tenant_id, lower(kind))",
+        "ALTER TABLE state.bad ALTER kind SET STATISTICS -1, ADD CHECK (kind <> ALL (ARRAY['one', 'two']))",
     ],
     "there are no statistics over several columns": [
         "CREATE STATISTICS state.pairs ON id, kind FROM state.bad"

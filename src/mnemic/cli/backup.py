@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
-from mnemic.cli.output import out, print_json
+from mnemic.cli.output import print_json, print_line
 from mnemic.govern.backup import Backup
 from mnemic.sdk.restoring import restore_place
 
@@ -29,7 +29,7 @@ def backup(
     if json:
         print_json({"path": str(made.path), "size_bytes": made.size_bytes})
     else:
-        out.print(f"{made.path}: {made.size_bytes / 1e6:.1f} MB")
+        print_line(f"{made.path}: {made.size_bytes / 1e6:.1f} MB")
 
 
 def restore(
@@ -37,7 +37,11 @@ def restore(
     replace: Replace = False,
     url: Url = None,
     data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Bring a backup back. What is there is replaced only with --replace."""
     asyncio.run(restore_place(settings_from(url, data_dir), path, replace=replace))
-    out.print(f"Restored {path}.")
+    if json:
+        print_json({"restored": str(path)})
+    else:
+        print_line(f"Restored {path}.")

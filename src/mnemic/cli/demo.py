@@ -34,12 +34,9 @@ def demo() -> None:
             _keep_apart(memory, folder)
             _erase(memory)
         stop(Path(folder))  # The folder goes next, so the server must be gone.
-    out.print(
-        "\nGo on with [bold]docs/tutorial.md[/], or look around: [bold]mnemic --help[/], [bold]mnemic doctor[/]."
-    )
-    out.print(
-        "Recall is the next part to be built; docs/roadmap.md says what there is and what there is not yet."
-    )
+    out.print("\nGo on with [bold]docs/tutorial.md[/], or look around with [bold]mnemic --help[/] and")
+    out.print("[bold]mnemic doctor[/]. Recall is the next part to be built: docs/roadmap.md says what there")
+    out.print("is and what there is not yet.")
 
 
 def _remember(alice: Memory) -> None:
@@ -83,9 +80,8 @@ def _keep_apart(memory: Memory, folder: str) -> None:
 
 def _erase(memory: Memory) -> None:
     receipt = _timed("erase: everything about an owner", lambda: memory.admin.erase("alice"))
-    out.print(
-        f"  {receipt.row_count} rows are gone, none is left: {memory.memories.list(owner='alice', statuses=None)}"
-    )
+    left = memory.memories.list(owner="alice", statuses=None, include_forgotten=True)
+    out.print(f"  {receipt.row_count} rows are gone, {len(left)} are left")
 
 
 def _timed(title: str, act: Callable[[], Answer]) -> Answer:

@@ -13,12 +13,25 @@ err = Console(stderr=True, highlight=False)
 def complain(message: str) -> None:
     """Print an error for people, on standard error."""
     err.print("[bold red]Error:[/]", end=" ")
-    err.print(message, markup=False)
+    err.print(message, markup=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output, whatever the terminal is."""
     print(json.dumps(value, indent=2, default=str, ensure_ascii=False))
+
+
+def print_backlog(count: int) -> None:
+    """Say that memories were stored without a vector, and what to do about it."""
+    out.print(
+        f"[yellow]{count} could not be embedded and are found by their words only; "
+        "run `mnemic embed` later.[/]"
+    )
+
+
+def print_line(text: str) -> None:
+    """Print a line that holds somebody's own words, such as a path: no markup, no line breaks of ours."""
+    out.print(text, markup=False, soft_wrap=True)
 
 
 def table(*columns: str) -> Table:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
-from mnemic.cli.output import out, print_json
+from mnemic.cli.output import out, print_backlog, print_json
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.types.memory import Category
 from mnemic.types.retained import Retained
@@ -42,10 +42,10 @@ def retain(
     async def run() -> Retained:
         async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
             if jsonl is not None:
-                return await memory.retain_many(
-                    _read_lines(jsonl), conversation=conversation, progress=not json and sys.stderr.isatty()
-                )
-            content = sys.stdin.read() if text == "-" else text or ""
+                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag)
+                progress = not json and sys.stderr.isatty()
+                return await memory.retain_many(items, conversation=conversation, progress=progress)
+            content = _read_input() if text == "-" else text or ""
             return await memory.retain(content, conversation=conversation, category=category, tags=tag)
 
     retained = asyncio.run(run())
@@ -53,6 +53,26 @@ def retain(
         print_json(asdict(retained))
     else:
         _print_outcome(retained)
+
+
+def _read_input() -> str:
+    """Standard input as it is: UTF-8 whatever the locale, and no line ends translated."""
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"Standard input is not UTF-8 text: {error.reason} at byte {error.start}."
+        ) from None
+
+
+def _with_defaults(items: Iterator[Any], **defaults: Any) -> Iterator[Any]:
+    """Items with what they do not say themselves; what is no item at all is left for `retain` to refuse."""
+    given = {name: value for name, value in defaults.items() if value}
+    for item in items:
+        if isinstance(item, str):
+            yield {**given, "content": item}
+        else:
+            yield {**given, **item} if isinstance(item, dict) else item
 
 
 def _read_lines(path: Path) -> Iterator[Any]:
@@ -68,7 +88,7 @@ def _read_lines(path: Path) -> Iterator[Any]:
 def _parse(line: str, number: int) -> Any:
     try:
         return json_module.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidInputError(f"Line {number} is not JSON. Nothing was stored.") from None
 
 
@@ -78,7 +98,4 @@ def _print_outcome(retained: Retained) -> None:
     for refusal in retained.refused:
         out.print(f"  item {refusal.index}: {refusal.reason}", markup=False)
     if retained.awaiting_embedding_count:
-        out.print(
-            f"[yellow]{retained.awaiting_embedding_count} could not be embedded and are found by their words "
-            "only; run `mnemic embed` later.[/]"
-        )
+        print_backlog(retained.awaiting_embedding_count)

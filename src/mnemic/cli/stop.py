@@ -1,7 +1,7 @@
 """`mnemic stop`: end an embedded server that was told to keep running."""
 
 from mnemic.cli.options import DataDir, settings_from
-from mnemic.cli.output import out
+from mnemic.cli.output import print_line
 from mnemic.db.embedded import stop as stop_server
 
 
@@ -9,6 +9,6 @@ def stop(data_dir: DataDir = None) -> None:
     """Stop the embedded server as soon as nobody uses it."""
     folder = settings_from(None, data_dir).data_dir
     if stop_server(folder):
-        out.print(f"The embedded server of {folder} is stopped.")
+        print_line(f"The embedded server of {folder} is stopped.")
     else:
-        out.print(f"The embedded server of {folder} is still in use; it stops after its last user.")
+        print_line(f"The embedded server of {folder} is still in use; it stops after its last user.")

@@ -1,13 +1,14 @@
 """`mnemic export` and `mnemic import`: an owner as a file of JSON lines."""
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, open_memory
-from mnemic.cli.output import out, print_json, table
+from mnemic.cli.output import out, print_backlog, print_json, table
 from mnemic.govern.transfer import Imported
 
 
@@ -43,7 +44,13 @@ def import_(
         async with open_memory(url, data_dir, tenant, embedder, None, None) as memory:
             return await memory.admin.import_(path)
 
-    _print_rows(asyncio.run(run()).rows, json=json)
+    imported = asyncio.run(run())
+    if json:
+        print_json(asdict(imported))
+        return
+    _print_rows(imported.rows, json=False)
+    if imported.awaiting_embedding_count:
+        print_backlog(imported.awaiting_embedding_count)
 
 
 def _print_rows(rows: dict[str, int], *, json: bool) -> None:

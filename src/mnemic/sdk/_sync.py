@@ -401,8 +401,8 @@ class Admin(Facade[AsyncAdmin]):
     def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
         """Take an exported file into this tenant, all of it or nothing; what is there already stays.
 
-        Its memories are embedded anew, by this memory's model, unless `embed` is False: then they are
-        found by their words until `embed_backlog` has run.
+        Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
+        fails: then they are found by their words until `embed_backlog` has run.
         """
         return self._portal.run(self._async.import_(path, embed=embed))
 

@@ -87,8 +87,8 @@ RETURN mnemic.verified('tenant')::uuid;
 --
 -- The planner's statistics hold values of all tenants, and the estimates that EXPLAIN shows give them
 -- away, one comparison after the other. So a protected column has none, unless it is an id, a time, a
--- flag or a plain number. Where the planner needs them and the values are no secret (a fixed list of
--- states), say afterwards: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
+-- flag, a plain number or a word from a fixed list (CHECK … IN …). Where the planner needs more, and the
+-- values are no secret, say afterwards: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
 CREATE PROCEDURE mnemic.protect(guarded regclass, privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE')
 LANGUAGE plpgsql
 AS $$
@@ -113,6 +113,11 @@ BEGIN
         WHERE attrelid = guarded AND attnum > 0 AND NOT attisdropped
           AND atttypid <> ALL (
               ARRAY['uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8']::regtype[]
+          )
+          AND NOT EXISTS (
+              SELECT FROM pg_catalog.pg_constraint
+              WHERE conrelid = guarded AND contype = 'c' AND conkey = ARRAY[attnum]
+                AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) LIKE 'CHECK ((% = ANY (ARRAY[%'
           )
     LOOP
         EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', guarded, secret);

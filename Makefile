@@ -9,15 +9,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format demo bench-start generate lock clean
+.PHONY: help setup test test-slow lint format demo bench-start bench-tenancy bench-write generate lock clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: $(INSTALLED)  ## Install everything into .venv (the other targets do it when needed)
 
 test: lint  ## Run all checks and all tests
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
+	@SLOW_TESTS=1 $(BIN)/python -m pytest tests/retain $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet
@@ -31,11 +34,17 @@ format: $(INSTALLED)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format
 
-demo: $(INSTALLED)  ## See Mnemic remember, recall, explain and refuse
+demo: $(INSTALLED)  ## See Mnemic at work on a PostgreSQL of its own
 	@$(BIN)/mnemic demo
 
 bench-start: $(INSTALLED)  ## Measure how long starting and importing take
 	@$(BIN)/python bench/start.py
+
+bench-tenancy: $(INSTALLED)  ## Measure what the tenants' wall costs
+	@$(BIN)/python bench/tenancy.py
+
+bench-write: $(INSTALLED)  ## Measure how fast memories are written, beside mem0, Chroma and LangGraph
+	@$(BIN)/python -m bench.write $(ARGS)
 
 generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
 	@$(BIN)/python tools/generate_sync.py

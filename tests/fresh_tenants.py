@@ -36,7 +36,7 @@ async def shared_database(template_access: Access, shared_database_name: str) ->
         yield database
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def superuser(server: EmbeddedServer, shared_database_name: str) -> Iterator[AppConnection]:
     """The superuser's connection to it, in autocommit mode."""
     conninfo = server.conninfo(user=ADMIN_ROLE, dbname=shared_database_name)

@@ -13,7 +13,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.cli.app import main
-from mnemic.db.embedded import EmbeddedServer, stop
+from tests.running_folder import running
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,7 @@ Run = Callable[..., Ended]
 @pytest.fixture(scope="session")
 def folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time, so that each command need not start one."""
-    data_dir = memory_dir / "cli"
-    with EmbeddedServer.start(data_dir):
-        yield data_dir
-    assert stop(data_dir), "the server ends with the session"
+    yield from running(memory_dir / "cli")
 
 
 @pytest.fixture

@@ -186,11 +186,8 @@ def test_as_a_process_it_speaks_on_the_right_streams(folder: Path, tenant: str) 
     assert SECRET.encode() not in bad.stderr
 
 
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
-def test_bytes_that_are_no_text_end_in_an_error_in_every_locale(
-    folder: Path, tenant: str, locale: str
-) -> None:
-    environment = {"MNEMIC_TENANT": tenant, "MNEMIC_OWNER": "a", "LC_ALL": locale, "PYTHONUTF8": "0"}
+def test_text_is_utf8_whatever_the_locale(folder: Path, tenant: str) -> None:
+    environment = {"MNEMIC_TENANT": tenant, "MNEMIC_OWNER": "a", "LC_ALL": "C", "PYTHONUTF8": "0"}
     bad = run("retain", "-", folder=folder, stdin=b"\xff\xfe", **environment)
     assert (bad.returncode, bad.stdout) == (1, b"")
     assert bad.stderr.startswith(b"Error: ")

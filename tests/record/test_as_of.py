@@ -21,7 +21,7 @@ MOMENTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).map(sorted)
 
 @given(moments=MOMENTS)
 @settings(
-    max_examples=25,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     print_blob=True,

@@ -1,8 +1,10 @@
-"""A process that retains without end until it kills itself. It reads its orders from standard input.
+"""Processes that retain without end until they kill themselves.
 
-The orders name a database (`conninfo`, `key`, `tenant`) or a data folder (`data_dir`), the number of the
-first call, after how many seconds of work to die, and whether to kill the server, too (`kill_server`). It
-says ``begin <number>`` and ``done <number>`` around each call.
+One program is started, which reads a list of orders from standard input and makes a child for each of them,
+so that the costly imports happen once. The orders of a child name a database (`conninfo`, `key`, `tenant`) or
+a data folder (`data_dir`), the number of its first call, after how many seconds of work to die, whether to kill
+the server, too (`kill_server`), and the file (`log`) in which it says ``begin <number>`` and ``done <number>``
+around each call. The program prints how each child ended, as `os.waitpid` has it.
 """
 
 import asyncio
@@ -36,6 +38,20 @@ def items(call: int) -> Iterator[dict[str, Any]]:
             yield {"content": text, "conversation": "c", "external_id": text}
         else:
             yield {"content": f"{text} {'and so on. ' * 1000}" if number == TURNS else text}
+
+
+def live_and_die(orders: dict[str, Any]) -> int:
+    """Make a child that does it; returns its process id."""
+    child = os.fork()
+    if child == 0:
+        with open(orders["log"], "w") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        try:
+            asyncio.run(retain_and_die(orders))
+        finally:
+            os._exit(1)
+    return child
 
 
 async def retain_and_die(orders: dict[str, Any]) -> None:
@@ -72,4 +88,5 @@ async def open_memory(orders: dict[str, Any]) -> AsyncIterator[AsyncMemory]:
 
 
 if __name__ == "__main__":
-    asyncio.run(retain_and_die(json.load(sys.stdin)))
+    children = [live_and_die(orders) for orders in json.load(sys.stdin)]
+    print(json.dumps([os.waitpid(child, 0)[1] for child in children]))

@@ -31,7 +31,7 @@ KILLS = 8
 SLOW_KILLS = 50
 # Long enough for two or three calls.
 LATEST_DEATH_S = 2.5
-START_LIMIT_S = 60.0
+LIFE_LIMIT_S = 60.0
 
 CALLS = """
     SELECT split_part(content, ' ', 2)::int AS call, count(*), count(DISTINCT split_part(content, ' ', 4))
@@ -79,32 +79,26 @@ WORKING = """
 """
 
 
-class Doomed:
-    """A running `retaining_process.py`; what it says goes to a file that outlives it."""
+def let_die(*orders: dict[str, Any]) -> None:
+    """Let a process live and die for each of the orders; any other end than the kill fails the test."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.retain.retaining_process"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        input=json.dumps(orders).encode(),
+        stdout=subprocess.PIPE,
+        timeout=LIFE_LIMIT_S,
+        check=True,
+    )
+    for order, end in zip(orders, json.loads(ended.stdout), strict=True):
+        assert end == signal.SIGKILL, Path(order["log"]).read_text()
+        assert said(order, "begin"), Path(order["log"]).read_text()
 
-    def __init__(self, orders: dict[str, Any], log: Path) -> None:
-        self._log = log
-        with open(log, "wb") as said:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.retain.retaining_process"],
-                cwd=ROOT,
-                env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
-                stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-            )
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(orders).encode())
-        self.process.stdin.close()
 
-    def wait_for_its_death(self) -> None:
-        """Returns when it was killed in the middle of its work; any other end fails the test."""
-        assert self.process.wait(START_LIMIT_S) == -signal.SIGKILL, self._log.read_text()
-        assert self.said("begin"), self._log.read_text()
-
-    def said(self, word: str) -> set[int]:
-        """The numbers of the calls of which it said this."""
-        return {int(number) for number in re.findall(rf"^{word} (\d+)$", self._log.read_text(), re.MULTILINE)}
+def said(orders: dict[str, Any], word: str) -> set[int]:
+    """The numbers of the calls of which a process said this."""
+    lines = Path(orders["log"]).read_text()
+    return {int(number) for number in re.findall(rf"^{word} (\d+)$", lines, re.MULTILINE)}
 
 
 def check_what_is_left(rows: Rows, tenant_name: str, begun: set[int], done: set[int]) -> None:
@@ -128,20 +122,22 @@ def test_calls_of_killed_clients_are_there_whole_or_not_at_all(
     access: Access, admin: AppConnection, tmp_path: Path
 ) -> None:
     chance = random.Random()
-    orders = {"conninfo": access.conninfo(), "key": access.key.secret.hex(), "first_call": 1}
-    doomed = [
-        Doomed(
-            orders | {"tenant": f"tenant {number}", "die_after_s": chance.uniform(0, LATEST_DEATH_S)},
-            tmp_path / str(number),
-        )
+    orders: list[dict[str, Any]] = [
+        {
+            "conninfo": access.conninfo(),
+            "key": access.key.secret.hex(),
+            "tenant": f"tenant {number}",
+            "first_call": 1,
+            "die_after_s": chance.uniform(0, LATEST_DEATH_S),
+            "log": str(tmp_path / str(number)),
+        }
         for number in range(KILLS)
     ]
-    for process in doomed:
-        process.wait_for_its_death()
+    let_die(*orders)
     rows = Rows(admin)
     wait_until(lambda: rows.value(WORKING) == 0, what="the server to notice")
-    for number, process in enumerate(doomed):
-        check_what_is_left(rows, f"tenant {number}", process.said("begin"), process.said("done"))
+    for order in orders:
+        check_what_is_left(rows, order["tenant"], said(order, "begin"), said(order, "done"))
 
 
 @pytest.fixture
@@ -164,12 +160,12 @@ def test_calls_are_there_whole_or_not_at_all_after_fifty_kills_and_crashes(
             "first_call": max(begun, default=0) + 1,
             "die_after_s": chance.uniform(0, LATEST_DEATH_S),
             "kill_server": bool(number % 2),
+            "log": str(tmp_path / str(number)),
         }
-        process = Doomed(orders, tmp_path / str(number))
-        process.wait_for_its_death()
+        let_die(orders)
         wait_until_nothing_runs(data_dir)
-        begun |= process.said("begin")
-        done |= process.said("done")
+        begun |= said(orders, "begin")
+        done |= said(orders, "done")
         with EmbeddedServer.start(data_dir) as server:
             conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
             with psycopg.connect(conninfo, autocommit=True) as connection:

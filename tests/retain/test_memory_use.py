@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemic.retain import spool
+from mnemic.retain import pipeline, spool
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import OUTCOMES_KEPT
 
-ALLOWED_GROWTH_BYTES = 5 << 19
+ALLOWED_GROWTH_BYTES = 1 << 20
 LARGE = 30_000
 LARGE_GROWTH_BYTES = 100 << 20
 
@@ -32,14 +32,15 @@ async def test_memory_does_not_grow_with_the_number_of_items(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "MEMORY_BATCHES", 1)
-    await memory.retain_many(facts("warming up", 600))
+    monkeypatch.setattr(pipeline, "BATCH_ROWS", 64)
+    await memory.retain_many(facts("warming up", 128))
     tracemalloc.start()
     try:
-        few = await peak_bytes(memory, "few", 1_024)
-        many = await peak_bytes(memory, "many", 4_096)
+        few = await peak_bytes(memory, "few", 128)
+        many = await peak_bytes(memory, "many", 1_024)
     finally:
         tracemalloc.stop()
-    assert many < few + ALLOWED_GROWTH_BYTES, f"{few:,} bytes for 1,024 items, {many:,} for 4,096"
+    assert many < few + ALLOWED_GROWTH_BYTES, f"{few:,} bytes for 128 items, {many:,} for 1,024"
 
 
 @pytest.mark.skipif("SLOW_TESTS" not in os.environ, reason="takes half a minute: make test-slow")

@@ -20,7 +20,7 @@ test: lint  ## Run all checks and all tests
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
-	@SLOW_TESTS=1 $(BIN)/python -m pytest tests/retain $(ARGS)
+	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet

@@ -389,6 +389,8 @@ async def test_lists_are_filtered_and_paged(memory: AsyncMemory) -> None:
         {"before": "x"},
         {"tags": "home"},
         {"channel": ""},
+        {"categories": 5},
+        {"include_forgotten": "yes"},
     ],
     ids=str,
 )

@@ -158,3 +158,11 @@ async def test_a_bad_document_is_refused_and_nothing_is_written(
     with pytest.raises(InvalidInputError, match=message):
         await memory.documents.put(**{"name": "manual", "content": "Text.", **arguments})
     assert rows.counts(memory.tenant.id) == {}
+
+
+@pytest.mark.parametrize("after", [5, None, "\ud800", "a\0b"], ids=repr)
+async def test_what_is_no_name_to_list_from_is_refused(memory: AsyncMemory, after: Any) -> None:
+    with pytest.raises(InvalidInputError, match="after"):
+        await memory.documents.list(after=after)
+    with pytest.raises(InvalidInputError, match="after"):
+        await memory.admin.owners(after=after)

@@ -1,10 +1,10 @@
 """Processes that retain without end until they kill themselves.
 
-One program is started, which reads a list of orders from standard input and makes a child for each of them,
-so that the costly imports happen once. The orders of a child name a database (`conninfo`, `key`, `tenant`) or
-a data folder (`data_dir`), the number of its first call, after how many seconds of work to die, whether to kill
-the server, too (`kill_server`), and the file (`log`) in which it says ``begin <number>`` and ``done <number>``
-around each call. The program prints how each child ended, as `os.waitpid` has it.
+One program is started, which reads a list of orders from standard input and makes a child for each of
+them, so that the costly imports happen once. The orders of a child name a database (`conninfo`, `key`,
+`tenant`) or a data folder (`data_dir`), the number of its first call, after how many seconds of work to die,
+whether to kill the server, too (`kill_server`), and the file (`log`) in which it says ``begin <number>`` and
+``done <number>`` around each call. The program prints how each child ended, as `os.waitpid` has it.
 """
 
 import asyncio

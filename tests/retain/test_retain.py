@@ -135,6 +135,15 @@ async def test_ids_sort_in_the_order_of_the_items(memory: AsyncMemory) -> None:
     assert contents(await memory.memories.list(limit=1000)) == texts[::-1]
 
 
+async def test_metadata_may_be_nested_as_deep_as_allowed(memory: AsyncMemory) -> None:
+    metadata: dict[str, Any] = {"deep": 1}
+    for _ in range(98):
+        metadata = {"in": metadata}
+    (memory_id,) = (await memory.retain("x", metadata=metadata)).memory_ids
+    await memory.memories.tag(memory_id, "changed")
+    assert (await memory.memories.get(memory_id)).metadata == metadata
+
+
 async def test_progress_counts_the_items(memory: AsyncMemory) -> None:
     heard: list[int] = []
     await memory.retain_many((f"item {number}" for number in range(1100)), progress=heard.append)

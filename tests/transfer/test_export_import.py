@@ -358,6 +358,13 @@ async def test_a_missing_file_is_said_to_be_missing(elsewhere: AsyncMemory, tmp_
             await elsewhere.admin.import_(path)
 
 
+@pytest.mark.parametrize("path", [5, None, "a\0b", b"bytes"], ids=repr)
+async def test_what_is_no_path_is_refused(memory: AsyncMemory, path: Any) -> None:
+    for call in (memory.admin.export, memory.admin.import_, memory.admin.restore):
+        with pytest.raises(InvalidInputError, match="path must be the name of a file"):
+            await call(path)
+
+
 async def test_owners_are_listed_by_name(memory: AsyncMemory) -> None:
     for owner in ("carol", "bob", "alice"):
         await memory.retain(["x", "y"], owner=owner)

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from mnemic.errors import ConflictError, NotFoundError
+from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 
 
 @contextmanager
@@ -37,3 +38,10 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
     with file:
         yield file
+
+
+def check_path(path: object) -> Path:
+    """The path that a caller gave; an error if it cannot be one."""
+    if not isinstance(path, str | PathLike) or "\0" in str(path):
+        raise InvalidInputError("path must be the name of a file, as text or a Path.")
+    return Path(path)

@@ -2,13 +2,18 @@
 
 from mnemic.db.database import TenantDatabase
 from mnemic.types.page import check_limit
+from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
 
 
 async def list_owners(database: TenantDatabase, *, after: str, limit: int) -> list[str]:
     """Owners that have memories, by name."""
+    parameters = {
+        "after": check_name("after", after) if after != "" else "",
+        "limit": check_limit(limit),
+    }
     async with database.transaction() as transaction:
-        rows = await transaction.rows("owners.list", {"after": after, "limit": check_limit(limit)})
+        rows = await transaction.rows("owners.list", parameters)
     return [row["owner"] for row in rows]
 
 

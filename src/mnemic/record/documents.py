@@ -72,7 +72,11 @@ async def list_documents(
     database: TenantDatabase, scope: Scope, *, after: str, limit: int
 ) -> list[ReferenceDocument]:
     """Documents by name, from the one behind `after` on."""
-    parameters = {"owner": scope.require_owner(), "after": after, "limit": check_limit(limit)}
+    parameters = {
+        "owner": scope.require_owner(),
+        "after": check_name("after", after) if after != "" else "",
+        "limit": check_limit(limit),
+    }
     async with database.transaction() as transaction:
         return [ReferenceDocument(**row) for row in await transaction.rows("documents.list", parameters)]
 

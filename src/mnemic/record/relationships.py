@@ -58,7 +58,7 @@ async def list_related(
     scope: Scope,
     memory_id: UUID,
     *,
-    kinds: Sequence[RelationshipKind] | None,
+    kinds: Sequence[str] | None,
     limit: int,
 ) -> list[MemoryRelationship]:
     """Relationships from and to a memory, the oldest first."""

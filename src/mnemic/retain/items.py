@@ -26,6 +26,7 @@ from mnemic.types.tags import check_tags
 
 ROLE_MAX_CHARACTERS = 64
 EXTERNAL_ID_MAX_CHARACTERS = 512
+METADATA_MAX_DEPTH = 100
 
 ItemInput = str | Mapping[str, Any]
 
@@ -140,9 +141,27 @@ def _item(given: object, defaults: Mapping[str, Any]) -> Item:
 
 
 def _check_metadata(value: object) -> dict[str, Any]:
+    if _is_deeper(value, METADATA_MAX_DEPTH):
+        raise InvalidInputError(f"metadata is nested more than {METADATA_MAX_DEPTH} levels deep.")
     as_jsonb_object("metadata", value)
     assert isinstance(value, Mapping), "what is a JSON object came from a mapping"
     return dict(value)
+
+
+def _is_deeper(value: object, depth: int) -> bool:
+    """Whether JSON is nested deeper than this; what is nested very deeply cannot be copied or spooled."""
+    level = [value]
+    for _ in range(depth):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _check_anchored(value: object) -> bool:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 from mnemic.errors import EmbeddingError
 from mnemic.govern.backup import Backup, back_up
 from mnemic.govern.erase import erase_owner
-from mnemic.govern.files import new_file, open_file
+from mnemic.govern.files import check_path, new_file, open_file
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
@@ -42,7 +41,7 @@ class AsyncAdmin:
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
         """Write all that is held about an owner into a file of JSON lines; returns rows per table."""
-        with new_file(Path(path), replace=replace) as file:
+        with new_file(check_path(path), replace=replace) as file:
             return await export_owner(self._caller.database, self._caller.scoped(owner), file.write)
 
     async def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
@@ -51,7 +50,7 @@ class AsyncAdmin:
         Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
         fails: then they are found by their words until `embed_backlog` has run.
         """
-        with open_file(Path(path)) as file:
+        with open_file(check_path(path)) as file:
             imported = await import_owner(self._caller.database, file)
         if embed:
             with suppress(EmbeddingError):
@@ -60,16 +59,16 @@ class AsyncAdmin:
 
     async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
         """Write everything, of all tenants, into one file, while others go on working."""
-        return await back_up(admin_conninfo(self._caller.core), Path(path), replace=replace)
+        return await back_up(admin_conninfo(self._caller.core), check_path(path), replace=replace)
 
     async def restore(self, path: str | PathLike[str], *, replace: bool = False) -> None:
         """Bring back a backup into this place. What is there is replaced only if `replace` says so.
 
         Other processes that use the embedded server are disconnected from the old database.
         """
-        core = self._caller.core
+        core, backup = self._caller.core, check_path(path)
         async with core.closed_for_a_while():
-            await restore_place(core.settings, Path(path), replace=replace)
+            await restore_place(core.settings, backup, replace=replace)
 
     async def embed_backlog(self) -> int:
         """Embed what was stored while the embedder failed; returns how many memories that were."""

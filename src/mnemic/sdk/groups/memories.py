@@ -1,16 +1,25 @@
 """`memory.memories`: single memories, their history and how they stand to each other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from mnemic.errors import InvalidInputError
 from mnemic.record import memories, relationships
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.items import check_fields
 from mnemic.sdk.core import Caller
 from mnemic.sdk.retaining import reembed, supersede
-from mnemic.types.checks import check_choice, check_id, check_share, check_text, check_time, check_window
+from mnemic.types.checks import (
+    check_choice,
+    check_flag,
+    check_id,
+    check_share,
+    check_text,
+    check_time,
+    check_window,
+)
 from mnemic.types.memory import (
     CATEGORIES,
     CHANGERS,
@@ -75,7 +84,7 @@ class AsyncMemories:
             "channel": check_name("channel", channel) if channel is not None else None,
             "conversation": check_name("conversation", conversation) if conversation is not None else None,
             **check_window(since, until),
-            "include_forgotten": include_forgotten,
+            "include_forgotten": check_flag("include_forgotten", include_forgotten),
             "before": check_id("before", before) if before is not None else None,
             "limit": check_limit(limit),
         }
@@ -225,12 +234,11 @@ class AsyncMemories:
         owner: str | None = None,
     ) -> Sequence[MemoryRelationship]:
         """Relationships from and to a memory, the oldest first."""
-        _choices("kinds", kinds, RELATIONSHIP_KINDS)
         return await relationships.list_related(
             self._caller.database,
             self._caller.scoped(owner),
             check_id("memory_id", memory_id),
-            kinds=kinds,
+            kinds=_choices("kinds", kinds, RELATIONSHIP_KINDS),
             limit=limit,
         )
 
@@ -283,4 +291,6 @@ def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) 
     if given is None:
         return None
     values = [given] if isinstance(given, str) else given
+    if not isinstance(values, Iterable):
+        raise InvalidInputError(f"{field} must be a list, not {type(given).__name__}.")
     return [check_choice(field, value, allowed) for value in values]

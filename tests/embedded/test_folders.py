@@ -12,10 +12,12 @@ import pytest
 
 from mnemic.db.embedded import EmbeddedServer, binaries, cluster, folder, server_binaries
 from mnemic.db.embedded.account import Account, server_account
+from mnemic.db.embedded.binaries import runnable_binaries
 from mnemic.db.embedded.folder import find_folder
 from mnemic.db.embedded.locks import FileLock
+from mnemic.db.embedded.patience import Patience
 from mnemic.errors import DataFolderError, EmbeddedServerError, UnsupportedMachineError
-from tests.embedded.processes import postmaster_of, wait_for, wait_until_nothing_runs
+from tests.embedded.processes import WAIT_LIMIT_S, postmaster_of, wait_for, wait_until_nothing_runs
 from tests.embedded.user_process import connect
 
 MEGABYTE = 1024 * 1024
@@ -107,9 +109,10 @@ def test_a_pid_file_of_rubbish_ends_in_a_clear_error(data_dir: Path) -> None:
 
 def test_a_foreign_server_on_the_folder_is_named(data_dir: Path) -> None:
     socket_dir = Path(tempfile.mkdtemp(dir="/tmp"))
-    os.chown(socket_dir, account_of(data_dir).uid, -1)
+    account = account_of(data_dir)
+    os.chown(socket_dir, account.uid, -1)
     fd = os.open(data_dir / "pgdata", os.O_RDONLY)
-    postgres = str(server_binaries() / "postgres")
+    postgres = str(runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S)).folder / "postgres")
     command = [postgres, "-D", f"/proc/self/fd/{fd}", "-k", str(socket_dir), "-c", "listen_addresses="]
     with running_as_server_user(data_dir, command, fd) as foreign:
         wait_for((data_dir / "pgdata" / "postmaster.pid").exists, "the foreign server to start")

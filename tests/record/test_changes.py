@@ -300,6 +300,20 @@ async def test_superseding_never_prolongs_the_validity_of_the_old_one(memory: As
     assert (await memory.memories.get(old_id)).valid_to == until
 
 
+@pytest.mark.parametrize("valid_to", [None, "2030-01-01T00:00:00Z"])
+async def test_restoring_what_was_superseded_restores_its_validity(
+    memory: AsyncMemory, valid_to: str | None
+) -> None:
+    old_id = await retain_one(memory, "Alice lives in Berlin.", valid_to=valid_to)
+    before = await memory.memories.get(old_id)
+    await memory.memories.supersede(old_id, "Alice lives in Bonn.")
+    await memory.memories.tag(old_id, "doubtful")
+    await memory.memories.forget(old_id)
+    restored = await memory.memories.restore(old_id)
+    assert (restored.status, restored.superseded_by, restored.deleted_at) == ("active", None, None)
+    assert (restored.valid_to, restored.tags) == (before.valid_to, ("doubtful",))
+
+
 async def test_a_turn_is_superseded_by_a_fact(memory: AsyncMemory) -> None:
     old_id = await retain_one(memory, "I live in Berlin.", role="user", conversation="c")
     new = await memory.memories.supersede(old_id, "Alice lives in Bonn.")

@@ -71,6 +71,9 @@ async def memory_id(memory: AsyncMemory) -> UUID:
                 "external_id",
             )
         ),
+        "DELETE FROM state.conversations",
+        "UPDATE state.conversations SET owner = 'bob'",
+        "UPDATE state.conversations SET conversation = 'forged'",
         "UPDATE state.tool_invocations SET result = 'forged'",
         "DELETE FROM state.tool_invocations",
         "UPDATE traces.audit_log SET target = 'forged'",
@@ -168,3 +171,23 @@ async def test_the_database_itself_checks_every_value(
 ) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         application.execute(f"UPDATE state.memories SET {column} = %s".encode(), [value])
+
+
+CASCADES = """
+    WITH RECURSIVE reached AS (
+        SELECT oid AS cause, oid AS effect FROM pg_class
+        WHERE relkind IN ('r', 'p') AND relnamespace IN (
+            SELECT oid FROM pg_namespace WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue')
+        ) AND has_table_privilege('mnemic_app', oid, 'DELETE')
+        UNION
+        SELECT cause, conrelid FROM reached
+        JOIN pg_constraint ON contype = 'f' AND confrelid = effect AND confdeltype = 'c'
+    )
+    SELECT cause::regclass::text, effect::regclass::text FROM reached
+    WHERE NOT has_table_privilege('mnemic_app', effect, 'DELETE')
+"""
+
+
+def test_nothing_immutable_goes_along_with_what_the_application_may_delete(rows: Rows) -> None:
+    """A deleted entity takes its facts along, on purpose: they go to the archive."""
+    assert set(rows.select(CASCADES)) == {("state.entities", "state.entity_facts")}

@@ -178,9 +178,22 @@ def forgotten(current: MemoryRecord) -> MemoryRecord:
     return replace(current, deleted_at=current.deleted_at or datetime.now(UTC))
 
 
-def restored(current: MemoryRecord) -> MemoryRecord:
-    """A change that undoes forgetting, archiving or being superseded."""
-    return replace(current, deleted_at=None, status="active", superseded_by=None, merged_into=None)
+def restored(history: Sequence[MemoryRecord]) -> Replace:
+    """A change that undoes forgetting, archiving or being superseded, which had ended the validity, too."""
+    before = next((version for version in reversed(history) if version.superseded_by is None), None)
+
+    def change(current: MemoryRecord) -> MemoryRecord:
+        source = before if before is not None and current.superseded_by is not None else current
+        return replace(
+            current,
+            deleted_at=None,
+            status="active",
+            superseded_by=None,
+            merged_into=None,
+            valid_to=source.valid_to,
+        )
+
+    return change
 
 
 def edited(changes: dict[str, Any]) -> Replace:

@@ -168,7 +168,8 @@ class AsyncMemories:
 
         ConflictError if the owner has the same words again in another active memory.
         """
-        return await self._change(memory_id, memories.restored, "user", reason, owner)
+        history = await self.history(memory_id, owner=owner)
+        return await self._change(memory_id, memories.restored(history), "user", reason, owner)
 
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Every version of a memory, the first one first; the last one is what it is now."""

@@ -26,7 +26,9 @@ CREATE TABLE state.conversations (
 );
 COMMENT ON TABLE state.conversations IS 'Who talked when; the turns themselves are memories.';
 CREATE INDEX conversations_recent ON state.conversations (tenant_id, owner, last_turn_at DESC);
-CALL mnemic.protect('state.conversations');
+-- Not to be deleted by the application: its turns, and their history, would go along.
+CALL mnemic.protect('state.conversations', 'SELECT, INSERT');
+GRANT UPDATE (turn_count, metadata, started_at, last_turn_at, archived_at) ON state.conversations TO mnemic_app;
 
 -- What makes two memories the same: the words; for a turn also its place in the conversation, since
 -- the same words said twice are two turns; for a chunk also the whole that it is part of.

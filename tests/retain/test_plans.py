@@ -1,0 +1,42 @@
+"""The queries behind `retain` find what they look for by an index, as the application's role."""
+
+import pytest
+
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sql import query
+from tests.conftest import AppConnection
+
+KNOWN = {
+    "owner": "alice",
+    "external_indexes": [0],
+    "external_ids": ["e"],
+    "hash_indexes": [0],
+    "hashes": [b"\0" * 32],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "indexes"),
+    [
+        ("retain.known", KNOWN, {"memories_content", "memories_external"}),
+        (
+            "conversations.turns",
+            {"owner": "alice", "conversation": "c", "from_position": 0, "limit": 9},
+            {"memories_turn"},
+        ),
+        ("conversations.recent_of", {"owner": "alice", "conversation": "c", "limit": 9}, {"memories_turn"}),
+        ("conversations.recent", {"owner": "alice", "limit": 9}, {"memories_recent"}),
+    ],
+)
+async def test_a_hot_query_uses_its_index(
+    memory: AsyncMemory, superuser: AppConnection, name: str, parameters: dict[str, object], indexes: set[str]
+) -> None:
+    await memory.retain_many(f"fact {number}" for number in range(2000))
+    await memory.retain_many((f"turn {number}" for number in range(1000)), conversation="c")
+    superuser.execute("ANALYZE state.memories")
+    async with memory._core.place.tenant_database.transaction() as transaction:
+        plan = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
+        lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
+    used = {word for line in lines for word in line.split() if word in indexes}
+    assert used == indexes, "\n".join(lines)
+    assert not any("Seq Scan on memories" in line for line in lines), "\n".join(lines)

@@ -93,9 +93,11 @@ def interpreter_of(contestant: Contestant, timeout_s: float) -> Path:
     return interpreter
 
 
-def quiet_environment(home: Path) -> Mapping[str, str]:
+def quiet_environment(contestant: Contestant, home: Path) -> Mapping[str, str]:
     """The environment of a driver: no telemetry, no downloads, what it writes to its home goes there."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # Where Mnemic's own modules are found is nothing for an environment with modules of its own.
+    not_theirs = {"PYTHONPATH"} if contestant.requirements else set()
+    kept = {name: value for name, value in os.environ.items() if name not in not_theirs}
     quiet = {"ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "HF_HUB_OFFLINE": "1"}
     return kept | quiet | {"HOME": str(home), "MEM0_DIR": str(home / "mem0")}
 

@@ -206,7 +206,7 @@ def _driver(
             stderr=stack.enter_context(log.open("w")),
             text=True,
             cwd=REPOSITORY,
-            env=quiet_environment(place / "home"),
+            env=quiet_environment(contestant, place / "home"),
         )
         driver = Driver(process, log, time_left_s)
         stack.callback(driver.stop)

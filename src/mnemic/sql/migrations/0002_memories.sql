@@ -144,10 +144,12 @@ COMMENT ON TABLE state.memories IS 'Everything that can be recalled, one row eac
 
 -- No exact duplicate among what an owner has that is alive. A text of several chunks is known by its first
 -- one, so that a text is there whole or not at all: its other chunks cannot be duplicates of anything.
-CREATE UNIQUE INDEX memories_content ON state.memories (tenant_id, owner, content_hash)
+-- The owner stands last in both indexes: without statistics the planner takes an owner for as rare as a hash,
+-- and would look through all of an owner's memories instead (see the query retain.known).
+CREATE UNIQUE INDEX memories_content ON state.memories (tenant_id, content_hash, owner)
 WHERE status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0;
 -- A repeated import finds what it imported before, also when that was forgotten in the meantime.
-CREATE UNIQUE INDEX memories_external ON state.memories (tenant_id, owner, external_id)
+CREATE UNIQUE INDEX memories_external ON state.memories (tenant_id, external_id, owner)
 WHERE external_id IS NOT NULL AND coalesce(chunk_index, 0) = 0;
 CREATE UNIQUE INDEX memories_turn ON state.memories (tenant_id, owner, conversation, "position", chunk_index) NULLS NOT DISTINCT
 WHERE conversation IS NOT NULL;

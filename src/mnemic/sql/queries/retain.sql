@@ -3,12 +3,13 @@
 -- name: known
 -- Which of these items an owner has already, by external id or by content, before the costly part
 -- (embedding) begins. A row per known item; `forgotten_at` is set where it was forgotten since. LATERAL
--- and LIMIT make it one look into an index per item, whatever the planner believes about the table.
+-- and LIMIT make it one look into an index per item, whatever the planner believes about the table; IS TRUE
+-- keeps it from indexes that know the owner and not the item.
 SELECT wanted.index, known.memory_id, known.deleted_at AS forgotten_at
 FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (index, external_id)
 CROSS JOIN LATERAL (
     SELECT memory_id, deleted_at FROM state.memories
-    WHERE owner = %(owner)s AND memories.external_id = wanted.external_id AND coalesce(chunk_index, 0) = 0
+    WHERE memories.external_id = wanted.external_id AND owner = %(owner)s AND coalesce(chunk_index, 0) = 0
     LIMIT 1
 ) AS known
 UNION ALL
@@ -16,7 +17,7 @@ SELECT wanted.index, known.memory_id, NULL
 FROM unnest(%(hash_indexes)s::int[], %(hashes)s::bytea[]) AS wanted (index, content_hash)
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memories
-    WHERE owner = %(owner)s AND memories.content_hash = wanted.content_hash
+    WHERE memories.content_hash = wanted.content_hash AND owner = %(owner)s
       AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
     LIMIT 1
 ) AS known

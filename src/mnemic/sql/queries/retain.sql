@@ -9,7 +9,7 @@ SELECT wanted.index, known.memory_id, known.deleted_at AS forgotten_at
 FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (index, external_id)
 CROSS JOIN LATERAL (
     SELECT memory_id, deleted_at FROM state.memories
-    WHERE memories.external_id = wanted.external_id AND owner = %(owner)s AND coalesce(chunk_index, 0) = 0
+    WHERE memories.external_id = wanted.external_id AND (owner = %(owner)s) IS TRUE AND coalesce(chunk_index, 0) = 0
     LIMIT 1
 ) AS known
 UNION ALL
@@ -17,7 +17,7 @@ SELECT wanted.index, known.memory_id, NULL
 FROM unnest(%(hash_indexes)s::int[], %(hashes)s::bytea[]) AS wanted (index, content_hash)
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memories
-    WHERE memories.content_hash = wanted.content_hash AND owner = %(owner)s
+    WHERE memories.content_hash = wanted.content_hash AND (owner = %(owner)s) IS TRUE
       AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
     LIMIT 1
 ) AS known

@@ -291,7 +291,7 @@ async def test_connections_killed_by_another_tenant_are_replaced(
     async with database.transaction(tenant_b) as transaction:
         cursor = await transaction.connection.execute(
             "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND usename = session_user"
+            " WHERE pid <> pg_backend_pid() AND usename = session_user AND datname = current_database()"
         )
         killed = [row["pid"] for row in await cursor.fetchall()]
     assert killed

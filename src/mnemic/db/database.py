@@ -31,7 +31,7 @@ from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
 from mnemic.sql import query
 
-BEGIN_ATTEMPTS = 3
+BEGIN_ATTEMPTS = 5
 POOL_MIN_SIZE = 1
 CLOSE_TIMEOUT_S = 5.0
 RACE_ATTEMPTS = 10

@@ -4,7 +4,6 @@ import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -17,6 +16,7 @@ from mnemic.mind.detect import detect_names, detect_times
 
 # A Wednesday.
 MOMENT = datetime(2024, 5, 15, 12, 0, tzinfo=UTC)
+DETECTION_MAX_S = 5.0
 TEXT_CHARACTERS = 8192
 
 NAMES: list[tuple[str, list[str]]] = [
@@ -242,13 +242,13 @@ def test_no_text_breaks_detection(text: str) -> None:
         "が",
     ],
 )
-def test_the_longest_text_is_read_in_reasonable_time(text: str, record_property: Any) -> None:
+def test_the_longest_text_is_read_in_reasonable_time(text: str) -> None:
     long_text = (text * TEXT_CHARACTERS)[:TEXT_CHARACTERS]
-    started = time.perf_counter()
+    started_s = time.process_time()
     detect_names(long_text)
     detect_times(long_text, moment=MOMENT)
-    # Reported, not asserted: a machine may be busy. Were a rule quadratic, faulthandler would speak up.
-    record_property("detection_ms", round((time.perf_counter() - started) * 1000, 1))
+    # Time of the processor, so that a busy machine does not count; a quadratic rule takes far longer.
+    assert time.process_time() - started_s < DETECTION_MAX_S
 
 
 def test_spacy_is_missing_with_advice_or_finds_names() -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the audit log and the memory log share."""
+"""What the tests of the audit log, the memory log and the grants share."""
 
 from collections.abc import AsyncIterator
 
@@ -9,6 +9,7 @@ from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.types.scope import Scope
 from tests.many_writers import wide_database
+from tests.two_tenants import foreign_memory, memory, wide_memory  # noqa: F401 (fixtures)
 
 ALICE = Scope(owner="alice", channel="_global", process="tests")
 BOB = Scope(owner="bob", channel="_global", process="tests")

@@ -13,6 +13,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     memory_id = await _remember(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
+    await _share(own, word)
     engine.failing = True
     await own.retain(f"Not embedded: {word}.")
     engine.failing = False
@@ -66,3 +67,16 @@ async def _note(own: AsyncMemory, word: str) -> None:
     await own.actors.flag(f"actor {word}", reason=f"reason {word}", evidence=[word])
     await own.actors.clear(f"actor {word}", reason=f"cleared {word}")
     await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])
+
+
+async def _share(own: AsyncMemory, word: str) -> None:
+    grant = await own.shares.grant(
+        f"reader {word}",
+        channel=f"channel {word}",
+        categories=["factual"],
+        tags=[word],
+        conversation=f"conversation {word}",
+        expires_at="9999-01-01T00:00:00Z",
+        reason=f"shared for {word}",
+    )
+    await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")

@@ -1,0 +1,36 @@
+"""Grants: who may recall whose memories. The same words stand in migration 0009."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.types.memory import Category
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableGrant:
+    """What recall must know of an active grant: whose memories it opens, and which of them.
+
+    A part of the scope that is None leaves that part open. A memory needs one of `categories`, and at
+    least one of `tags`.
+    """
+
+    grant_id: UUID
+    owner: str
+    channel: str | None
+    categories: tuple[Category, ...] | None
+    tags: tuple[str, ...] | None
+    conversation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(ReadableGrant):
+    """A grant of `owner`, which lets `granted_to` recall. It ends at `expires_at`, or when it is revoked."""
+
+    granted_to: str
+    expires_at: datetime | None
+    process: str
+    reason: str | None
+    created_at: datetime
+    revoked_at: datetime | None
+    revoking_reason: str | None

@@ -1,0 +1,108 @@
+"""The rule of active grants, against a model in a few lines: given, not revoked, not expired."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemic.db.database import Database
+from mnemic.govern.shares import readable_grants
+from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import AppConnection
+from tests.opened import opened
+
+OWNERS = ("alice", "bob", "carol")
+PLACE = st.integers(0, 20)
+PAIR = st.tuples(st.sampled_from(OWNERS), st.sampled_from(OWNERS)).filter(lambda pair: pair[0] != pair[1])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("grant"), st.tuples(PAIR, st.booleans())),
+        st.tuples(st.just("revoke"), st.tuples(PLACE, st.sampled_from(OWNERS))),
+        st.tuples(st.just("expire"), PLACE),
+        st.tuples(st.just("erase"), st.sampled_from(OWNERS)),
+    ),
+    max_size=12,
+)
+EXPIRE = (
+    "UPDATE state.grants SET created_at = created_at - interval '1 h', expires_at = created_at"
+    " WHERE grant_id = %s AND expires_at IS NOT NULL AND revoked_at IS NULL"
+)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the model knows of a grant."""
+
+    giver: str
+    reader: str
+    can_expire: bool
+    is_active: bool = True
+
+
+class Model:
+    """Does each step to the memory and to a dictionary."""
+
+    def __init__(self, memory: AsyncMemory, admin: AppConnection) -> None:
+        self._memory = memory
+        self._admin = admin
+        self.grants: dict[UUID, Expected] = {}
+
+    async def do(self, step: str, argument: Any) -> None:
+        if step == "grant":
+            (giver, reader), can_expire = argument
+            expires_at = datetime.now(UTC) + timedelta(days=1) if can_expire else None
+            made = await self._memory.shares.grant(reader, expires_at=expires_at, owner=giver)
+            self.grants[made.grant_id] = Expected(giver, reader, can_expire)
+        elif step == "erase":
+            await self._memory.admin.erase(argument)
+            self.grants = {
+                key: grant
+                for key, grant in self.grants.items()
+                if argument not in (grant.giver, grant.reader)
+            }
+        elif self.grants:
+            await self._end(step, argument)
+
+    async def _end(self, step: str, argument: Any) -> None:
+        place, caller = argument if step == "revoke" else (argument, None)
+        grant_id = list(self.grants)[place % len(self.grants)]
+        grant = self.grants[grant_id]
+        if step == "expire":
+            self._admin.execute(EXPIRE, [grant_id])
+        elif caller == grant.giver:
+            await self._memory.shares.revoke(grant_id, owner=caller)
+        else:
+            return  # The tests of single calls show that nobody else can revoke.
+        if step == "revoke" or grant.can_expire:
+            self.grants[grant_id] = replace(grant, is_active=False)
+
+    def active(self, **party: str) -> set[UUID]:
+        """The ids of active grants with this giver or reader."""
+        ((role, name),) = party.items()
+        return {key for key, grant in self.grants.items() if grant.is_active and getattr(grant, role) == name}
+
+
+@given(steps=STEPS)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+async def test_exactly_the_active_grants_let_their_readers_read(
+    database: Database, admin: AppConnection, steps: list[tuple[str, Any]]
+) -> None:
+    memory = opened(database, await database.open_tenant(f"tenant {uuid4()}"))
+    model = Model(memory, admin)
+    for step, argument in steps:
+        await model.do(step, argument)
+        for owner in OWNERS:
+            async with memory._core.place.tenant_database.transaction() as transaction:
+                readable = await readable_grants(transaction, owner)
+            assert {grant.grant_id for grant in readable} == model.active(reader=owner)
+            given_now = await memory.shares.list(owner=owner)
+            assert {grant.grant_id for grant in given_now} == model.active(giver=owner)
+    kept = {
+        grant.grant_id
+        for owner in OWNERS
+        for grant in await memory.shares.list(include_ended=True, owner=owner)
+    }
+    assert kept == set(model.grants)

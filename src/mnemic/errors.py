@@ -19,6 +19,7 @@
     │   ├── DatabaseTooNewError       the database was migrated by a newer Mnemic
     │   └── MissingPrivilegeError     the role may not do it; `sql` is what an administrator runs
     ├── EmbeddingError                the embedding model failed or gave an answer that cannot be used
+    ├── LanguageModelError            the LLM failed, was late, or gave an answer that cannot be used
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
         ├── DataFolderError           the data folder is unusable (read-only, full, other version …)
         └── UnsupportedMachineError   this machine cannot run the shipped server
@@ -98,6 +99,10 @@ class MissingPrivilegeError(MigrationError):
 
 class EmbeddingError(MnemicError):
     """The embedding model failed, or its answer cannot be used as vectors."""
+
+
+class LanguageModelError(MnemicError):
+    """The language model failed, gave no answer in time, or one that cannot be used."""
 
 
 class EmbeddedServerError(MnemicError):

@@ -1,0 +1,1 @@
+"""Recall: find what matters, say why, or refuse."""

@@ -52,6 +52,41 @@ class Settings(BaseSettings):
             "`openai:text-embedding-3-small`."
         ),
     )
+    llm: str | None = Field(
+        default=None,
+        description=(
+            "Language model for the parts of recall that use one, as `provider:model` such as "
+            "`openai:gpt-5-mini`. Unset: none is used."
+        ),
+    )
+    llm_timeout_s: float = Field(
+        default=5.0,
+        gt=0,
+        le=600,
+        description="Longest wait for an answer of the language model during recall, in seconds.",
+    )
+    reranker: Literal["llm"] | None = Field(
+        default=None,
+        description="Who has the last word on the order of what recall found: `llm`. Unset: nobody.",
+    )
+    techniques: frozenset[
+        Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]
+    ] = Field(
+        default=frozenset({"vector", "text", "graph", "time", "neighbours"}),
+        description=(
+            "How recall searches, as JSON: any of `vector`, `text`, `graph`, `time`, `neighbours`, and with "
+            "an `llm` also `expansion`, `hyde`, `self_query`."
+        ),
+    )
+    refuse_below: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description=(
+            "Confidence below which recall refuses to answer, from 0 (never refuses) to 1. Unset: 0.5, by "
+            "the calibration of the embedding model."
+        ),
+    )
     memory_log: Literal["off", "writes", "reads", "verbose"] = Field(
         default="writes",
         description=(

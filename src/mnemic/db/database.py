@@ -24,6 +24,7 @@ from mnemic.db.connection import (
     Row,
     begin_proven,
     clean_or_close,
+    commit_and_clean,
     refuse_planted_settings,
 )
 from mnemic.db.tenancy import Purpose, Tenant
@@ -65,6 +66,14 @@ class Transaction:
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """All rows of a query."""
         cursor = await self.connection.execute(query(name), parameters)
+        return await cursor.fetchall()
+
+    async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query whose best plan depends on what it is asked.
+
+        Other queries are prepared after a few uses, and may then be run by one plan for all parameters.
+        """
+        cursor = await self.connection.execute(query(name), parameters, prepare=False)
         return await cursor.fetchall()
 
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
@@ -208,11 +217,14 @@ class Database:
         """
         connection = await self._pool.getconn()
         try:
+            is_clean = False
             try:
                 async with connection:
                     yield connection
+                    is_clean = await commit_and_clean(connection)
             finally:
-                await clean_or_close(connection)
+                if not is_clean:
+                    await clean_or_close(connection)
         finally:
             await self._pool.putconn(connection)
 

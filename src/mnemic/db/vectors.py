@@ -43,6 +43,11 @@ _NEAREST = sql.SQL(
     " ) AS near"
     " WHERE near.similarity >= %(threshold)s"
 )
+_COSINES = sql.SQL(
+    "SELECT array_agg(memory_id) AS memory_ids,"
+    " array_agg((1 - (embedding <=> (%(vectors)s::halfvec[])[1]))::real) AS cosines"
+    " FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])"
+)
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,20 @@ class HalfVectors:
         self.binary = head.tobytes() + rows.tobytes()
 
 
+class HalfVector:
+    """One vector as a PostgreSQL parameter of type halfvec."""
+
+    def __init__(self, vector: Vectors) -> None:
+        (dimensions,) = vector.shape
+        self.binary = np.array([dimensions, 0], dtype=">i2").tobytes() + vector.astype(">f2").tobytes()
+
+
 class HalfVectorsDumper(Dumper):
     """Hands the bytes over as they are; the cast in the query says which type they are."""
 
     format = Format.BINARY
 
-    def dump(self, obj: HalfVectors) -> Buffer | None:
+    def dump(self, obj: HalfVectors | HalfVector) -> Buffer | None:
         """The wire form."""
         return obj.binary
 
@@ -99,6 +112,22 @@ async def open_vectors(transaction: Transaction, model: str, dimensions: int) ->
             f"{row['dimensions']}. Two models must not share a name: give this one another."
         )
     return VectorTable(model, dimensions, row["table_name"], row["halfvec_oid"])
+
+
+async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
+    """The table of a model, if it was ever used."""
+    row = await transaction.first("vectors.find", {"model": model})
+    if row is None:
+        return None
+    return VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
+
+
+async def cosines_of(
+    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], vector: Vectors
+) -> dict[UUID, float]:
+    """How near these memories are to a vector; those that have none in this model are left out."""
+    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], ids=list(ids))
+    return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
 
 
 async def insert_vectors(

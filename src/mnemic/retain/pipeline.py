@@ -2,7 +2,8 @@
 
 1. **Check** every item and cut long texts into chunks (`items`, `split`). The first bad item ends the
    call; nothing was written.
-2. **Recognise** what is known already, so that it need not be embedded again (`recognise`).
+2. **Recognise** what is known already, so that it need not be embedded again (`recognise`). A few words
+   skip this: asking takes longer than embedding them, and step 4 recognises what is known all the same.
 3. **Embed** the rest. An embedder that fails loses nothing: the texts are stored, found by their
    words, and marked for embedding later.
 4. **Write** it all in one transaction (`write`): conversations, memories, vectors, links, the log.

@@ -9,6 +9,9 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.retain.items import Draft
 from mnemic.types.retained import Duplicate, Refused
 
+# About what a model reads at once.
+FEW_WORDS_MAX_CHARACTERS = 2_000
+
 
 @dataclass(frozen=True)
 class Recognised:
@@ -25,8 +28,12 @@ class Recognised:
 
 
 async def recognise(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Recognised:
-    """Look the drafts up. Turns without an external id are new by nature and cost no query."""
-    if not any(has_identity(draft) for draft in drafts):
+    """Look the drafts up, where that pays; all others pass as new.
+
+    Turns without an external id are new by nature. For a few words a transaction of its own costs more than
+    it saves: they are most likely new, and soon embedded; if they are known after all, storing them tells.
+    """
+    if not any(has_identity(draft) for draft in drafts) or _are_few_words(drafts):
         return Recognised(tuple(drafts), (), ())
     async with database.transaction() as transaction:
         return await recognise_in(transaction, owner, drafts)
@@ -57,19 +64,25 @@ def has_identity(draft: Draft) -> bool:
     return draft.item.external_id is not None or draft.chunks[0].content_hash is not None
 
 
+def _are_few_words(drafts: Sequence[Draft]) -> bool:
+    """Whether to embed without asking. An external id asks for it: a repeated import is to cost nothing."""
+    characters = sum(len(draft.item.content) for draft in drafts)
+    return characters <= FEW_WORDS_MAX_CHARACTERS and all(draft.item.external_id is None for draft in drafts)
+
+
 def _identities(owner: str, drafts: Sequence[Draft]) -> dict[str, Any]:
     external = [
         (draft.index, draft.item.external_id) for draft in drafts if draft.item.external_id is not None
     ]
     hashed = [
-        (draft.index, draft.chunks[0].content_hash)
+        (draft.index, content_hash.hex())
         for draft in drafts
-        if draft.chunks[0].content_hash is not None
+        if (content_hash := draft.chunks[0].content_hash) is not None
     ]
     return {
         "owner": owner,
         "external_indexes": [index for index, _ in external],
         "external_ids": [external_id for _, external_id in external],
         "hash_indexes": [index for index, _ in hashed],
-        "hashes": [content_hash for _, content_hash in hashed],
+        "hashes": " ".join(content_hash for _, content_hash in hashed),
     }

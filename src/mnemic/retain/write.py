@@ -88,16 +88,15 @@ async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mention
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
     for batch in spool:
-        new, late = await _store(transaction, plan, batch.drafts, places)
-        stored = {chunk.memory_id for draft in new for chunk in draft.chunks}
+        new, late, has_names = await _store(transaction, plan, batch.drafts, places)
+        chunks = [chunk for draft in new for chunk in draft.chunks]
+        stored = {chunk.memory_id for chunk in chunks}
         duplicates = (*batch.duplicates, *late.duplicates)
         await _write_vectors(transaction, plan, table, batch, stored)
         await _derive(transaction, plan, new)
-        await link_mentions(
-            transaction,
-            plan.owner,
-            [(chunk.memory_id, chunk.content) for draft in new for chunk in draft.chunks],
-        )
+        if has_names:
+            texts = [(chunk.memory_id, chunk.content) for chunk in chunks]
+            await link_mentions(transaction, plan.owner, texts)
         await _reinforce(transaction, duplicates)
         outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
         outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None else 0
@@ -157,8 +156,11 @@ async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[s
 
 async def _store(
     transaction: Transaction, plan: Plan, drafts: Sequence[Draft], places: dict[str, Iterator[int]]
-) -> tuple[list[Draft], Recognised]:
-    """Store what is still new, each draft with all its chunks; also what somebody else stored meanwhile."""
+) -> tuple[list[Draft], Recognised, bool]:
+    """Store what is still new, each draft with all its chunks.
+
+    Returns those drafts, what turned out to be known, and whether the owner has names to be mentioned.
+    """
     known = await recognise_in(
         transaction, plan.owner, [draft for draft in drafts if _may_be_a_known_turn(draft)]
     )
@@ -166,7 +168,7 @@ async def _store(
     unknown = [draft for draft in drafts if draft.index not in known_indexes]
     first = _first_of_equals(unknown)
     rows = {draft.index: list(_rows(draft, places)) for draft in first}
-    stored = await _insert(transaction, plan, [chunks[0] for chunks in rows.values()])
+    stored, has_names = await _insert(transaction, plan, [chunks[0] for chunks in rows.values()])
     new = [draft for draft in first if draft.chunks[0].memory_id in stored]
     await _insert(transaction, plan, [chunk for draft in new for chunk in rows[draft.index][1:]])
     beaten = [draft for draft in unknown if draft.chunks[0].memory_id not in stored]
@@ -174,7 +176,8 @@ async def _store(
     if late.new:
         # What an item was a duplicate of has just been forgotten. `TenantDatabase.run` begins again.
         raise SerializationFailure("an item is neither new nor known")
-    return new, Recognised((), known.duplicates + late.duplicates, known.refused + late.refused)
+    late = Recognised((), known.duplicates + late.duplicates, known.refused + late.refused)
+    return new, late, has_names
 
 
 def _may_be_a_known_turn(draft: Draft) -> bool:
@@ -194,10 +197,10 @@ def _first_of_equals(drafts: Sequence[Draft]) -> list[Draft]:
     return first
 
 
-async def _insert(transaction: Transaction, plan: Plan, rows: list[dict[str, Any]]) -> set[UUID]:
-    """Insert rows; returns the ids that are stored now."""
+async def _insert(transaction: Transaction, plan: Plan, rows: list[dict[str, Any]]) -> tuple[set[UUID], bool]:
+    """Insert rows; returns the ids that are stored now, and whether the owner has names to be mentioned."""
     if not rows:
-        return set()
+        return set(), False
     # Two calls that store the same words wait for each other in one order, not in a circle.
     rows.sort(key=lambda row: row["content"])
     parameters = {
@@ -208,38 +211,30 @@ async def _insert(transaction: Transaction, plan: Plan, rows: list[dict[str, Any
         "changed_by": "user",
         "rows": json.dumps(rows, default=str),
     }
-    return {row["memory_id"] for row in await transaction.rows("retain.insert_memories", parameters)}
+    row = await transaction.one("retain.insert_memories", parameters)
+    return set(row["memory_ids"]), row["has_names"]
 
 
 def _rows(draft: Draft, places: dict[str, Iterator[int]]) -> Iterator[dict[str, Any]]:
+    """The rows of a draft. What is None or empty is left out, as most fields of most items are."""
     item = draft.item
-    position = next(places[item.conversation]) if item.conversation is not None else None
-    is_split = draft.whole_hash is not None
+    shared = {name: value for name, value in vars(item).items() if value or value in (False, 0.0)}
+    if item.conversation is not None:
+        shared["position"] = next(places[item.conversation])
+    if draft.whole_hash is None:
+        yield {**shared, "memory_id": draft.chunks[0].memory_id}
+        return
+    shared |= {
+        "whole_id": draft.chunks[0].memory_id,
+        "whole_hash": draft.whole_hash.hex(),
+        "chunk_count": len(draft.chunks),
+    }
     for chunk in draft.chunks:
         yield {
+            **shared,
             "memory_id": chunk.memory_id,
-            "conversation": item.conversation,
-            "position": position,
-            "role": item.role,
-            "name": item.name,
             "content": chunk.content,
-            "category": item.category,
-            "tags": item.tags,
-            "metadata": item.metadata,
-            "source": item.source,
-            "provenance": item.provenance,
-            "evidence": item.evidence,
-            "confidence": item.confidence,
-            "anchored": item.anchored,
-            "at": item.at,
-            "valid_from": item.valid_from,
-            "valid_to": item.valid_to,
-            "expires_at": item.expires_at,
-            "whole_id": draft.chunks[0].memory_id if is_split else None,
-            "whole_hash": draft.whole_hash.hex() if draft.whole_hash is not None else None,
             "chunk_index": chunk.index,
-            "chunk_count": len(draft.chunks) if is_split else None,
-            "external_id": item.external_id,
         }
 
 

@@ -16,10 +16,13 @@ from mnemic.config import Settings
 from mnemic.db.access import DATABASE_NAME
 from mnemic.db.embedded import ADMIN_ROLE, missing_cpu_features
 from mnemic.db.migrate import read_status
+from mnemic.db.vector_index import INDEX_MIN_ROWS, INDEXES_MAX, may_build
 from mnemic.errors import MnemicError
 from mnemic.models.embedding import open_embedder
+from mnemic.sdk.indexing import IndexSurvey, OwnerIndex, admin_conninfo, survey_indexes
 from mnemic.sdk.place import Place, check_settings, limits_of, open_place
 
+OWNERS_SHOWN_MAX = 5
 FREE_DISK_WARN_BYTES = 1 << 30
 OLDEST_VECTOR_VERSION = (0, 7)
 
@@ -126,6 +129,7 @@ async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> A
         yield Check("row security", "ok", "forced on every table")
     yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
     yield await _embedder_check(settings)
+    yield await _index_check(place, settings)
 
 
 async def _embedder_check(settings: Settings) -> Check:
@@ -139,6 +143,36 @@ async def _embedder_check(settings: Settings) -> Check:
     except MnemicError as error:
         return Check("embedder", "failed", settings.embedder, str(error))
     return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
+
+
+async def _index_check(place: Place, settings: Settings) -> Check:
+    """Which owners with many vectors have the index that makes searching them fast."""
+    try:
+        survey = await survey_indexes(place.tenant_database, open_embedder(settings.embedder).name)
+    except MnemicError as error:
+        return Check("vector indexes", "warning", "could not be looked at", str(error))
+    missing = survey.missing
+    if not survey.owners:
+        return Check("vector indexes", "ok", f"no owner has more than {INDEX_MIN_ROWS:,} vectors")
+    found = ", ".join(map(_in_words, survey.owners[:OWNERS_SHOWN_MAX]))
+    if len(survey.owners) > OWNERS_SHOWN_MAX:
+        found += f" and {len(survey.owners) - OWNERS_SHOWN_MAX} more; {len(missing)} not indexed"
+    if not missing:
+        return Check("vector indexes", "ok", found)
+    return Check("vector indexes", "warning", found, await _index_advice(place, settings, survey))
+
+
+def _in_words(large: OwnerIndex) -> str:
+    size = "not indexed" if large.size_bytes is None else f"index of {large.size_bytes / 1e6:.0f} MB"
+    return f"{large.owner}: {large.vector_count:,} vectors, {size}"
+
+
+async def _index_advice(place: Place, settings: Settings, survey: IndexSurvey) -> str:
+    if survey.index_count >= INDEXES_MAX:
+        return f"The model has {INDEXES_MAX} indexes, the most it can have: the others are searched exactly."
+    if await may_build(admin_conninfo(place, settings), limits_of(settings)):
+        return "Recall has it made when it meets the owner. To have it now, run `mnemic index`."
+    return "This login may not make it: an administrator can run `mnemic index`. Until then search is exact."
 
 
 def _vector_check(version: str) -> Check:

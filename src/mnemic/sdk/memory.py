@@ -1,6 +1,6 @@
 """`AsyncMemory`, the face of Mnemic. `Memory` in `_sync.py` is generated from it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,9 @@ from mnemic.config import Settings, load_settings
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConfigurationError
 from mnemic.models.embedding import EmbedderSpec
+from mnemic.models.language import LanguageModelSpec
+from mnemic.models.reranking import RerankerSpec
+from mnemic.recall.request import check_request
 from mnemic.retain.items import ItemInput, as_items
 from mnemic.sdk.core import Caller, Core
 from mnemic.sdk.groups.actors import AsyncActors
@@ -27,11 +30,14 @@ from mnemic.sdk.groups.memories import AsyncMemories
 from mnemic.sdk.groups.metrics import AsyncMetrics
 from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
+from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.progress import progress_reporter
+from mnemic.sdk.recalling import recall_request
 from mnemic.sdk.retaining import retain_items
-from mnemic.types.memory import Category, Provenance, Source
+from mnemic.types.memory import Category, Provenance, Source, Status
+from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 
@@ -54,16 +60,19 @@ class AsyncMemory:
         process: str | None = None,
         channel: str | None = None,
         embedder: EmbedderSpec | None = None,
+        llm: LanguageModelSpec | None = None,
+        reranker: RerankerSpec | None = None,
         settings: Settings | None = None,
     ) -> None:
         """Say where the memory lives and on whose behalf it is used.
 
         Without arguments that is the embedded server in the platform's data folder. `url` is a
         `postgresql://` database of your own, `data_dir` a folder for the embedded server; they
-        exclude each other. `embedder` is "local", "provider:model" or an object. What is not given
+        exclude each other. `embedder` is "local", "provider:model" or an object; so is `llm`, which
+        nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
         comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
         """
-        self._core = Core(_settle(url, data_dir, api_key, tenant, settings), embedder)
+        self._core = Core(_settle(url, data_dir, api_key, tenant, settings), embedder, llm, reranker)
         settled = self._core.settings
         self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
             owner=owner, channel=channel, process=process
@@ -180,6 +189,62 @@ class AsyncMemory:
                 on_progress=report,
             )
 
+    async def recall(
+        self,
+        query: str,
+        *,
+        owner: str | None = None,
+        limit: int = 10,
+        max_tokens: int | None = None,
+        categories: Sequence[Category] | None = None,
+        tags: Sequence[str] | None = None,
+        channel: str | None = None,
+        channels: Sequence[str] | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        at: datetime | str | None = None,
+        min_confidence: float | None = None,
+        statuses: Sequence[Status] | None = None,
+        refuse_below: float | None = None,
+        techniques: Collection[Technique] | None = None,
+        explain: bool = False,
+        include: Collection[Include] = (),
+    ) -> Recalled:
+        """Find what matters for a query, best first, or refuse if nothing stored is close enough.
+
+        It looks in the active channel and in `_global`, or in `channels`, at the owner's memories and at
+        those that grants let it see. The filters: a memory has one of `categories` and all `tags`, belongs
+        to `conversation`, happened from `since` on and before `until`, is at least `min_confidence` sure,
+        and is active, or has one of `statuses`. `as_of` answers with what was known and valid at that
+        moment. `at` is when the question is asked, for words such as "yesterday". Below the confidence
+        `refuse_below` it refuses; 0 never does. `techniques` switches ways of searching on and off,
+        `explain=True` gives every hit its reasons, `include` adds the turns around hits (`neighbours`) and
+        the names of the entities that they mention (`entities`).
+        """
+        request = check_request(
+            query,
+            self._caller.scoped(owner, channel),
+            limit=limit,
+            max_tokens=max_tokens,
+            categories=categories,
+            tags=tags,
+            channels=channels,
+            conversation=conversation,
+            since=since,
+            until=until,
+            as_of=as_of,
+            at=at,
+            min_confidence=min_confidence,
+            statuses=statuses,
+            refuse_below=refuse_below,
+            techniques=self._core.settings.techniques if techniques is None else techniques,
+            explain=explain,
+            include=include,
+        )
+        return await recall_request(self._caller, request)
+
     @property
     def memories(self) -> AsyncMemories:
         """Single memories, their history, how they stand to each other."""
@@ -239,6 +304,11 @@ class AsyncMemory:
     def processes(self) -> AsyncProcesses:
         """What is known about the parts of a system."""
         return AsyncProcesses(self._caller)
+
+    @property
+    def shares(self) -> AsyncShares:
+        """Who else may recall an owner's memories."""
+        return AsyncShares(self._caller)
 
     @property
     def audit(self) -> AsyncAudit:

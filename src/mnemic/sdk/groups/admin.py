@@ -12,6 +12,7 @@ from mnemic.govern.files import check_path, new_file, open_file
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
+from mnemic.sdk.indexing import drop_indexes_of
 from mnemic.sdk.restoring import admin_conninfo, restore_place
 from mnemic.sdk.retaining import embed_backlog
 from mnemic.types.checks import check_choice
@@ -35,7 +36,10 @@ class AsyncAdmin:
         check_choice("mode", mode, ("erase", "archive"))
         # Named by the caller, never by default: nobody is erased because a name was missing.
         scope = self._caller.scoped(check_name("owner", owner))
-        return await erase_owner(self._caller.database, scope, mode=mode)
+        receipt = await erase_owner(self._caller.database, scope, mode=mode)
+        if mode == "erase":
+            await drop_indexes_of(self._caller.core, owner)
+        return receipt
 
     async def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False

@@ -2,7 +2,8 @@
 
 -- name: known
 -- Which of these items an owner has already, by external id or by content, before the costly part
--- (embedding) begins. A row per known item; `forgotten_at` is set where it was forgotten since. LATERAL
+-- (embedding) begins. The hashes come as hexadecimal digits with blanks between them: the driver takes long for
+-- an array of bytes. A row per known item; `forgotten_at` is set where it was forgotten since. LATERAL
 -- and LIMIT make it one look into an index per item, whatever the planner believes about the table; IS TRUE
 -- keeps it from indexes that know the owner and not the item.
 SELECT wanted.index, known.memory_id, known.deleted_at AS forgotten_at
@@ -14,10 +15,10 @@ CROSS JOIN LATERAL (
 ) AS known
 UNION ALL
 SELECT wanted.index, known.memory_id, NULL
-FROM unnest(%(hash_indexes)s::int[], %(hashes)s::bytea[]) AS wanted (index, content_hash)
+FROM unnest(%(hash_indexes)s::int[], string_to_array(%(hashes)s, ' ')) AS wanted (index, content_hash)
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memories
-    WHERE memories.content_hash = wanted.content_hash AND (owner = %(owner)s) IS TRUE
+    WHERE memories.content_hash = decode(wanted.content_hash, 'hex') AND (owner = %(owner)s) IS TRUE
       AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
     LIMIT 1
 ) AS known
@@ -58,24 +59,30 @@ FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation
 WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: insert_memories
--- Stores rows, given as JSON, and returns the ids of those that were new; the others are duplicates.
-INSERT INTO state.memories (
-    tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
-    metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-    whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+-- Stores rows, given as JSON; one row with the ids of those that were new (the others are duplicates) and
+-- whether the owner has entities that they may mention. The latter comes last, as `mentions.share` should:
+-- from then on new names wait until the transaction ends.
+WITH stored AS (
+    INSERT INTO state.memories (
+        tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
+        metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
+        whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+    )
+    SELECT
+        %(tenant_id)s, memory_id, %(owner)s, %(channel)s, %(process)s, conversation, "position", role, name, content,
+        category, coalesce(tags, '{}'), coalesce(metadata, '{}'), source, provenance, coalesce(evidence, '{}'),
+        confidence, anchored, at, valid_from, valid_to, expires_at, whole_id, decode(whole_hash, 'hex'), chunk_index, chunk_count, external_id, %(changed_by)s
+    FROM json_to_recordset(%(rows)s::json) AS given (
+        memory_id uuid, conversation text, "position" int, role text, name text, content text, category text,
+        tags text[], metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
+        at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
+        whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
+    )
+    ON CONFLICT DO NOTHING
+    RETURNING memory_id
 )
-SELECT
-    %(tenant_id)s, memory_id, %(owner)s, %(channel)s, %(process)s, conversation, "position", role, name, content,
-    category, tags, metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-    whole_id, decode(whole_hash, 'hex'), chunk_index, chunk_count, external_id, %(changed_by)s
-FROM json_to_recordset(%(rows)s::json) AS given (
-    memory_id uuid, conversation text, "position" int, role text, name text, content text, category text,
-    tags text[], metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
-    at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
-    whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
-)
-ON CONFLICT DO NOTHING
-RETURNING memory_id
+SELECT coalesce(array_agg(memory_id), '{}') AS memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
+FROM stored
 
 -- name: reinforce
 -- Counts a duplicate as reinforcement of the memory that was there first. The rows are locked in one

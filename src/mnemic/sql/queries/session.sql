@@ -102,3 +102,15 @@ DISCARD TEMP;
 DISCARD SEQUENCES;
 SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
+
+-- name: commit_and_clean
+-- Commits, then does what `clean` does; one round trip for both. A commit that fails ends it there.
+COMMIT;
+CLOSE ALL;
+UNLISTEN *;
+RESET ROLE;
+RESET ALL;
+DISCARD TEMP;
+DISCARD SEQUENCES;
+SELECT pg_advisory_unlock_all();
+SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql

@@ -1,0 +1,474 @@
+"""The vector index of a large owner: finding, building and dropping it, and searching with it and without.
+
+An owner's vectors are compared one by one while they are few. An owner with more than `INDEX_MIN_ROWS`
+gets an HNSW index of its own, over its rows only (docs/adr/0010-partial-hnsw-per-large-owner.md). Names of
+tables and indexes cannot be parameters, so their SQL is composed, here and nowhere else; whose rows are
+searched is a parameter all the same, since the text of a query can be read by others who share the login.
+
+An index is *missing* → *building* → *valid*. A build that was killed leaves an *invalid* one, which costs
+each insert and serves nobody: the next build drops it and begins again. Only an administrator's connection
+builds and drops, one process of a database at a time, never inside a transaction.
+
+Two ways lead to the vectors nearest to one: `nearest_exact` compares with every vector of the owner,
+`nearest_indexed` goes by the index and knows the whole only from a sample. Both give mean and standard
+deviation of the cosine, so that a caller can tell a high cosine from one that is usual here.
+
+The sample is the same for each query as long as the owner's memories are. Ids grow with time, and neither
+places in time nor places in the order do alone: after an import of thousands, hours without a memory would
+fill the sample with the few that came later; the newest alone know nothing of the years before. So a
+quarter of it lies at fixed fractions of the time between the first and the last, the rest among the oldest
+and the newest.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+from psycopg import sql
+
+from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
+from mnemic.db.database import Transaction
+from mnemic.db.tenancy import Tenant
+from mnemic.db.translate import translated
+from mnemic.db.vectors import HalfVector, HalfVectorsDumper, Vectors, VectorTable
+from mnemic.errors import ConfigurationError, ConflictError
+from mnemic.sql import query
+
+INDEX_MIN_ROWS = 5_000
+# An index that was worth building stays until its owner has lost half of what made it so.
+INDEX_KEEP_ROWS = INDEX_MIN_ROWS // 2
+# Each insert into a model's table tests the condition of each of its indexes.
+INDEXES_MAX = 100
+NAME_PREFIX = "hnsw_"
+
+BUILD_WORKERS = 2
+BUILD_MEMORY_MIN_MB = 64
+BUILD_MEMORY_MAX_MB = 1024
+# What a row takes in the graph while it is built, beside its vector: its neighbours and some room.
+GRAPH_ROW_BYTES = 1_200
+PROGRESS_PAUSE_S = 0.2
+LOCK_PAUSE_S = 0.2
+DROP_TIMEOUT_S = 30.0
+
+# Candidates that the index keeps while it searches: of the 10 nearest among 100,000 it finds 99 in 100.
+EF_SEARCH = 100
+EF_SEARCH_MAX = 1_000
+
+SAMPLE_ROWS = 256
+SPOTS = SAMPLE_ROWS // 4
+EDGE_STEP = 4
+EDGE_ROWS = EDGE_STEP * (SAMPLE_ROWS - SPOTS) // 2
+# How far between the first and the last id each spot lies: one in each of as many equal parts, at a place
+# in it that the golden ratio scatters, so that nothing that comes at regular times is always met or missed.
+GOLDEN_RATIO = 0.618034
+FRACTIONS = tuple((number + number * GOLDEN_RATIO % 1) / SPOTS for number in range(SPOTS))
+
+OnProgress = Callable[[int], None]
+
+# The values are literals: a condition of an index cannot have parameters.
+_CREATE = sql.SQL(
+    "CREATE INDEX CONCURRENTLY {index} ON vectors.{table}"
+    " USING hnsw (embedding {vector_schema}.halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
+    " WHERE tenant_id = {tenant} AND owner = {owner}"
+)
+_DROP = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS vectors.{index}")
+_COUNT = sql.SQL(
+    "SELECT count(*) AS row_count"
+    " FROM (SELECT FROM vectors.{table} WHERE owner = %(owner)s LIMIT %(at_most)s) AS counted"
+)
+_LARGE_OWNERS = sql.SQL(
+    "SELECT owner, count(*) AS row_count FROM vectors.{table}"
+    " GROUP BY owner HAVING count(*) > %(above)s ORDER BY count(*) DESC, owner"
+)
+_INDEXED = sql.SQL(
+    "SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine"
+    " FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    " ORDER BY embedding <=> %(vector)s::halfvec LIMIT %(limit)s"
+)
+_EXACT = sql.SQL(
+    "WITH scored AS MATERIALIZED ("
+    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine"
+    "   FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    " )"
+    " SELECT best.memory_id, best.cosine, whole.mean, whole.deviation, whole.row_count"
+    " FROM (SELECT avg(cosine) AS mean, stddev_pop(cosine) AS deviation, count(*) AS row_count FROM scored)"
+    "   AS whole"
+    " LEFT JOIN (SELECT memory_id, cosine FROM scored ORDER BY cosine DESC, memory_id LIMIT %(limit)s)"
+    "   AS best ON true"
+    " ORDER BY best.cosine DESC, best.memory_id"
+)
+_FIRST_AND_LAST = sql.SQL(
+    "SELECT (SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    "        ORDER BY memory_id LIMIT 1) AS first,"
+    "       (SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    "        ORDER BY memory_id DESC LIMIT 1) AS last"
+)
+# A row that several ways lead to counts once: UNION drops what is the same.
+_SAMPLE = sql.SQL(
+    "WITH sampled AS ("
+    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine FROM ("
+    "     SELECT memory_id, embedding, row_number() OVER () AS place FROM ("
+    "       SELECT memory_id, embedding FROM vectors.{table}"
+    "       WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    "       ORDER BY memory_id LIMIT %(edge_rows)s) AS oldest) AS placed"
+    "   WHERE place %% %(edge_step)s = 0"
+    "   UNION"
+    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) FROM ("
+    "     SELECT memory_id, embedding, row_number() OVER () AS place FROM ("
+    "       SELECT memory_id, embedding FROM vectors.{table}"
+    "       WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    "       ORDER BY memory_id DESC LIMIT %(edge_rows)s) AS newest) AS placed"
+    "   WHERE place %% %(edge_step)s = 0"
+    "   UNION"
+    "   SELECT next.memory_id, 1 - (next.embedding <=> %(vector)s::halfvec)"
+    "   FROM unnest(%(spots)s::uuid[]) AS spot CROSS JOIN LATERAL ("
+    "     SELECT memory_id, embedding FROM vectors.{table}"
+    "     WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id >= spot"
+    "     ORDER BY memory_id LIMIT 1) AS next"
+    " )"
+    " SELECT avg(cosine) AS mean, stddev_pop(cosine) AS deviation FROM sampled"
+)
+
+
+@dataclass(frozen=True)
+class VectorIndex:
+    """An index that exists; it serves searches only if it is valid."""
+
+    name: str
+    is_valid: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class LargeOwner:
+    """An owner and how many vectors of the model it has."""
+
+    owner: str
+    row_count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The nearest memories, best first, with their cosines; then the owner's vectors on the whole.
+
+    `count` is how many vectors the owner has, and None where that was not counted.
+    """
+
+    memory_ids: tuple[UUID, ...]
+    cosines: Vectors
+    mean: float
+    deviation: float
+    count: int | None
+
+
+def index_name(table_name: str, tenant_id: UUID, owner: str) -> str:
+    """What the index of this owner on a model's table is called, whether it exists or not."""
+    whose = f"{table_name}\n{tenant_id}\n{owner}"
+    return NAME_PREFIX + sha256(whose.encode()).hexdigest()[:16]
+
+
+async def find_index(transaction: Transaction, table: VectorTable, owner: str) -> str | None:
+    """The name of the owner's index if it can serve a search, else None; one look-up by name."""
+    name = index_name(table.name, transaction.tenant.id, owner)
+    row = await transaction.first("vector_index.state", {"qualified_name": f"vectors.{name}"})
+    return name if row is not None and row["is_valid"] else None
+
+
+async def index_exists(transaction: Transaction, name: str) -> bool:
+    """Whether there is an index of this name, be it valid or not."""
+    return await transaction.first("vector_index.state", {"qualified_name": f"vectors.{name}"}) is not None
+
+
+async def nearest_exact(
+    transaction: Transaction, table: VectorTable, owner: str, vector: Vectors, limit: int
+) -> Nearest:
+    """Compare with each vector of the owner, all in one scan."""
+    rows = await _run(transaction, _EXACT, table, owner, vector, limit=limit)
+    whole = rows[0]
+    found = rows if whole["row_count"] else []
+    return _nearest(found, whole, count=whole["row_count"])
+
+
+async def nearest_indexed(
+    transaction: Transaction,
+    table: VectorTable,
+    owner: str,
+    vector: Vectors,
+    limit: int,
+    ef_search: int = EF_SEARCH,
+) -> Nearest:
+    """Search by the owner's index, which must be there and valid (`find_index`).
+
+    Without it the answer is right, but every vector is compared. `ef_search` is raised to `limit`, and is
+    at most `EF_SEARCH_MAX`.
+    """
+    whole = await _sample(transaction, table, owner, vector)
+    candidates = min(max(ef_search, limit), EF_SEARCH_MAX)
+    await transaction.execute("vector_index.tune_search", {"ef_search": candidates})
+    rows = await _run(transaction, _INDEXED, table, owner, vector, limit=limit)
+    await transaction.execute("vector_index.untune_search")
+    # The index may give a row a little too late.
+    return _nearest(sorted(rows, key=_by_cosine), whole, count=None)
+
+
+async def list_indexes(transaction: Transaction, table: VectorTable) -> list[VectorIndex]:
+    """The tenant's indexes on this table, invalid ones included."""
+    parameters = {**_on_table(table), "tenant_id": transaction.tenant.id}
+    return [VectorIndex(**row) for row in await transaction.rows("vector_index.of_tenant", parameters)]
+
+
+async def count_vectors(transaction: Transaction, table: VectorTable, owner: str, *, at_most: int) -> int:
+    """How many vectors the owner has; counting ends at `at_most`."""
+    statement = _COUNT.format(table=sql.Identifier(table.name))
+    cursor = await transaction.connection.execute(statement, {"owner": owner, "at_most": at_most})
+    return int((await cursor.fetchall())[0]["row_count"])
+
+
+async def large_owners(transaction: Transaction, table: VectorTable, *, above: int) -> list[LargeOwner]:
+    """Owners of the tenant with more vectors than `above`, largest first; reads an index from end to end."""
+    statement = _LARGE_OWNERS.format(table=sql.Identifier(table.name))
+    cursor = await transaction.connection.execute(statement, {"above": above})
+    return [LargeOwner(**row) for row in await cursor.fetchall()]
+
+
+async def count_indexes(transaction: Transaction, table: VectorTable) -> int:
+    """How many indexes the table has, those of other tenants included: `INDEXES_MAX` is for all."""
+    return int((await transaction.one("vector_index.count", _on_table(table)))["index_count"])
+
+
+async def build_index(
+    conninfo: str,
+    limits: Limits,
+    table: VectorTable,
+    tenant: Tenant,
+    owner: str,
+    *,
+    row_count: int,
+    on_progress: OnProgress | None = None,
+    lock_wait_s: float = 0.0,
+) -> float | None:
+    """Build the owner's index as administrator; returns the seconds it took, 0.0 if it was there.
+
+    None means that another process was building one and went on doing so for `lock_wait_s`. `row_count` is
+    about how many vectors there are, to size the memory; `on_progress` gets how many are done. Raises
+    ConfigurationError where the role may not, ConflictError where the table has its `INDEXES_MAX`.
+    """
+    name = index_name(table.name, tenant.id, owner)
+    with translated():
+        async with _administrator(conninfo, limits) as connection:
+            if not await _take_turn(connection, lock_wait_s):
+                return None
+            if await _is_valid_now(connection, name):
+                return 0.0
+            await _require_room(connection, table)
+            statement = await _creation(connection, table, tenant, owner)
+            started = time.perf_counter()
+            async with _watched(conninfo, limits, connection.info.backend_pid, on_progress):
+                await _create(connection, statement, name, memory_mb=_memory_mb(table, row_count))
+            return time.perf_counter() - started
+
+
+async def drop_index(conninfo: str, limits: Limits, name: str) -> None:
+    """Drop an index as administrator, while others go on working; it need not exist.
+
+    Raises ConfigurationError where the role may not, QueryTimeoutError after `DROP_TIMEOUT_S`.
+    """
+    with translated():
+        async with _administrator(conninfo, limits) as connection:
+            parameters = {"timeout_ms": int(DROP_TIMEOUT_S * 1000)}
+            await connection.execute(query("vector_index.bound_statements"), parameters)
+            await connection.execute(_DROP.format(index=sql.Identifier(name)))
+
+
+async def may_build(conninfo: str, limits: Limits) -> bool:
+    """Whether this role may make and drop indexes."""
+    async with admin_connection(conninfo, limits) as connection:
+        with translated():
+            needs = await _one(connection, "provision.needs")
+    return bool(needs["is_definer"] or needs["may_grant_definer"])
+
+
+def _by_cosine(row: Row) -> tuple[float, UUID]:
+    return -row["cosine"], row["memory_id"]
+
+
+def _nearest(rows: Sequence[Row], whole: Row, *, count: int | None) -> Nearest:
+    return Nearest(
+        memory_ids=tuple(row["memory_id"] for row in rows),
+        cosines=np.array([row["cosine"] for row in rows], dtype=np.float32),
+        mean=whole["mean"] or 0.0,
+        deviation=whole["deviation"] or 0.0,
+        count=count,
+    )
+
+
+async def _sample(transaction: Transaction, table: VectorTable, owner: str, vector: Vectors) -> Row:
+    """Mean and deviation of the cosine over the owner's sample."""
+    (edges,) = await _run(transaction, _FIRST_AND_LAST, table, owner)
+    spots = _spots(edges["first"], edges["last"]) if edges["first"] is not None else []
+    (whole,) = await _run(
+        transaction, _SAMPLE, table, owner, vector, spots=spots, edge_rows=EDGE_ROWS, edge_step=EDGE_STEP
+    )
+    return whole
+
+
+def _spots(first: UUID, last: UUID) -> list[UUID]:
+    """Ids at fixed fractions of the way from the first to the last; nothing need be there."""
+    width = last.int - first.int
+    return [UUID(int=first.int + int(width * fraction)) for fraction in FRACTIONS]
+
+
+async def _run(
+    transaction: Transaction,
+    text: sql.SQL,
+    table: VectorTable,
+    owner: str,
+    vector: Vectors | None = None,
+    **parameters: Any,
+) -> list[Row]:
+    values = {"tenant_id": transaction.tenant.id, "owner": owner, **parameters}
+    if vector is not None:
+        values["vector"] = HalfVector(vector)
+    async with transaction.connection.cursor() as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
+        await cursor.execute(text.format(table=sql.Identifier(table.name)), values)
+        return await cursor.fetchall()
+
+
+def _on_table(table: VectorTable) -> dict[str, str]:
+    return {"qualified_table": f"vectors.{table.name}", "prefix": NAME_PREFIX}
+
+
+@asynccontextmanager
+async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
+    """A connection that may do what the tables' owner may.
+
+    An administrator that is no superuser joins mnemic_definer for that time, as it does to migrate.
+    """
+    async with admin_connection(conninfo, limits) as connection:
+        needs = await _one(connection, "provision.needs")
+        if needs["is_definer"]:
+            yield connection
+            return
+        if not needs["may_grant_definer"]:
+            raise ConfigurationError(
+                f"The role {needs['role']!r} may not make or drop the indexes of large owners, as is right "
+                "for an application. An administrator can run `mnemic index` with a URL of their own."
+            )
+        await connection.execute(query("provision.join_definer"))
+        try:
+            yield connection
+        finally:
+            if not connection.closed:
+                await connection.execute(query("provision.leave_definer"))
+
+
+async def _take_turn(connection: AppConnection, wait_s: float) -> bool:
+    """Become the one process that builds; the lock ends with the connection."""
+    deadline = time.monotonic() + wait_s
+    while not (await _one(connection, "vector_index.try_lock"))["is_ours"]:
+        if time.monotonic() >= deadline:
+            return False
+        await asyncio.sleep(LOCK_PAUSE_S)
+    return True
+
+
+async def _is_valid_now(connection: AppConnection, name: str) -> bool:
+    """Whether the index is there to be used. What a killed build left is taken away."""
+    cursor = await connection.execute(query("vector_index.state"), {"qualified_name": f"vectors.{name}"})
+    row = await cursor.fetchone()
+    if row is not None and not row["is_valid"]:
+        await connection.execute(_DROP.format(index=sql.Identifier(name)))
+    return row is not None and bool(row["is_valid"])
+
+
+async def _require_room(connection: AppConnection, table: VectorTable) -> None:
+    cursor = await connection.execute(query("vector_index.count"), _on_table(table))
+    (row,) = await cursor.fetchall()
+    if row["index_count"] >= INDEXES_MAX:
+        raise ConflictError(
+            f"The vectors of {table.model} have {INDEXES_MAX} indexes already, which is the limit: other "
+            "large owners are searched without one, exactly and more slowly."
+        )
+
+
+async def _creation(
+    connection: AppConnection, table: VectorTable, tenant: Tenant, owner: str
+) -> sql.Composed:
+    place = await _one(connection, "vector_index.vector_schema")
+    return _CREATE.format(
+        index=sql.Identifier(index_name(table.name, tenant.id, owner)),
+        table=sql.Identifier(table.name),
+        vector_schema=sql.Identifier(place["nspname"]),
+        tenant=sql.Literal(tenant.id),
+        owner=sql.Literal(owner),
+    )
+
+
+async def _create(connection: AppConnection, statement: sql.Composed, name: str, *, memory_mb: int) -> None:
+    """Run the statement; with helpers if the machine can have them, and without a trace if it fails."""
+    try:
+        try:
+            await _tune_build(connection, memory_mb, BUILD_WORKERS)
+            await connection.execute(statement)
+        except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
+            # Helpers share the graph in /dev/shm, of which a container has 64 MB unless told otherwise.
+            await connection.execute(_DROP.format(index=sql.Identifier(name)))
+            await _tune_build(connection, memory_mb, 0)
+            await connection.execute(statement)
+    except BaseException:
+        # An invalid index would cost every insert. If the connection is lost, the next build drops it.
+        if not connection.closed:
+            await connection.execute(_DROP.format(index=sql.Identifier(name)))
+        raise
+
+
+async def _tune_build(connection: AppConnection, memory_mb: int, workers: int) -> None:
+    parameters = {"memory_mb": str(memory_mb), "workers": workers}
+    await connection.execute(query("vector_index.tune_build"), parameters)
+
+
+def _memory_mb(table: VectorTable, row_count: int) -> int:
+    """Enough to hold the whole graph, within bounds; a graph that does not fit is built much more slowly."""
+    needed = row_count * (2 * table.dimensions + GRAPH_ROW_BYTES) >> 20
+    return min(max(needed, BUILD_MEMORY_MIN_MB), BUILD_MEMORY_MAX_MB)
+
+
+@asynccontextmanager
+async def _watched(
+    conninfo: str, limits: Limits, pid: int, on_progress: OnProgress | None
+) -> AsyncIterator[None]:
+    """Tell `on_progress` how far the build of a server process is, while the block runs."""
+    if on_progress is None:
+        yield
+        return
+    watching = asyncio.create_task(_watch(conninfo, limits, pid, on_progress))
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:
+    async with admin_connection(conninfo, limits) as connection:
+        while True:
+            cursor = await connection.execute(query("vector_index.progress"), {"pid": pid})
+            row = await cursor.fetchone()
+            if row is not None:
+                on_progress(row["tuples_done"])
+            await asyncio.sleep(PROGRESS_PAUSE_S)
+
+
+async def _one(connection: AppConnection, name: str) -> Row:
+    cursor = await connection.execute(query(name))
+    row = await cursor.fetchone()
+    assert row is not None, "the query returns one row"
+    return row

@@ -1,0 +1,107 @@
+"""Choosing hits from ranked pools: the best of all sources, a cap per conversation, and their reasons."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from mnemic.recall.pool import NEIGHBOUR_REACH, Pool, Turns
+from mnemic.recall.score import Ranking, conversation_terms, score
+from mnemic.types.recalled import Explanation
+
+CONVERSATION_SHARE = 0.8
+"""Of the hits, at most this share come from one conversation, unless there is nothing else."""
+CONVERSATION_MIN = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A member of a pool that was chosen."""
+
+    pool: Pool
+    ranking: Ranking
+    place: int
+    reranked: float | None = None
+
+    @property
+    def memory_id(self) -> UUID:
+        """Which memory it is."""
+        return self.pool.memory_ids[self.place]
+
+    @property
+    def fused(self) -> float:
+        """Its fused score."""
+        return float(self.ranking.fused[self.place])
+
+    @property
+    def score(self) -> float:
+        """From 0 to 1: by a reranker if there was one, else from the fused score."""
+        return score(self.fused) if self.reranked is None else self.reranked
+
+    @property
+    def neighbours(self) -> tuple[UUID, ...]:
+        """The turns around it that are in the pool, in their order."""
+        turns = Turns(self.pool.conversations, self.pool.positions)
+        offsets = (offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if offset)
+        places = (turns.place(self.place, offset) for offset in offsets)
+        return tuple(self.pool.memory_ids[place] for place in places if place is not None)
+
+
+def choose(pools: Sequence[Pool], rankings: Sequence[Ranking], limit: int) -> list[Choice]:
+    """The best `limit` members of all pools, each memory once, best first."""
+    everything = [
+        Choice(pool, ranking, place)
+        for pool, ranking in zip(pools, rankings, strict=True)
+        for place in range(len(pool))
+    ]
+    everything.sort(key=lambda choice: (-choice.fused, choice.memory_id))
+    distinct: dict[UUID, Choice] = {}
+    for choice in everything:
+        distinct.setdefault(choice.memory_id, choice)
+    return _diverse(list(distinct.values()), limit)
+
+
+def _diverse(ranked: Sequence[Choice], limit: int) -> list[Choice]:
+    """The first `limit`, where those beyond their conversation's cap stand back behind all others."""
+    most = max(CONVERSATION_MIN, round(CONVERSATION_SHARE * limit))
+    taken: Counter[tuple[str, str]] = Counter()
+    within: list[Choice] = []
+    beyond: list[Choice] = []
+    for choice in ranked:
+        conversation = choice.pool.conversations[choice.place]
+        key = (choice.pool.source.owner, conversation or str(choice.memory_id))
+        taken[key] += 1
+        (within if taken[key] <= most else beyond).append(choice)
+        if len(within) == limit:
+            break
+    return sorted([*within, *beyond[: limit - len(within)]], key=lambda choice: -choice.fused)
+
+
+def reordered(chosen: Sequence[Choice], scores: Sequence[float]) -> list[Choice]:
+    """The same choices in the order of a reranker's scores; equal ones keep their order."""
+    judged = [replace(choice, reranked=value) for choice, value in zip(chosen, scores, strict=True)]
+    return sorted(judged, key=lambda choice: -choice.score)
+
+
+def explain(choice: Choice, evidence: Sequence[str]) -> Explanation:
+    """Why this memory was found and stands where it stands."""
+    pool, place = choice.pool, choice.place
+    conversation = pool.conversations[place]
+    cosine = float(pool.cosines[place])
+    scores = choice.ranking.parts_of(place)
+    if choice.reranked is not None:
+        scores["reranker"] = choice.reranked
+    return Explanation(
+        found_by=pool.found_by[place],
+        scores=scores,
+        fused=round(choice.fused, 3),
+        cosine=round(cosine, 4) if cosine == cosine else None,
+        words=pool.words.of(pool.terms[place]),
+        conversation=conversation,
+        conversation_words=pool.words.of(conversation_terms(pool).get(conversation, 0))
+        if conversation
+        else (),
+        neighbours=choice.neighbours,
+        evidence=tuple(evidence),
+        grant_id=pool.source.grant_id,
+    )

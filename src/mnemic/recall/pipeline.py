@@ -1,0 +1,281 @@
+"""The story of `recall`: from a query to the memories that matter, or to an honest refusal.
+
+1. **Understand** the query: times, phrases, whose words it is about (`understand`); with an LLM also other
+   wordings, a likely answer, filters (`rephrase`).
+2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded**.
+3. **Search by meaning** and gather the pool: all candidates and the turns around them (`search`, `pool`).
+4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
+5. **Refuse** if nothing stored is close enough (`refuse`).
+6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
+7. **Pack** them into the budget of tokens (`pack`).
+
+Two short transactions, one for step 2 and one for 3 to 6, and none is held while a model works. Each owner
+that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+from uuid import UUID
+
+import numpy as np
+
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.vectors import Vectors
+from mnemic.errors import EmbeddingError, LanguageModelError
+from mnemic.models.language import LanguageModel
+from mnemic.models.reranking import RERANK_MAX, Reranker
+from mnemic.recall.choose import Choice, choose, explain, reordered
+from mnemic.recall.clock import Clock
+from mnemic.recall.pack import Packed, line_of, pack
+from mnemic.recall.pool import Pool, Wish
+from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
+from mnemic.recall.rephrase import Rephrased, rephrase
+from mnemic.recall.request import Request
+from mnemic.recall.score import rank
+from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool_of
+from mnemic.recall.source import SOURCES_MAX, readable_sources
+from mnemic.recall.understand import FindTimes, Question, understand
+from mnemic.types.memory import MemoryRecord
+from mnemic.types.recalled import Hit, Recalled
+from mnemic.types.share import ReadableGrant
+
+
+class QueryEmbedder(Protocol):
+    """What recall needs of an embedder."""
+
+    @property
+    def name(self) -> str:
+        """The model's name; two models never share one."""
+
+    async def embed_query(self, text: str) -> Vectors:
+        """The vector of a query, or EmbeddingError."""
+
+
+@dataclass(frozen=True)
+class Collaborators:
+    """What the pipeline calls in other packages of its own layer; the SDK brings them together."""
+
+    embedder: QueryEmbedder
+    find_times: FindTimes
+    named_entities: NamedEntities
+    readable_grants: Callable[[Transaction, str], Awaitable[Sequence[ReadableGrant]]]
+    count_tokens: Callable[[str], int]
+    language_model: LanguageModel | None = None
+    language_timeout_s: float = 5.0
+    reranker: Reranker | None = None
+    wish: Callable[[Wish], None] = lambda wish: None
+    refuse_below: float | None = None
+
+
+async def recall(database: TenantDatabase, request: Request, collaborators: Collaborators) -> Recalled:
+    """Find what matters for a query."""
+    clock = Clock()
+    rephrased = await _rephrase(request, collaborators, clock)
+    request = _restricted(request, rephrased)
+    with clock.measure("understand"):
+        question = understand(request.query, request.asked_at, collaborators.find_times)
+    (leads, left_out), query = await asyncio.gather(
+        _look_up(database, request, question, collaborators, clock),
+        _embed(request, rephrased, collaborators.embedder, clock),
+    )
+    async with database.transaction() as transaction:
+        pools = [await pool_of(transaction, lead, request, query.vector, clock) for lead in leads]
+        with clock.measure("rank"):
+            rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
+            chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
+        answer = _answer(request, collaborators, pools, query, (*rephrased.notes, *left_out))
+        with clock.measure("records"):
+            records = await _records(transaction, request, () if answer.refused else chosen)
+            entities = await _entities(transaction, request, records)
+    # What was erased in between is gone.
+    chosen = [choice for choice in chosen if choice.memory_id in records]
+    for pool in pools:
+        collaborators.wish(pool.wish)
+    if not answer.refused:
+        ordered, notes = await _rerank(request, collaborators.reranker, chosen, records, clock)
+        with clock.measure("pack"):
+            hits = [_hit(choice, records, entities, request) for choice in ordered[: request.limit]]
+            packed = pack(hits, request.max_tokens, collaborators.count_tokens)
+        answer = _filled(answer, hits, packed, notes)
+    return replace(answer, timings=clock.timings())
+
+
+@dataclass(frozen=True)
+class _EmbeddedQuery:
+    """The query's vector, or why there is none."""
+
+    vector: QueryVector | None
+    note: str | None = None
+
+
+async def _rephrase(request: Request, collaborators: Collaborators, clock: Clock) -> Rephrased:
+    rephrased = await rephrase(
+        collaborators.language_model,
+        request.query,
+        request.techniques,
+        now=request.asked_at,
+        timeout_s=collaborators.language_timeout_s,
+    )
+    for technique, time_ms in rephrased.timings_ms.items():
+        clock.add(technique, time_ms)
+    return rephrased
+
+
+def _restricted(request: Request, rephrased: Rephrased) -> Request:
+    """The request with the filters that the query itself states, where the caller set none."""
+    stated = rephrased.restriction
+    if stated is None:
+        return request
+    wanted = request.filter
+    narrowed = replace(
+        wanted,
+        categories=wanted.categories or stated.categories or None,
+        tags=wanted.tags or stated.tags or None,
+        since=wanted.since if wanted.since or wanted.until else stated.since,
+        until=wanted.until if wanted.since or wanted.until else stated.until,
+    )
+    return replace(request, query=stated.query, filter=narrowed)
+
+
+async def _look_up(
+    database: TenantDatabase,
+    request: Request,
+    question: Question,
+    collaborators: Collaborators,
+    clock: Clock,
+) -> tuple[list[Lead], tuple[str, ...]]:
+    """What every source has by words, names and times; and a note if there are too many sources."""
+    async with database.transaction() as transaction:
+        grants = await collaborators.readable_grants(transaction, request.scope.require_owner())
+        sources = readable_sources(request, grants)
+        leads = [
+            await look_up(transaction, source, request, question, collaborators.named_entities, clock)
+            for source in sources[:SOURCES_MAX]
+        ]
+    note = f"{len(sources) - SOURCES_MAX} grants were left out: a recall looks at {SOURCES_MAX - 1} at most."
+    return leads, ((note,) if len(sources) > SOURCES_MAX else ())
+
+
+async def _embed(
+    request: Request, rephrased: Rephrased, embedder: QueryEmbedder, clock: Clock
+) -> _EmbeddedQuery:
+    """The mean of the vectors of the query and of what an LLM made of it. A failing model is no failure."""
+    if "vector" not in request.techniques:
+        return _EmbeddedQuery(None)
+    texts = [request.query, *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
+    with clock.measure("embed"):
+        try:
+            vectors = [await embedder.embed_query(text) for text in texts]
+        except EmbeddingError as error:
+            return _EmbeddedQuery(None, f"vector was left out: {error}")
+    mean = np.mean(vectors, axis=0)
+    return _EmbeddedQuery(QueryVector(embedder.name, mean / (np.linalg.norm(mean) or 1.0)))
+
+
+def _answer(
+    request: Request,
+    collaborators: Collaborators,
+    pools: Sequence[Pool],
+    query: _EmbeddedQuery,
+    notes: Sequence[str],
+) -> Recalled:
+    """The answer without its hits: a refusal, if nothing stored is close enough."""
+    sure = confidence(pools, query.vector.model if query.vector is not None else None)
+    thresholds = (request.refuse_below, collaborators.refuse_below, REFUSE_BELOW)
+    threshold = next(threshold for threshold in thresholds if threshold is not None)
+    is_empty = not any(len(pool) for pool in pools)
+    refused = is_empty or sure < threshold
+    return Recalled(
+        query=request.query,
+        refused=refused,
+        reason=reason(sure, threshold, is_empty=is_empty) if refused else None,
+        confidence=sure,
+        counts=_counted(pools),
+        notes=(*request.notes, *notes, *([query.note] if query.note else [])),
+    )
+
+
+def _counted(pools: Sequence[Pool]) -> dict[str, int]:
+    """How many candidates each technique brought, over all sources."""
+    counts: Counter[str] = Counter()
+    for pool in pools:
+        counts.update(pool.counts)
+    return dict(counts)
+
+
+async def _records(
+    transaction: Transaction, request: Request, chosen: Sequence[Choice]
+) -> dict[UUID, MemoryRecord]:
+    """The memories that were chosen, and with `include` the turns around them."""
+    ids = {choice.memory_id for choice in chosen}
+    if "neighbours" in request.include:
+        ids |= {memory_id for choice in chosen for memory_id in choice.neighbours}
+    if not ids:
+        return {}
+    rows = await transaction.rows_planned_anew("recall.records", {"ids": list(ids), "as_of": request.as_of})
+    return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
+
+
+async def _entities(
+    transaction: Transaction, request: Request, records: Mapping[UUID, MemoryRecord]
+) -> dict[UUID, tuple[str, ...]]:
+    """With `include`, the names of the entities that each memory mentions."""
+    if "entities" not in request.include or not records:
+        return {}
+    rows = await transaction.rows("recall.entity_names", {"ids": list(records)})
+    return {row["memory_id"]: tuple(row["names"]) for row in rows}
+
+
+def _judged(collaborators: Collaborators) -> int:
+    """How many hits a reranker looks at."""
+    return RERANK_MAX if collaborators.reranker is not None else 0
+
+
+async def _rerank(
+    request: Request,
+    reranker: Reranker | None,
+    chosen: Sequence[Choice],
+    records: Mapping[UUID, MemoryRecord],
+    clock: Clock,
+) -> tuple[Sequence[Choice], tuple[str, ...]]:
+    """The chosen ones in the order of the reranker, if there is one and it answers."""
+    if reranker is None:
+        return chosen, ()
+    with clock.measure("rerank"):
+        try:
+            texts = [line_of(records[choice.memory_id]) for choice in chosen]
+            scores = await reranker.rerank(request.query, texts)
+        except LanguageModelError as error:
+            return chosen, (f"The reranker was left out: {error}",)
+    return reordered(chosen, scores), ()
+
+
+def _hit(
+    choice: Choice,
+    records: Mapping[UUID, MemoryRecord],
+    entities: Mapping[UUID, tuple[str, ...]],
+    request: Request,
+) -> Hit:
+    memory = records[choice.memory_id]
+    around = choice.neighbours if "neighbours" in request.include else ()
+    return Hit(
+        memory=memory,
+        score=choice.score,
+        explain=explain(choice, memory.evidence) if request.explain else None,
+        neighbours=tuple(records[memory_id] for memory_id in around if memory_id in records),
+        entities=entities.get(choice.memory_id, ()),
+    )
+
+
+def _filled(answer: Recalled, hits: Sequence[Hit], packed: Packed, notes: Sequence[str]) -> Recalled:
+    left_out = (f"{packed.left_out_count} of the hits did not fit into max_tokens.",)
+    return replace(
+        answer,
+        hits=tuple(hits),
+        text=packed.text,
+        token_count=packed.token_count,
+        notes=(*answer.notes, *notes, *(left_out if packed.left_out_count else ())),
+    )

@@ -1,0 +1,123 @@
+"""The pool: every memory that may become a hit, column by column, with all that ranking looks at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from mnemic.db.database import Transaction
+from mnemic.recall.request import Request
+from mnemic.recall.source import Source
+from mnemic.recall.words import Words
+
+NEIGHBOUR_REACH = 2
+"""Turns before and after a candidate that join the pool and lend it evidence."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What would make the next recall of an owner faster: kept word counts, an index of vectors."""
+
+    owner: str
+    statistics: bool = False
+    vector_index: bool = False
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Memories of one source. `cosines` is NaN where a memory has no vector, `terms` are bits by term."""
+
+    source: Source
+    words: Words
+    memory_ids: tuple[UUID, ...]
+    conversations: tuple[str | None, ...]
+    positions: tuple[int | None, ...]
+    roles: tuple[str | None, ...]
+    names: tuple[str | None, ...]
+    channels: tuple[str, ...]
+    bytes: Floats
+    happened_at_s: Floats
+    confidences: Floats
+    usefulnesses: Floats
+    saliences: Floats
+    anchored: Floats
+    tenses: Floats
+    terms: tuple[int, ...]
+    found_by: tuple[tuple[str, ...], ...]
+    hops: Floats
+    cosines: Floats
+    cosine_mean: float
+    cosine_deviation: float
+    counts: Mapping[str, int]
+    wish: Wish
+
+    def __len__(self) -> int:
+        """How many memories there are."""
+        return len(self.memory_ids)
+
+
+_FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")
+_LISTS = ("memory_ids", "conversations", "positions", "roles", "names", "channels", "terms")
+
+
+async def gather(
+    transaction: Transaction,
+    source: Source,
+    request: Request,
+    words: Words,
+    found: Mapping[str, Sequence[UUID]],
+    expanded: int,
+) -> dict[str, Any]:
+    """The columns of what was found, and of the turns around the first `expanded` of each technique."""
+    ids = {memory_id for candidates in found.values() for memory_id in candidates}
+    (row,) = await transaction.rows_planned_anew(
+        "recall.evidence",
+        {
+            **source.parameters(request),
+            "ids": list(ids),
+            "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
+            "terms": list(words.known.terms),
+            "reach": NEIGHBOUR_REACH,
+        },
+    )
+    columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}
+    columns |= {name: np.array(row[name] or (), float) for name in _FLOATS}
+    by_technique = [(name, frozenset(candidates)) for name, candidates in found.items()]
+    columns["found_by"] = tuple(
+        tuple(name for name, candidates in by_technique if memory_id in candidates) or ("neighbours",)
+        for memory_id in columns["memory_ids"]
+    )
+    return columns
+
+
+class Turns:
+    """Which members of a pool stand next to which, for evidence from neighbouring turns.
+
+    Where a turn was cut into chunks, the first one in the pool stands for it.
+    """
+
+    def __init__(self, conversations: Sequence[str | None], positions: Sequence[int | None]) -> None:
+        self._keys = [
+            (conversation, position) for conversation, position in zip(conversations, positions, strict=True)
+        ]
+        self._places: dict[tuple[str | None, int | None], int] = {}
+        for place, key in enumerate(self._keys):
+            if key[1] is not None:
+                self._places.setdefault(key, place)
+
+    def place(self, place: int, offset: int) -> int | None:
+        """The member `offset` turns behind this one (before it, if negative)."""
+        conversation, position = self._keys[place]
+        return None if position is None else self._places.get((conversation, position + offset))
+
+    def shifted(self, values: Floats, offset: int) -> Floats:
+        """For each member the value of the one `offset` turns away, 0 where there is none."""
+        places = [self.place(place, offset) for place in range(len(self._keys))]
+        padded = np.append(values, 0.0)
+        shifted: Floats = padded[[-1 if place is None else place for place in places]]
+        return shifted

@@ -1,0 +1,161 @@
+"""What a caller asks for, checked: the query, the filters, the limits, the techniques."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from mnemic.errors import InvalidInputError
+from mnemic.types.checks import check_choice, check_share, check_text, check_time, check_window
+from mnemic.types.memory import CATEGORIES, STATUSES
+from mnemic.types.recalled import INCLUDES, TECHNIQUES
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.tags import check_tags
+
+QUERY_MAX_CHARACTERS = 4_000
+"""What lies behind is not searched with, and a note says so."""
+
+LIMIT_MAX = 1_000
+MAX_TOKENS_MAX = 1_000_000
+CHANNELS_MAX = 32
+GLOBAL_CHANNEL = "_global"
+SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What may be found; None lets everything through. As mnemic.recall_filter in migration 0010."""
+
+    channels: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    any_tags: tuple[str, ...] | None = None
+    conversation: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_confidence: float | None = None
+    statuses: tuple[str, ...] = ("active",)
+
+    @property
+    def leaves_few(self) -> bool:
+        """Whether it probably lets so little through that the filter should be searched first."""
+        return any((self.tags, self.any_tags, self.conversation, self.since, self.until, self.categories))
+
+
+@dataclass(frozen=True)
+class Request:
+    """One recall."""
+
+    query: str
+    scope: Scope
+    filter: Filter
+    limit: int
+    max_tokens: int | None
+    as_of: datetime | None
+    asked_at: datetime
+    refuse_below: float | None
+    techniques: frozenset[str]
+    explain: bool
+    include: frozenset[str]
+    names_channels: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def moment(self) -> datetime:
+        """The moment whose memories are wanted."""
+        return self.as_of or datetime.now(UTC)
+
+
+def check_request(
+    query: object,
+    scope: Scope,
+    *,
+    limit: object,
+    max_tokens: object,
+    categories: object,
+    tags: object,
+    channels: object,
+    conversation: object,
+    since: object,
+    until: object,
+    as_of: object,
+    at: object,
+    min_confidence: object,
+    statuses: object,
+    refuse_below: object,
+    techniques: Collection[str],
+    explain: bool,
+    include: object,
+) -> Request:
+    """The request, or InvalidInputError that names the field and says what would be right."""
+    text = check_text("query", query)
+    window = check_window(since, until)
+    request = Request(
+        query=text[:QUERY_MAX_CHARACTERS],
+        scope=scope,
+        filter=Filter(
+            channels=_channels(scope, channels),
+            categories=_choices("categories", categories, CATEGORIES),
+            tags=(check_tags(tags) or None) if tags is not None else None,
+            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            since=window["since"],
+            until=window["until"],
+            min_confidence=check_share("min_confidence", min_confidence)
+            if min_confidence is not None
+            else None,
+            statuses=_choices("statuses", statuses, STATUSES) or ("active",),
+        ),
+        limit=_bounded("limit", limit, LIMIT_MAX),
+        max_tokens=_bounded("max_tokens", max_tokens, MAX_TOKENS_MAX) if max_tokens is not None else None,
+        as_of=check_time("as_of", as_of) if as_of is not None else None,
+        asked_at=check_time("at", at) if at is not None else datetime.now(UTC),
+        refuse_below=check_share("refuse_below", refuse_below) if refuse_below is not None else None,
+        techniques=_techniques(techniques),
+        explain=explain,
+        include=frozenset(_choices("include", include, INCLUDES) or ()),
+        names_channels=channels is not None,
+    )
+    if len(text) > QUERY_MAX_CHARACTERS:
+        note = (
+            f"The query has {len(text):,} characters; the first {QUERY_MAX_CHARACTERS:,} were searched with."
+        )
+        return replace(request, notes=(note,))
+    return request
+
+
+def _channels(scope: Scope, channels: object) -> tuple[str, ...]:
+    """The channels named, or else the active one and `_global`."""
+    if channels is None:
+        return tuple(dict.fromkeys((scope.channel, GLOBAL_CHANNEL)))
+    names = _list("channels", channels)
+    if not 1 <= len(names) <= CHANNELS_MAX:
+        raise InvalidInputError(f"channels must name 1 to {CHANNELS_MAX} channels.")
+    return tuple(check_name("channels", name) for name in names)
+
+
+def _techniques(techniques: object) -> frozenset[str]:
+    """At least one that brings candidates: the others only add to what was found."""
+    chosen = frozenset(_choices("techniques", techniques, TECHNIQUES) or ())
+    if chosen.isdisjoint(SEARCHING_TECHNIQUES):
+        raise InvalidInputError(
+            f"techniques must have at least one of {', '.join(SEARCHING_TECHNIQUES)}: the others find nothing alone."
+        )
+    return chosen
+
+
+def _choices(field: str, values: object, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    return tuple(check_choice(field, value, allowed) for value in _list(field, values))
+
+
+def _list(field: str, values: object) -> Sequence[Any]:
+    if isinstance(values, str) or not isinstance(values, Collection):
+        raise InvalidInputError(f"{field} must be a list of texts, not {type(values).__name__}.")
+    return list(values)
+
+
+def _bounded(field: str, value: object, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidInputError(f"{field} must be a whole number from 1 to {most:,}.")
+    return value

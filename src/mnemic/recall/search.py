@@ -1,0 +1,222 @@
+"""Looking for candidates, source by source: by words, names and times first, then by meaning.
+
+The first part needs no vector and runs while the query is being embedded; the second one begins when both are
+there. Each technique brings at most `request`-dependent many candidates; together with the turns around them
+they make the pool that is ranked.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import numpy as np
+
+from mnemic.db.database import Transaction
+from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, find_index, nearest_exact, nearest_indexed
+from mnemic.db.vectors import Vectors, VectorTable, cosines_of, find_vectors
+from mnemic.recall.clock import Clock
+from mnemic.recall.pool import Pool, Wish, gather
+from mnemic.recall.request import Request
+from mnemic.recall.source import Source
+from mnemic.recall.understand import Question
+from mnemic.recall.words import Words, find_by_words
+
+CANDIDATES_MIN = 40
+CANDIDATES_PER_HIT = 2
+EXPANDED_MIN = 20
+CANDIDATES_MAX = 400
+FILTERED_MAX = 2_000
+"""Memories that are compared one by one when a filter leaves no more than these."""
+WINDOW_MAX = 500
+BY_TIME_MAX = 50
+# What is usual for cosines before anything is known, and how many memories that is worth.
+USUAL_COSINE = 0.12
+USUAL_DEVIATION = 0.11
+PRIOR_MEMORIES = 20.0
+
+NamedEntities = Callable[[Transaction, str, str], Awaitable[Sequence[UUID]]]
+
+
+@dataclass(frozen=True)
+class QueryVector:
+    """The query in the space of meanings of one model."""
+
+    model: str
+    vector: Vectors
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What one source has for the query before its meaning is looked at."""
+
+    source: Source
+    words: Words
+    by_graph: dict[UUID, int]
+    in_window: tuple[UUID, ...]
+
+
+async def look_up(
+    transaction: Transaction,
+    source: Source,
+    request: Request,
+    question: Question,
+    named_entities: NamedEntities,
+    clock: Clock,
+) -> Lead:
+    """Candidates by words, by the entities that the query names, and by the time that it speaks of."""
+    with clock.measure("text"):
+        words = await find_by_words(transaction, source, request, question, _wanted(request))
+    with clock.measure("graph"):
+        by_graph = await _mentioning(transaction, source, request, question, named_entities)
+    with clock.measure("time"):
+        in_window = await _in_windows(transaction, source, request, question)
+    return Lead(source, words, by_graph, in_window)
+
+
+async def pool_of(
+    transaction: Transaction, lead: Lead, request: Request, query: QueryVector | None, clock: Clock
+) -> Pool:
+    """The pool of a source: what the techniques found and the turns around it."""
+    table = await find_vectors(transaction, query.model) if query is not None else None
+    found: dict[str, Sequence[UUID]] = {"text": lead.words.memory_ids, "graph": list(lead.by_graph)}
+    near: Nearest | None = None
+    wish = Wish(lead.source.owner, statistics=lead.words.known.lacks_statistics)
+    with clock.measure("vector"):
+        if query is not None and table is not None and "vector" in request.techniques:
+            near, lacks_index = await _nearest(transaction, table, lead.source, request, query.vector)
+            found["vector"], wish = near.memory_ids, replace(wish, vector_index=lacks_index)
+    with clock.measure("time"):
+        found["time"] = await _nearest_in_windows(transaction, table, lead, query)
+    with clock.measure("neighbours"):
+        expanded = _with_neighbours(request) if "neighbours" in request.techniques else 0
+        columns = await gather(transaction, lead.source, request, lead.words, found, expanded)
+        cosines: dict[UUID, float] = {}
+        if (
+            query is not None
+            and table is not None
+            and "vector" in request.techniques
+            and columns["memory_ids"]
+        ):
+            cosines = await cosines_of(transaction, table, columns["memory_ids"], query.vector)
+    mean, deviation = _usual(near)
+    return Pool(
+        source=lead.source,
+        words=lead.words,
+        **columns,
+        hops=np.array([lead.by_graph.get(memory_id, np.inf) for memory_id in columns["memory_ids"]], float),
+        cosines=np.array([cosines.get(memory_id, np.nan) for memory_id in columns["memory_ids"]], float),
+        cosine_mean=mean,
+        cosine_deviation=deviation,
+        counts={name: len(ids) for name, ids in found.items() if name in request.techniques},
+        wish=wish,
+    )
+
+
+def _wanted(request: Request) -> int:
+    """How many candidates a technique brings: more than are wanted, since ranking may turn their order."""
+    return min(CANDIDATES_MAX, CANDIDATES_MIN + CANDIDATES_PER_HIT * request.limit)
+
+
+def _with_neighbours(request: Request) -> int:
+    """How many of a technique's best candidates bring the turns around them along."""
+    return min(CANDIDATES_MAX, EXPANDED_MIN + request.limit)
+
+
+async def _mentioning(
+    transaction: Transaction,
+    source: Source,
+    request: Request,
+    question: Question,
+    named_entities: NamedEntities,
+) -> dict[UUID, int]:
+    if "graph" not in request.techniques:
+        return {}
+    entity_ids = await named_entities(transaction, source.owner, question.text)
+    if not entity_ids:
+        return {}
+    parameters = {"owner": source.owner, "entity_ids": list(entity_ids), "limit": CANDIDATES_MIN}
+    rows = await transaction.rows("recall.mentioning", parameters)
+    return {row["memory_id"]: row["hops"] for row in rows}
+
+
+async def _in_windows(
+    transaction: Transaction, source: Source, request: Request, question: Question
+) -> tuple[UUID, ...]:
+    """The newest memories of the times that the query speaks of."""
+    if "time" not in request.techniques or request.as_of is not None:
+        return ()
+    found: dict[UUID, None] = {}
+    for start, end in question.windows:
+        since, until = (datetime.fromtimestamp(moment, UTC) for moment in (start, end))
+        narrowed = replace(
+            source.filter,
+            since=max(since, source.filter.since or since),
+            until=min(until, source.filter.until or until),
+        )
+        parameters = {**replace(source, filter=narrowed).parameters(request), "limit": WINDOW_MAX}
+        rows = await transaction.rows("recall.find_filtered", parameters)
+        found.update((row["memory_id"], None) for row in rows)
+    return tuple(found)
+
+
+async def _nearest(
+    transaction: Transaction, table: VectorTable, source: Source, request: Request, vector: Vectors
+) -> tuple[Nearest, bool]:
+    """The memories nearest in meaning, and whether an index would have made it faster."""
+    limit = _wanted(request)
+    if source.filter.leaves_few and request.as_of is None:
+        filtered = await _nearest_filtered(transaction, table, source, request, vector, limit)
+        if filtered is not None:
+            return filtered, False
+    index = await find_index(transaction, table, source.owner)
+    if index is not None:
+        return await nearest_indexed(transaction, table, source.owner, vector, limit), False
+    near = await nearest_exact(transaction, table, source.owner, vector, limit)
+    return near, (near.count or 0) > INDEX_MIN_ROWS
+
+
+async def _nearest_filtered(
+    transaction: Transaction,
+    table: VectorTable,
+    source: Source,
+    request: Request,
+    vector: Vectors,
+    limit: int,
+) -> Nearest | None:
+    """The nearest of those that pass the filter; None if it lets too many through for that."""
+    parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
+    rows = await transaction.rows("recall.find_filtered", parameters)
+    if len(rows) > FILTERED_MAX:
+        return None
+    cosines = await cosines_of(transaction, table, [row["memory_id"] for row in rows], vector)
+    values = np.array(list(cosines.values()) or [0.0], np.float32)
+    best = sorted(cosines, key=lambda memory_id: -cosines[memory_id])[:limit]
+    return Nearest(
+        memory_ids=tuple(best),
+        cosines=np.array([cosines[memory_id] for memory_id in best], np.float32),
+        mean=float(values.mean()),
+        deviation=float(values.std()),
+        count=len(cosines),
+    )
+
+
+async def _nearest_in_windows(
+    transaction: Transaction, table: VectorTable | None, lead: Lead, query: QueryVector | None
+) -> Sequence[UUID]:
+    """Of the memories of the query's times those nearest in meaning; the newest if nothing is known of it."""
+    if not lead.in_window or table is None or query is None:
+        return lead.in_window[:BY_TIME_MAX]
+    cosines = await cosines_of(transaction, table, lead.in_window, query.vector)
+    return sorted(cosines, key=lambda memory_id: -cosines[memory_id])[:BY_TIME_MAX]
+
+
+def _usual(near: Nearest | None) -> tuple[float, float]:
+    """Mean and deviation of the owner's cosines, drawn towards what is usual when they are few."""
+    if near is None:
+        return USUAL_COSINE, USUAL_DEVIATION
+    count = near.count if near.count is not None else np.inf
+    share = PRIOR_MEMORIES / (PRIOR_MEMORIES + count)
+    mean = (1 - share) * near.mean + share * USUAL_COSINE
+    variance = (1 - share) * near.deviation**2 + share * USUAL_DEVIATION**2
+    return mean, max(float(np.sqrt(variance)), 1e-3)

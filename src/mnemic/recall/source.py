@@ -1,0 +1,59 @@
+"""Whose memories a recall may look at: the owner's own, and those that grants let it see."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from mnemic.recall.request import Filter, Request
+from mnemic.types.share import ReadableGrant
+
+SOURCES_MAX = 32
+"""Grants beyond this are left out of a recall, and a note says so."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Memories of one owner that pass a filter; `grant_id` is what lets a foreign owner's in."""
+
+    owner: str
+    filter: Filter
+    grant_id: UUID | None = None
+
+    def parameters(self, request: Request) -> dict[str, Any]:
+        """As the queries in recall.sql want them."""
+        listed = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self.filter).items()
+        }
+        return {**listed, "owner": self.owner, "moment": request.moment, "as_of": request.as_of}
+
+
+def readable_sources(request: Request, grants: Sequence[ReadableGrant]) -> tuple[Source, ...]:
+    """The owner's memories first, then what each grant adds."""
+    own = Source(request.scope.require_owner(), request.filter)
+    shared = [source for grant in grants if (source := _shared(request, grant)) is not None]
+    return (own, *shared)
+
+
+def _shared(request: Request, grant: ReadableGrant) -> Source | None:
+    """What is wanted and granted; None if nothing can be both."""
+    wanted = narrowed = request.filter
+    if grant.channel is not None:
+        # A grant names the channel of its giver: the reader sees it wherever he is himself, unless he
+        # asks for certain channels.
+        if request.names_channels and grant.channel not in (wanted.channels or ()):
+            return None
+        narrowed = replace(narrowed, channels=(grant.channel,))
+    if grant.conversation is not None:
+        if wanted.conversation not in (None, grant.conversation):
+            return None
+        narrowed = replace(narrowed, conversation=grant.conversation)
+    if grant.categories is not None:
+        both = [name for name in grant.categories if wanted.categories is None or name in wanted.categories]
+        if not both:
+            return None
+        narrowed = replace(narrowed, categories=tuple(both))
+    if grant.tags is not None:
+        narrowed = replace(narrowed, any_tags=grant.tags)
+    return Source(grant.owner, narrowed, grant.grant_id)

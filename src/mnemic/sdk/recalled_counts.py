@@ -1,0 +1,53 @@
+"""How often memories were recalled: counted in this process, written in batches, never by the call itself.
+
+What is counted is written when enough has gathered, when it has waited for long enough at the next call, and
+when the memory closes. A process that is killed loses the counts of its last seconds and nothing else.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from time import monotonic
+from uuid import UUID
+
+from mnemic.db.database import TenantDatabase
+
+WRITE_COUNT = 500
+WRITE_AFTER_S = 30.0
+BATCH_ROWS = 1_000
+
+
+class RecalledCounts:
+    """Counts that wait to be written."""
+
+    def __init__(self) -> None:
+        self._times: Counter[UUID] = Counter()
+        self._last_at: dict[UUID, datetime] = {}
+        self._since_s = monotonic()
+
+    def count(self, memory_ids: Iterable[UUID]) -> bool:
+        """Count that these were recalled now; returns whether it is time to write."""
+        now = datetime.now(UTC)
+        for memory_id in memory_ids:
+            self._times[memory_id] += 1
+            self._last_at[memory_id] = now
+        waited = monotonic() - self._since_s >= WRITE_AFTER_S
+        return len(self._times) >= WRITE_COUNT or (waited and bool(self._times))
+
+    async def write(self, database: TenantDatabase) -> int:
+        """Write what has gathered; returns how many memories that were. What fails waits for next time."""
+        written = 0
+        self._since_s = monotonic()
+        while self._times:
+            ids = sorted(self._times)[:BATCH_ROWS]
+            times = [self._times.pop(memory_id) for memory_id in ids]
+            last_ats = [self._last_at.pop(memory_id) for memory_id in ids]
+            parameters = {"ids": ids, "times": times, "last_ats": last_ats}
+            try:
+                await database.run(lambda transaction: transaction.execute("recall.reinforce", parameters))  # noqa: B023
+            except BaseException:
+                self._times.update(dict(zip(ids, times, strict=True)))
+                self._last_at = dict(zip(ids, last_ats, strict=True)) | self._last_at
+                raise
+            written += len(ids)
+        return written

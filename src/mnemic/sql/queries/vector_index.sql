@@ -1,0 +1,64 @@
+-- Indexes of large owners, as far as no table's name and no value stands in the statement itself; the
+-- rest is made in mnemic/db/vector_index.py.
+
+-- name: state
+-- Whether the index of this name is valid; no row if there is none. One look-up by name.
+SELECT indisvalid AS is_valid FROM pg_index WHERE indexrelid = to_regclass(%(qualified_name)s)
+
+-- name: of_tenant
+-- The tenant's own indexes on a model's table. They are told by their condition, which begins with the tenant.
+SELECT relname AS name, indisvalid AS is_valid, coalesce(pg_relation_size(indexrelid), 0) AS size_bytes
+FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = to_regclass(%(qualified_table)s)
+  AND starts_with(relname, %(prefix)s)
+  AND starts_with(pg_get_expr(indpred, indrelid), format('((tenant_id = %%L::uuid)', %(tenant_id)s::text))
+ORDER BY relname
+
+-- name: count
+-- How many indexes a model's table has for owners of all tenants.
+SELECT count(*) AS index_count
+FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = to_regclass(%(qualified_table)s) AND starts_with(relname, %(prefix)s)
+
+-- name: try_lock
+-- Whether this session is now the one that builds. It asks and never waits inside a statement: a build
+-- waits for every older snapshot, so also for that of a statement that would wait for the build.
+SELECT pg_try_advisory_lock(hashtext('mnemic.vector_index')) AS is_ours
+
+-- name: tune_build
+-- Gives this session's builds memory and helpers.
+SELECT
+    set_config('maintenance_work_mem', %(memory_mb)s || 'MB', false),
+    set_config('max_parallel_maintenance_workers', %(workers)s::text, false)
+
+-- name: bound_statements
+-- How long a statement of this session may take.
+SELECT set_config('statement_timeout', %(timeout_ms)s::text, false)
+
+-- name: progress
+-- How many rows the build of a server process has taken in; no row when it builds nothing.
+SELECT tuples_done FROM pg_stat_progress_create_index WHERE pid = %(pid)s
+
+-- name: vector_schema
+-- Where the administrator has put pgvector.
+SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+
+-- name: tune_search
+-- Makes the next search of this transaction go by the index. Without statistics about owners (0001) the
+-- planner takes every owner for small and would sort; with values it does not know it could not tell whose
+-- index this is. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
+SELECT
+    set_config('enable_sort', 'off', true),
+    set_config('plan_cache_mode', 'force_custom_plan', true),
+    set_config('hnsw.ef_search', %(ef_search)s::text, true),
+    (
+        SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)
+        FROM pg_extension
+        WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] >= '{0,8}'
+    )
+
+-- name: untune_search
+-- Lets the rest of the transaction be planned as ever.
+SELECT set_config('enable_sort', 'on', true), set_config('plan_cache_mode', 'auto', true)

@@ -7,9 +7,12 @@ INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
 ARGS ?=
+# The folder with the public questions that bench-quality asks (docs/benchmarks.md).
+DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow lint format demo bench-start bench-tenancy bench-write generate lock clean
+.PHONY: help setup test test-slow lint format demo generate lock clean
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +48,12 @@ bench-tenancy: $(INSTALLED)  ## Measure what the tenants' wall costs
 
 bench-write: $(INSTALLED)  ## Measure how fast memories are written, beside mem0, Chroma and LangGraph
 	@$(BIN)/python -m bench.write $(ARGS)
+
+bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA=folder with the questions
+	@$(BIN)/python -m bench.quality "$(DATA)" $(ARGS)
+
+bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph
+	@$(BIN)/python -m bench.speed $(ARGS)
 
 generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
 	@$(BIN)/python tools/generate_sync.py

@@ -5,7 +5,7 @@ many words of a sentence are "the", "of" and their like, as in any text, and a l
 index on words has to do is as in life. Sense they make none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -24,10 +24,14 @@ def sentences(count: int, *, seed: int) -> list[str]:
     return list(stream(count, seed=seed))
 
 
-def stream(count: int, *, seed: int) -> Iterator[str]:
-    """The same, made when they are asked for, a small block at a time."""
+def stream(count: int, *, seed: int, tail_count: int = 0) -> Iterator[str]:
+    """The same, made when they are asked for, a small block at a time.
+
+    A large store has rare words that no list knows: names, compounds, slips of the pen. `tail_count` of them
+    are made up, of a word and endings, and come after all that are listed.
+    """
     random = np.random.default_rng(seed)
-    words, chances = _vocabulary()
+    words, chances = _vocabulary(tail_count)
     for start in range(0, count, BLOCK_SENTENCES):
         lengths = random.integers(MIN_WORDS, MAX_WORDS + 1, min(BLOCK_SENTENCES, count - start))
         drawn = np.searchsorted(chances, random.random(int(lengths.sum())))
@@ -39,9 +43,17 @@ def stream(count: int, *, seed: int) -> Iterator[str]:
 
 
 @cache
-def _vocabulary() -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _vocabulary(tail_count: int) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """The words by rank, and for each the chance that a drawn word is this one or one before it."""
     listed = files("mnemic.models").joinpath("data", "bert-uncased-vocab.txt").read_text("utf-8").split("\n")
     words = [word for word in listed[listed.index(FIRST_WORD) :] if word.isascii() and word.isalpha()]
+    endings = [word[2:] for word in listed if word.startswith("##") and word.isascii() and word[2:].isalpha()]
+    words += _made_up(words, endings, tail_count)
     chances = np.cumsum(1.0 / (np.arange(len(words)) + 1 + RANK_OFFSET))
     return words, chances / chances[-1]
+
+
+def _made_up(words: Sequence[str], endings: Sequence[str], count: int) -> list[str]:
+    random = np.random.default_rng(count)
+    starts, ends = random.integers(0, len(words), count), random.integers(0, len(endings), count)
+    return [words[start] + endings[end] for start, end in zip(starts, ends, strict=True)]

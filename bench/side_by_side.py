@@ -33,11 +33,14 @@ from bench.competitors import (
 from bench.ready_vectors import random_vectors
 from bench.sentences import sentences
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
+from mnemic.models.engine import FloatArray
 
 SEED = 5_000
 WARM_UP_COUNT = 5
 SINGLES_PER_TURN = 10
 STOP_TIMEOUT_S = 30.0
+
+Order = Literal["bulk", "single", "settle", "search"]
 
 TimeLeft = Callable[[], float]
 """How many seconds the whole benchmark may still take."""
@@ -66,7 +69,8 @@ def measure_side_by_side(
 ) -> list[Speed]:
     """Everybody's speed, Mnemic first. `folder` is for whatever the stores write."""
     work = folder / "work"
-    _write_work(work, count=WARM_UP_COUNT + bulk_count + single_count)
+    count = WARM_UP_COUNT + bulk_count + single_count
+    write_work(work, sentences(count, seed=SEED), random_vectors(count, seed=SEED))
     contestants = (MNEMIC, *COMPETITORS)
     speeds = {each: Speed(each.name, each.fairness, each.requirements) for each in contestants}
     interpreters = dict(_interpreters(speeds, time_left_s))
@@ -77,7 +81,7 @@ def measure_side_by_side(
         stores = folder / f"round-{number}"
         with ExitStack() as stack:
             drivers = {
-                each: stack.enter_context(_driver(each, interpreters[each], work, stores, time_left_s))
+                each: stack.enter_context(open_driver(each, interpreters[each], work, stores, time_left_s))
                 for each in order
             }
             _measure_round(drivers, speeds, bulk_count, single_count)
@@ -85,10 +89,11 @@ def measure_side_by_side(
     return list(speeds.values())
 
 
-def _write_work(work: Path, *, count: int) -> None:
+def write_work(work: Path, texts: list[str], vectors: FloatArray) -> None:
+    """Write down what the drivers are to add, where they look for it."""
     work.mkdir()
-    (work / "texts.json").write_text(json.dumps(sentences(count, seed=SEED)), "utf-8")
-    np.save(work / "vectors.npy", random_vectors(count, seed=SEED))
+    (work / "texts.json").write_text(json.dumps(texts), "utf-8")
+    np.save(work / "vectors.npy", vectors)
 
 
 def _interpreters(
@@ -119,7 +124,7 @@ def _measure_round(
             if speed.problem:
                 continue
             try:
-                done = driver.order("bulk" if what == "bulk" else "single", start, count)
+                done = driver.order("bulk" if what == "bulk" else "single", start=start, count=count)
             except DriverError as error:
                 speed.problem = str(error)
                 continue
@@ -163,10 +168,10 @@ class Driver:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def order(self, what: Literal["bulk", "single"], start: int, count: int) -> dict[str, Any]:
-        """Have texts added; says how many were and how long it took."""
+    def order(self, what: Order, **details: object) -> dict[str, Any]:
+        """Have something done (`bench/drivers/workload.py`); gives what the driver says about it."""
         with suppress(BrokenPipeError):  # The answer will say why.
-            print(json.dumps({"do": what, "start": start, "count": count}), file=self._orders, flush=True)
+            print(json.dumps({"do": what, **details}), file=self._orders, flush=True)
         return self.answer()
 
     def stop(self) -> None:
@@ -188,10 +193,15 @@ def _read(output: IO[str], answers: "queue.SimpleQueue[str]") -> None:
 
 
 @contextmanager
-def _driver(
-    contestant: Contestant, interpreter: Path, work: Path, stores: Path, time_left_s: TimeLeft
+def open_driver(
+    contestant: Contestant,
+    interpreter: Path,
+    work: Path,
+    stores: Path,
+    time_left_s: TimeLeft,
+    embedder: str = "",
 ) -> Iterator[Driver]:
-    """A driver that opens an empty store; its first answer comes when that is done."""
+    """A driver that opens an empty store. To search it needs an embedder, the socket of a service."""
     place = stores / contestant.name
     for name in ("data", "home"):
         (place / name).mkdir(parents=True)
@@ -200,7 +210,7 @@ def _driver(
         conninfo = stack.enter_context(_database(place)) if contestant.needs_database else ""
         command = [str(interpreter), "-m", contestant.driver, str(work), str(place / "data")]
         process = subprocess.Popen(
-            [*command, "--conninfo", conninfo, "--variant", contestant.variant],
+            [*command, "--conninfo", conninfo, "--variant", contestant.variant, "--embedder", embedder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stack.enter_context(log.open("w")),

@@ -24,24 +24,20 @@ a rate.
 
 import argparse
 import asyncio
-import json
-import os
-import platform
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from bench.memory_use import MemoryUse, measure_memory_use
+from bench.report import Line, as_json, report_table, table_of
 from bench.retain_speed import (
     BesideEmbedder,
     Bulk,
@@ -104,16 +100,6 @@ class Results:
     side_by_side: list[Speed]
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of the report; `met` is None where there is no target."""
-
-    what: str
-    measured: str
-    target: str = ""
-    met: bool | None = None
-
-
 class Clock:
     """The time that all of it may take."""
 
@@ -145,7 +131,7 @@ def main() -> int:
     show(console, results, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(as_json(sizes, results, lines))
+        options.json.write_text(as_json({"sizes": asdict(sizes), "results": asdict(results)}, lines))
     return int(any(line.met is False for line in lines))
 
 
@@ -272,17 +258,11 @@ def _judged_side_by_side(speeds: list[Speed]) -> list[Line]:
 
 def show(console: Console, results: Results, lines: list[Line]) -> None:
     """Print the tables."""
-    report = Table(title="Writing")
-    for title in ("what", "measured", "target", ""):
-        report.add_column(title)
-    for line in lines:
-        report.add_row(
-            line.what, line.measured, line.target, {True: "met", False: "missed", None: ""}[line.met]
-        )
-    console.print(report)
-    beside = Table(title="Side by side, the same texts and vectors")
-    for title in ("store", "in bulk/s", "one by one/s", "versions", "to be fair"):
-        beside.add_column(title)
+    console.print(report_table("Writing", lines))
+    beside = table_of(
+        "Side by side, the same texts and vectors",
+        *("store", "in bulk/s", "one by one/s", "versions", "to be fair"),
+    )
     for speed in results.side_by_side:
         beside.add_row(
             speed.name,
@@ -296,22 +276,6 @@ def show(console: Console, results: Results, lines: list[Line]) -> None:
 
 def _median(rates_per_s: list[float]) -> str:
     return f"{statistics.median(rates_per_s):,.0f}" if rates_per_s else "–"
-
-
-def as_json(sizes: Sizes, results: Results, lines: list[Line]) -> str:
-    """What was measured, when, on what, and how it was judged."""
-    measured: dict[str, Any] = {
-        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "system": platform.platform(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-        },
-        "sizes": asdict(sizes),
-        "results": asdict(results),
-        "report": [asdict(line) for line in lines],
-    }
-    return json.dumps(measured, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

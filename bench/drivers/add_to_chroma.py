@@ -23,7 +23,18 @@ def open_store(work: Work) -> Iterator[Store]:
             metadatas=[{"owner": "bench"}] * len(places),
         )
 
-    yield Store(add_many=add, add_one=lambda place: add([place]), bulk_max=client.get_max_batch_size())
+    def search(query: str, limit: int) -> int:
+        found = collection.query(
+            query_embeddings=[work.embed_query(query)], n_results=limit, where={"owner": "bench"}
+        )
+        return len(found["documents"][0])
+
+    yield Store(
+        add_many=add,
+        add_one=lambda place: add([place]),
+        bulk_max=client.get_max_batch_size(),
+        search=search,
+    )
 
 
 if __name__ == "__main__":

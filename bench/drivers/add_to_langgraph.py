@@ -21,10 +21,14 @@ BULK_MAX = 1_000
 def open_store(work: Work) -> Iterator[Store]:
     """A store on one connection, which is faster than its pool."""
     vectors = dict(zip(work.texts, work.vectors.tolist(), strict=True))
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [vectors[text] if text in vectors else work.embed_query(text).tolist() for text in texts]
+
     flat = {"ann_index_config": {"kind": "flat", "vector_type": "halfvec"}}
     index = {
         "dims": work.vectors.shape[1],
-        "embed": lambda texts: [vectors[text] for text in texts],
+        "embed": embed,
         "fields": ["text"],
         **(flat if work.variant == "flat" else {}),
     }
@@ -37,7 +41,13 @@ def open_store(work: Work) -> Iterator[Store]:
         def add_one(place: int) -> None:
             store.put(NAMESPACE, str(place), {"text": work.texts[place]})
 
-        yield Store(add_many=add_many, add_one=add_one, bulk_max=BULK_MAX)
+        def search(query: str, limit: int) -> int:
+            return len(store.search(NAMESPACE, query=query, limit=limit))
+
+        def settle() -> None:
+            store.conn.execute("VACUUM (ANALYZE)")
+
+        yield Store(add_many, add_one, BULK_MAX, search=search, settle=settle)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """mem0 without a language model (`infer=False`), on its default local store, Qdrant in the process.
 
 Its constructor insists on an embedder and a language model; both get a key that opens nothing and are
-never called: the embedder is replaced by one that looks the vectors up.
+never called: the embedder is replaced by one that looks the vectors up, or asks the shared service.
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,16 @@ BULK_MAX = 500
 
 
 class Lookup:
-    """The one method of mem0's embedders that `add` calls."""
+    """The one method of mem0's embedders that `add` and `search` call."""
 
     def __init__(self, work: Work) -> None:
+        self._work = work
         self._vectors: dict[str, list[float]] = dict(zip(work.texts, work.vectors.tolist(), strict=True))
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """The vector of a text."""
-        return self._vectors[text]
+        """The vector of a text, or of a query, which is no text that was added."""
+        known = self._vectors.get(text)
+        return known if known is not None else self._work.embed_query(text).tolist()
 
 
 @contextmanager
@@ -48,12 +50,16 @@ def open_store(work: Work) -> Iterator[Store]:
     def message(text: str) -> dict[str, str]:
         return {"role": "user", "content": text}
 
+    def search(query: str, limit: int) -> int:
+        return len(memory.search(query, top_k=limit, filters={"user_id": "bench"})["results"])
+
     yield Store(
         add_many=lambda places: memory.add(
             [message(work.texts[place]) for place in places], user_id="bench", infer=False
         ),
         add_one=lambda place: memory.add([message(work.texts[place])], user_id="bench", infer=False),
         bulk_max=BULK_MAX,
+        search=search,
     )
     memory.vector_store.client.close()
 

@@ -1,27 +1,56 @@
 """Mnemic, on an embedded server of its own."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+import numpy as np
 
 from bench.drivers.workload import Store, Work, serve
 from bench.ready_vectors import ReadyVectors
-from mnemic import Memory
+from bench.speed_index import settle
+from mnemic import AsyncMemory, Memory
 from mnemic.db.embedded import stop
+from mnemic.models.engine import FloatArray, InputType
+
+OWNER = "bench"
+NEVER_REFUSE = 0.0
+
+
+class ReadyOrAsked(ReadyVectors):
+    """Looks texts up, and asks the shared service for queries."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__(work.texts, work.vectors)
+        self._work = work
+
+    async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
+        """The vector of each."""
+        if input_type == "document":
+            return await super().embed(texts, input_type=input_type)
+        return np.stack([await asyncio.to_thread(self._work.embed_query, text) for text in texts])
 
 
 @contextmanager
 def open_store(work: Work) -> Iterator[Store]:
     """A memory whose embedder looks the vectors up; a bulk of any size is one call, all or nothing."""
-    engine = ReadyVectors(work.texts, work.vectors)
+    engine = ReadyOrAsked(work)
     try:
-        with Memory(data_dir=work.folder, owner="bench", embedder=engine) as memory:
+        with Memory(data_dir=work.folder, owner=OWNER, embedder=engine) as memory:
             yield Store(
                 add_many=lambda places: memory.retain_many(work.texts[place] for place in places),
                 add_one=lambda place: memory.retain(work.texts[place]),
                 bulk_max=len(work.texts),
+                search=lambda query, limit: len(memory.recall(query, limit=limit, refuse_below=NEVER_REFUSE)),
+                settle=lambda: asyncio.run(_settle(work, engine)),
             )
     finally:
         stop(work.folder)
+
+
+async def _settle(work: Work, engine: ReadyOrAsked) -> None:
+    async with AsyncMemory(data_dir=work.folder, embedder=engine) as memory:
+        await settle(memory, work.folder, OWNER, len(work.texts))
 
 
 if __name__ == "__main__":

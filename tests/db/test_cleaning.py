@@ -14,7 +14,8 @@ from mnemic.db.access import Access
 from mnemic.db.connection import AppConnection, Limits
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import DatabaseError
+from mnemic.errors import ConflictError, DatabaseError
+from mnemic.sql import query
 from tests.conftest import open_database
 
 ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
@@ -98,7 +99,12 @@ def no_cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
     async def leave_it(connection: AppConnection) -> None:
         pass
 
+    async def only_commit(connection: AppConnection) -> bool:
+        await connection.commit()
+        return False
+
     monkeypatch.setattr(database_module, "clean_or_close", leave_it)
+    monkeypatch.setattr(database_module, "commit_and_clean", only_commit)
 
 
 async def leave(database: Database, tenant: Tenant, statements: str) -> None:
@@ -155,6 +161,35 @@ async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
         await leave(narrow_database, tenant, "PREPARE planted AS SELECT 1")
         assert await backend_pid(narrow_database, tenant) != before
     assert "prepared by SQL" in caplog.text
+
+
+def test_committing_and_cleaning_takes_away_all_that_cleaning_does() -> None:
+    """The first one is what happens after almost every transaction, the other one after the rest."""
+    assert statements("session.commit_and_clean") == ["COMMIT", *statements("session.clean")]
+
+
+def statements(name: str) -> list[str]:
+    lines = [line for line in query(name).splitlines() if not line.startswith("--")]
+    return [statement.strip() for statement in "\n".join(lines).split(";")]
+
+
+async def test_a_commit_that_fails_is_an_error_and_leaves_a_clean_connection(
+    narrow_database: Database,
+) -> None:
+    tenant = await narrow_database.open_tenant("one")
+    before = await backend_pid(narrow_database, tenant)
+    with pytest.raises(ConflictError) as caught:
+        await leave(
+            narrow_database,
+            tenant,
+            "SET search_path = pg_temp, state;"
+            "CREATE TEMP TABLE planted (id int UNIQUE DEFERRABLE INITIALLY DEFERRED);"
+            "INSERT INTO pg_temp.planted VALUES (1), (1)",
+        )
+    assert isinstance(caught.value.__cause__, pg.UniqueViolation)
+    assert await find(narrow_database, tenant, LEFTOVERS["a search path"][1]) == []
+    assert await find(narrow_database, tenant, LEFTOVERS["a temporary table"][1]) == []
+    assert await backend_pid(narrow_database, tenant) == before
 
 
 async def test_a_transaction_ended_by_sql_leaves_a_clean_connection(narrow_database: Database) -> None:

@@ -1,10 +1,14 @@
 """The queries behind `retain` find what they look for by an index, as the application's role."""
 
+from uuid import uuid4
+
 import pytest
 
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection
+from tests.fresh_tenants import OpenMemory, Rows
+from tests.unsteady_engine import Unsteady
 
 # Many tenants with a memory each make the planner believe that every tenant, and every owner, has few.
 SMALL_TENANTS = """
@@ -20,7 +24,7 @@ KNOWN = {
     "external_indexes": [0],
     "external_ids": ["e"],
     "hash_indexes": [0],
-    "hashes": [b"\0" * 32],
+    "hashes": "00" * 32,
 }
 
 
@@ -49,3 +53,22 @@ async def test_a_hot_query_uses_its_index(
     used = {word for line in lines for word in line.split() if word in indexes}
     assert used == indexes, "\n".join(lines)
     assert not any("Seq Scan on memories" in line for line in lines), "\n".join(lines)
+
+
+async def test_the_newest_vectors_come_in_order_before_there_are_statistics(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
+    """An owner has thousands, and the planner believes in two: it must not read and sort them all.
+
+    It takes a table of a thousand pages to make it believe in two and not in one, so vectors are long here.
+    """
+    engine = Unsteady(960, name=f"test:{uuid4()}")
+    memory = await open_memory(embedder=engine)
+    await memory.retain_many(f"fact {number}" for number in range(4000))
+    table = rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = %s", engine.name)
+    newest = f"EXPLAIN SELECT * FROM vectors.{table} WHERE owner = 'alice' ORDER BY memory_id DESC LIMIT 2000"
+    async with memory._core.place.tenant_database.transaction() as transaction:
+        plan = await transaction.connection.execute(newest.encode())
+        lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
+    assert any("Index Scan Backward" in line for line in lines), "\n".join(lines)
+    assert not any("Sort" in line for line in lines), "\n".join(lines)

@@ -1,11 +1,12 @@
 """`mnemic`, with its commands; the entry point of the package."""
 
+import io
 import sys
 
 import typer
 
 from mnemic import __version__
-from mnemic.cli import backup, demo, doctor, embed, migrate, retain, stop, transfer
+from mnemic.cli import backup, demo, doctor, embed, index, migrate, recall, retain, stop, transfer
 from mnemic.cli.output import complain
 from mnemic.errors import MnemicError
 
@@ -19,11 +20,13 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
+app.command("recall")(recall.recall)
 app.command("export")(transfer.export)
 app.command("import")(transfer.import_)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("embed")(embed.embed)
+app.command("index")(index.index)
 app.command("migrate")(migrate.migrate)
 app.command("doctor")(doctor.doctor)
 app.command("stop")(stop.stop)
@@ -46,6 +49,9 @@ def options(
 
 def main() -> None:
     """Run one command. Errors of ours end in one clear message and exit code 1, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Memories may hold any character; a terminal that lacks some shows their codes and no traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except MnemicError as error:

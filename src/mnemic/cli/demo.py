@@ -1,91 +1,151 @@
-"""`mnemic demo`: what Mnemic does, on the embedded server, in a folder that is thrown away."""
+"""`mnemic demo`: what Mnemic does, on the embedded server, in a folder that is thrown away.
+
+It remembers three short conversations of the spring of 2026 and asks about them, as if it were 8 April 2026.
+Unless the settings name another embedder it is the local one: then everybody sees the same.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mnemic import Memory
-from mnemic.cli.output import out, table
+from mnemic.cli.hits import print_explanations, print_hits, print_refusal
+from mnemic.cli.output import out
 from mnemic.db.embedded import stop
+from mnemic.types.recalled import Recalled
 
 Answer = TypeVar("Answer")
 
-CONVERSATION = [
-    {"role": "user", "name": "Alice", "content": "I moved to Berlin in March.", "at": "2026-03-20T09:00:00Z"},
-    {"role": "assistant", "content": "How do you like it there?", "at": "2026-03-20T09:00:05Z"},
-    {
-        "role": "user",
-        "name": "Alice",
-        "content": "Love it. I work at Acme now.",
-        "at": "2026-03-20T09:01:00Z",
-    },
-]
+ASKED_AT = "2026-04-08T09:00:00Z"
+HITS_SHOWN = 3
+CONVERSATIONS: dict[str, list[tuple[str, str, str]]] = {
+    "a new job": [
+        ("2026-02-17T18:02:00Z", "Alice", "I got the job at Acme! I start on the first of March."),
+        ("2026-02-17T18:02:10Z", "assistant", "Congratulations! Will you have to move?"),
+        ("2026-02-17T18:03:00Z", "Alice", "Yes, to Berlin. I am looking for a flat near the Spree."),
+    ],
+    "the bike": [
+        ("2026-03-21T09:00:00Z", "Alice", "The flat is great, but my bike was stolen last night."),
+        ("2026-03-21T09:00:10Z", "assistant", "I am sorry. Was it insured?"),
+        ("2026-03-21T09:01:00Z", "Alice", "Luckily yes. By the way, I am allergic to peanuts."),
+        ("2026-03-21T09:01:10Z", "assistant", "Noted. For tonight I suggest a lentil curry with spinach."),
+    ],
+    "an evening out": [
+        ("2026-04-01T20:15:00Z", "Alice", "Bob and I went to the Pergamon museum and then had ramen."),
+        ("2026-04-01T20:15:10Z", "assistant", "That sounds like a good evening!"),
+        ("2026-04-01T20:16:00Z", "Alice", "He wants to teach me the cello. My first lesson is on Friday."),
+    ],
+}
 
 
 def demo() -> None:
-    """Show Mnemic at work on a real embedded PostgreSQL, in a folder that is thrown away."""
+    """Show retain, recall, explain and refusal on an embedded PostgreSQL, in a folder that is thrown away."""
     with TemporaryDirectory(prefix="mnemic-demo-") as folder:
-        with _timed("Memory(data_dir=…): a PostgreSQL of its own", lambda: Memory(data_dir=folder)) as memory:
+        _heading("A PostgreSQL of its own")
+        with _timed("Memory(data_dir=…)", lambda: Memory(data_dir=folder)) as memory:
             alice = memory.scope(owner="alice")
             _remember(alice)
+            _recall_and_explain(alice)
+            _ask_about_time(alice)
+            _refuse(alice)
             _change_a_mind(alice)
-            _keep_apart(memory, folder)
-            _erase(memory)
+            _keep_apart_and_erase(memory, folder)
         stop(Path(folder))  # The folder goes next, so the server must be gone.
-    out.print("\nGo on with [bold]docs/tutorial.md[/], or look around with [bold]mnemic --help[/] and")
-    out.print("[bold]mnemic doctor[/]. Recall is the next part to be built: docs/roadmap.md says what there")
-    out.print("is and what there is not yet.")
+    _go_on()
 
 
 def _remember(alice: Memory) -> None:
-    _timed(
-        "retain: a conversation, embedded by the local model",
-        lambda: alice.retain(CONVERSATION, conversation="c-1"),
-    )
+    _heading("Remember")
+    for conversation in CONVERSATIONS:
+        turns = list(_turns(conversation))
+        _timed(
+            f"retain({len(turns)} turns, conversation={conversation!r})",
+            partial(alice.retain, turns, conversation=conversation),
+        )
     again = _timed(
-        "retain: the same fact twice", lambda: alice.retain(["Alice likes tea.", "Alice likes tea."])
+        "retain(the same fact twice)", lambda: alice.retain(["Alice likes tea.", "Alice likes tea."])
     )
-    out.print(f"  stored {again.stored_count}, recognised {again.duplicate_count}")
-    alice.entities.upsert("person", "Alice", facts={"employer": "Acme"}, aliases=["Al"])
-    turns = table("place", "who", "what was said")
-    for turn in alice.conversations.turns("c-1"):
-        turns.add_row(str(turn.position), turn.name or turn.role or "", turn.content)
-    out.print(turns)
+    out.print(f"stored {again.stored_count}, recognised {again.duplicate_count}")
+
+
+def _turns(conversation: str) -> Iterator[dict[str, Any]]:
+    for at, who, content in CONVERSATIONS[conversation]:
+        speaker = {"role": "assistant"} if who == "assistant" else {"role": "user", "name": who}
+        yield {**speaker, "at": at, "content": content}
+
+
+def _recall_and_explain(alice: Memory) -> None:
+    _heading("Recall")
+    found = _ask(alice, "What can't Alice eat?")
+    _heading("Explain: why is the first hit the first?")
+    print_explanations(found.hits[:1])
+
+
+def _ask_about_time(alice: Memory) -> None:
+    _heading(f"Time, asked on {ASKED_AT[:10]}")
+    _ask(alice, "Where did I go last week?")
+    _ask(alice, "What was stolen from me in March?")
+
+
+def _refuse(alice: Memory) -> None:
+    _heading("Refuse: better no answer than a wrong one")
+    _ask(alice, "Which football club do I support?")
 
 
 def _change_a_mind(alice: Memory) -> None:
-    (first,) = alice.retain("Alice lives in Berlin.", valid_from="2026-03-01T00:00:00Z").memory_ids
-    new = _timed(
-        "supersede: the world changed",
-        lambda: alice.memories.supersede(first, "Alice lives in Paris.", valid_from="2026-10-01T00:00:00Z"),
-    )
-    history = table("version", "status", "valid from", "valid to", "content")
-    for version in [*alice.memories.history(first), *alice.memories.history(new.memory_id)]:
-        dates = [f"{date:%Y-%m-%d}" if date else "" for date in (version.valid_from, version.valid_to)]
-        history.add_row(str(version.version), version.status, *dates, version.content)
-    out.print(history)
+    _heading("Facts change, what was known stays")
+    (lives_in,) = alice.retain("Alice lives in Berlin.").memory_ids
+    before = datetime.now(UTC)
+    _timed("supersede(…)", lambda: alice.memories.supersede(lives_in, "Alice lives in Paris."))
+    for title, moment in (("now", None), ("as of a moment ago", before)):
+        found = alice.recall("Where does Alice live?", as_of=moment, limit=1)
+        out.print(f"{title}: {found.hits[0].memory.content if found else found.reason}")
 
 
-def _keep_apart(memory: Memory, folder: str) -> None:
-    with _timed(
-        "A second tenant in the same database", lambda: Memory(data_dir=folder, tenant="other")
-    ) as other:
-        seen = other.memories.list(owner="alice", statuses=None)
-    out.print(
-        f"  {memory.tenant.name} holds {memory.admin.stats().memory_count} memories; other sees {len(seen)}"
-    )
-
-
-def _erase(memory: Memory) -> None:
-    receipt = _timed("erase: everything about an owner", lambda: memory.admin.erase("alice"))
+def _keep_apart_and_erase(memory: Memory, folder: str) -> None:
+    _heading("Walls and erasure")
+    with Memory(data_dir=folder, tenant="other") as other:
+        seen = other.recall("What can't Alice eat?", owner="alice")
+    stored = memory.admin.stats().memory_count
+    out.print(f"this tenant holds {stored} memories, another one finds {len(seen)}")
+    receipt = _timed("erase(alice)", lambda: memory.admin.erase("alice"))
     left = memory.memories.list(owner="alice", statuses=None, include_forgotten=True)
-    out.print(f"  {receipt.row_count} rows are gone, {len(left)} are left")
+    out.print(f"{receipt.row_count} rows are gone, {len(left)} are left")
+
+
+def _go_on() -> None:
+    _heading("Go on")
+    out.print('mnemic retain "Alice plays the cello." --owner alice', style="bold")
+    out.print('mnemic recall "Which instrument does Alice play?" --owner alice --explain', style="bold")
+    out.print(
+        "do the same in a folder that is kept. docs/tutorial.md is the first half hour, docs/how-to/recall.md "
+        "has all about asking, mnemic --help lists the commands."
+    )
+
+
+def _ask(alice: Memory, query: str) -> Recalled:
+    found = _timed(
+        f"recall({query!r})",
+        lambda: alice.recall(query, limit=HITS_SHOWN, at=ASKED_AT, explain=True),
+    )
+    if found.refused:
+        print_refusal(found)
+    else:
+        print_hits(found.hits)
+    return found
+
+
+def _heading(title: str) -> None:
+    out.print(f"\n[bold cyan]{title}[/]")
 
 
 def _timed(title: str, act: Callable[[], Answer]) -> Answer:
-    started = time.perf_counter()
+    started_s = time.perf_counter()
     answer = act()
-    out.print(f"[bold]{title}[/] [dim]{(time.perf_counter() - started) * 1000:.0f} ms[/]")
+    out.print(title, style="bold", markup=False, end=" ")
+    out.print(f"[dim]{(time.perf_counter() - started_s) * 1000:.0f} ms[/]")
     return answer

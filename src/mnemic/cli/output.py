@@ -1,6 +1,8 @@
 """How commands speak: tables and colours where a terminal is there, JSON where it was asked for."""
 
 import json
+import unicodedata
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -18,7 +20,23 @@ def complain(message: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output, whatever the terminal is."""
-    print(json.dumps(value, indent=2, default=str, ensure_ascii=False))
+    print(json.dumps(value, indent=2, default=_plain, ensure_ascii=False))
+
+
+def _plain(value: object) -> str:
+    """What JSON has no word for, as text; times in ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def remark(text: str) -> None:
+    """Tell people something on standard error that is no error; standard output stays as it is."""
+    err.print(one_line(text), style="dim", markup=False, soft_wrap=True)
+
+
+def one_line(text: str) -> str:
+    """Somebody's own words in one line, without the control characters that a terminal would obey."""
+    visible = (" " if unicodedata.category(character) == "Cc" else character for character in text)
+    return " ".join("".join(visible).split())
 
 
 def print_backlog(count: int) -> None:

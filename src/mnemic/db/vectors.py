@@ -126,7 +126,8 @@ async def cosines_of(
     transaction: Transaction, table: VectorTable, ids: Sequence[UUID], vector: Vectors
 ) -> dict[UUID, float]:
     """How near these memories are to a vector; those that have none in this model are left out."""
-    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], ids=list(ids))
+    # Not prepared: a plan for any number of ids would read all vectors of the tenant.
+    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], prepare=False, ids=list(ids))
     return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
 
 
@@ -176,7 +177,13 @@ async def near_duplicates(
 
 
 async def _execute(
-    transaction: Transaction, text: sql.SQL, table: VectorTable, vectors: Vectors, **parameters: Any
+    transaction: Transaction,
+    text: sql.SQL,
+    table: VectorTable,
+    vectors: Vectors,
+    *,
+    prepare: bool | None = None,
+    **parameters: Any,
 ) -> list[dict[str, Any]]:
     async with transaction.connection.cursor() as cursor:
         cursor.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
@@ -187,5 +194,6 @@ async def _execute(
                 "vectors": HalfVectors(vectors, table.halfvec_oid),
                 **parameters,
             },
+            prepare=prepare,
         )
         return await cursor.fetchall() if cursor.description is not None else []

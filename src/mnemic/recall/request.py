@@ -138,7 +138,8 @@ def _techniques(techniques: object) -> frozenset[str]:
     chosen = frozenset(_choices("techniques", techniques, TECHNIQUES) or ())
     if chosen.isdisjoint(SEARCHING_TECHNIQUES):
         raise InvalidInputError(
-            f"techniques must have at least one of {', '.join(SEARCHING_TECHNIQUES)}: the others find nothing alone."
+            f"techniques must have at least one of {', '.join(SEARCHING_TECHNIQUES)}: "
+            "the others find nothing alone."
         )
     return chosen
 

@@ -31,8 +31,8 @@ COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Memories of an owner are counted up to this where no number is kept."""
 STATISTICS_LEAST_SHARE = 0.0002
 """Words in a smaller share of the memories are not kept (see migration 0010) and taken to be this rare."""
-MATCHES_ENOUGH = 4_000
-MATCHES_MAX = 12_000
+MATCHES_ENOUGH = 2_000
+MATCHES_MAX = 6_000
 CONJOINED_MAX = 4
 
 Weights = npt.NDArray[np.float64]

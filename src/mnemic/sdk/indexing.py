@@ -53,7 +53,7 @@ class OwnerIndex:
 
 @dataclass(frozen=True)
 class IndexSurvey:
-    """The large owners of a tenant, largest first.
+    """The owners of a tenant that have an index or should have one, largest first.
 
     `index_count` is how many indexes the model's table has, of all tenants; `leftovers` are those of this
     tenant whose owner is not large any more, or not there.
@@ -66,9 +66,7 @@ class IndexSurvey:
     @property
     def missing(self) -> tuple[OwnerIndex, ...]:
         """Owners that should have an index and have none."""
-        return tuple(
-            owner for owner in self.owners if owner.size_bytes is None and owner.vector_count > INDEX_MIN_ROWS
-        )
+        return tuple(owner for owner in self.owners if owner.size_bytes is None)
 
 
 async def index_owner(
@@ -111,7 +109,10 @@ async def survey_indexes(database: TenantDatabase, model: str) -> IndexSurvey:
     names = {owner.owner: index_name(table.name, database.tenant.id, owner.owner) for owner in large}
     sizes = {name: index.size_bytes for name, index in found.items() if index.is_valid}
     owners = (OwnerIndex(each.owner, each.row_count, sizes.get(names[each.owner])) for each in large)
-    return IndexSurvey(tuple(owners), index_count, tuple(sorted(found.keys() - set(names.values()))))
+    concerned = tuple(
+        each for each in owners if each.size_bytes is not None or each.vector_count > INDEX_MIN_ROWS
+    )
+    return IndexSurvey(concerned, index_count, tuple(sorted(found.keys() - set(names.values()))))
 
 
 async def make_missing(

@@ -161,7 +161,7 @@ BEGIN
         SELECT term.place, found.memory_id, found.conversation, found.bytes
         FROM term
         CROSS JOIN LATERAL (
-            SELECT now.memory_id, now.conversation, octet_length(now.content) AS bytes
+            SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
             FROM state.memories AS now
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
@@ -171,7 +171,7 @@ BEGIN
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
               )
             UNION ALL
-            SELECT past.memory_id, past.conversation, octet_length(past.content)
+            SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
             WHERE as_of IS NOT NULL
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term

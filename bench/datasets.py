@@ -1,0 +1,232 @@
+"""Public questions about long conversations, read into one shape: who remembers what, and what is asked.
+
+    LoCoMo         one memory per turn of a dialogue of two; to be found: turns
+    LongMemEval_S  one memory per turn of some fifty chats with an assistant; to be found: whole chats
+    BEAM           one memory per message of one very long chat; to be found: messages
+
+The files are read from a folder that the caller names, compressed (`.json.xz`) or not; none is part of this
+repository (LoCoMo's licence forbids commerce). What counts as found is defined as in the papers and in what
+others publish, so that numbers compare.
+"""
+
+import json
+import lzma
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+Unit = Literal["turn", "conversation"]
+"""What evidence names: single turns or whole conversations."""
+
+LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+
+# How each set writes a time.
+LOCOMO_TIME = "%I:%M %p on %d %B, %Y"
+LONGMEMEVAL_TIME = "%Y/%m/%d (%a) %H:%M"
+BEAM_TIME = "%B-%d-%Y"
+
+# Most evidence is written `D8:6`; some as `D8:6; D9:17`, `D:11:26` or `D30:05`.
+_LOCOMO_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+
+
+class MissingDataError(Exception):
+    """A file of questions is not where it should be; says which and where."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing that was said; `turn_id` is how evidence names it."""
+
+    turn_id: str
+    content: str
+    conversation: str
+    at: datetime | None = None
+    time_text: str = ""
+    role: str | None = None
+    name: str | None = None
+
+    @property
+    def said(self) -> str:
+        """The text with its speaker, as a baseline embeds it."""
+        return f"{self.name}: {self.content}" if self.name else self.content
+
+    @property
+    def dated(self) -> str:
+        """The same with its date as the set writes it, as a baseline indexes its words."""
+        return f"{self.time_text} {self.said}" if self.time_text else self.said
+
+    def item(self) -> dict[str, Any]:
+        """The item that `retain_many` is given."""
+        fields = {
+            "content": self.content,
+            "conversation": self.conversation,
+            "external_id": self.turn_id,
+            "at": self.at,
+            "role": self.role,
+            "name": self.name,
+        }
+        return {field: value for field, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something asked at a time. Without evidence it cannot be answered from what was said."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]
+    at: datetime | None
+
+
+@dataclass(frozen=True)
+class Owner:
+    """One memory of its own: what was said, in order, and what is asked about it."""
+
+    name: str
+    turns: tuple[Turn, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def answerable(self) -> tuple[Question, ...]:
+        """The questions whose evidence is there."""
+        return tuple(question for question in self.questions if question.evidence)
+
+    @property
+    def unanswerable(self) -> tuple[Question, ...]:
+        """The questions that only seem to belong here."""
+        return tuple(question for question in self.questions if not question.evidence)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One public set."""
+
+    name: str
+    unit: Unit
+    owners: tuple[Owner, ...]
+
+
+def read_locomo(data: Iterable[Any]) -> Dataset:
+    """One owner per dialogue. Questions without any evidence that resolves are left out."""
+    return Dataset("LoCoMo", "turn", tuple(_locomo_owner(each) for each in data))
+
+
+def read_longmemeval(data: Iterable[Any]) -> Dataset:
+    """One owner per question; evidence names sessions, except for `_abs` questions, which have none."""
+    return Dataset("LongMemEval_S", "conversation", tuple(_longmemeval_owner(each) for each in data))
+
+
+def read_beam(data: Iterable[Any]) -> Dataset:
+    """One owner per chat. A message without a time has that of the message before it."""
+    return Dataset("BEAM", "turn", tuple(_beam_owner(each) for each in data))
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a set's file begins, and how it is read."""
+
+    file_prefix: str
+    read: Callable[[Iterable[Any]], Dataset]
+
+
+SOURCES = {
+    "locomo": Source("locomo", read_locomo),
+    "longmemeval": Source("longmemeval_s", read_longmemeval),
+    "beam": Source("beam_100k", read_beam),
+}
+
+
+def load(source: Source, folder: Path) -> Dataset:
+    """The set in the one file of `folder` that begins with its name. MissingDataError if there is none."""
+    found = sorted(path for path in folder.glob(f"{source.file_prefix}*.json*") if path.is_file())
+    if len(found) != 1:
+        raise MissingDataError(
+            f"{folder} holds {len(found)} files {source.file_prefix}*.json or .json.xz; one is needed."
+        )
+    written = found[0].read_bytes()
+    return source.read(json.loads(lzma.decompress(written) if found[0].suffix == ".xz" else written))
+
+
+def _locomo_owner(dialogue: Any) -> Owner:
+    turns = tuple(_locomo_turns(dialogue["conversation"]))
+    known = {turn.turn_id for turn in turns}
+    questions = (
+        Question(
+            asked["question"],
+            LOCOMO_CATEGORIES[asked["category"]],
+            frozenset(_locomo_evidence(asked["evidence"])) & known,
+            turns[-1].at,
+        )
+        for asked in dialogue["qa"]
+    )
+    resolved = tuple(question for question in questions if question.evidence)
+    return Owner(str(dialogue["sample_id"]), turns, resolved)
+
+
+def _locomo_turns(conversation: Any) -> Iterator[Turn]:
+    number = 1
+    while f"session_{number}" in conversation:
+        time_text = conversation[f"session_{number}_date_time"]
+        at = _time(time_text, LOCOMO_TIME)
+        for turn in conversation[f"session_{number}"]:
+            shared = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+            content = turn["text"] + shared
+            yield Turn(
+                turn["dia_id"], content, f"session {number}", at, time_text=time_text, name=turn["speaker"]
+            )
+        number += 1
+
+
+def _locomo_evidence(written: Iterable[str]) -> Iterator[str]:
+    for text in written:
+        for session, turn in _LOCOMO_EVIDENCE.findall(text):
+            yield f"D{int(session)}:{int(turn)}"
+
+
+def _longmemeval_owner(asked: Any) -> Owner:
+    is_answerable = "_abs" not in asked["question_id"]
+    question = Question(
+        asked["question"],
+        asked["question_type"],
+        frozenset(asked["answer_session_ids"]) if is_answerable else frozenset(),
+        _time(asked["question_date"], LONGMEMEVAL_TIME),
+    )
+    return Owner(asked["question_id"], tuple(_longmemeval_turns(asked)), (question,))
+
+
+def _longmemeval_turns(asked: Any) -> Iterator[Turn]:
+    sessions = zip(
+        asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"], strict=True
+    )
+    for place, (session_id, date, turns) in enumerate(sessions):
+        at = _time(date, LONGMEMEVAL_TIME)
+        for number, turn in enumerate(turns):
+            # A turn or two in the set are blank: nothing that could be remembered or found.
+            if turn["content"].strip():
+                # A haystack may hold a session twice; its place keeps their turns apart.
+                turn_id = f"{place}:{number}"
+                yield Turn(turn_id, turn["content"], session_id, at, role=turn["role"])
+
+
+def _beam_owner(chat: Any) -> Owner:
+    turns = tuple(_beam_turns(chat))
+    questions = tuple(
+        Question(asked["question"], asked["type"], frozenset(map(str, asked["evidence"])), turns[-1].at)
+        for asked in chat["questions"]
+    )
+    return Owner(f"chat {chat['chat_id']}", turns, questions)
+
+
+def _beam_turns(chat: Any) -> Iterator[Turn]:
+    at = None
+    for message in chat["messages"]:
+        at = _time(message["time"], BEAM_TIME) if message["time"] else at
+        conversation = f"chat {chat['chat_id']}"
+        yield Turn(str(message["id"]), message["content"], conversation, at, role=message["role"])
+
+
+def _time(text: str, written_as: str) -> datetime:
+    return datetime.strptime(text, written_as).replace(tzinfo=UTC)

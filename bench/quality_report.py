@@ -1,0 +1,130 @@
+"""What the quality of recall should be, and the tables that say what it is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.quality_metrics import EVERYTHING, Averages
+from bench.refusal import Refusal
+from bench.report import Line, report_table, table_of
+
+MNEMIC = "Mnemic"
+
+TARGETS: dict[str, dict[str, float]] = {
+    "LoCoMo": {"R@5": 0.72, "R@10": 0.82, "R@25": 0.89, "R@50": 0.93},
+    "LongMemEval_S": {"any@5": 0.98, "all@5": 0.95},
+    "BEAM": {"R@10": 0.62},
+}
+# LongMemEval has one question per owner, about everyday things that its other chats touch as well: shown
+# without a target.
+REFUSAL_SETS = frozenset({"LoCoMo", "BEAM"})
+AREA_TARGET = 0.98
+FOREIGN_REFUSED_TARGET = 0.90
+OWN_REFUSED_TARGET = 0.05
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What was measured on one set; `rankings` holds Mnemic's and those it is compared with."""
+
+    dataset: str
+    owner_count: int
+    memory_count: int
+    rankings: dict[str, list[Averages]]
+    recall_p50_ms: float
+    recall_p95_ms: float
+    refusal: Refusal | None
+
+
+def judged(qualities: Sequence[Quality]) -> list[Line]:
+    """What was measured beside what it should be."""
+    return [line for quality in qualities for line in (*_judged_recall(quality), *_judged_refusal(quality))]
+
+
+def _judged_recall(quality: Quality) -> Iterator[Line]:
+    everything = overall(quality.rankings[MNEMIC])
+    for label, target in TARGETS.get(quality.dataset, {}).items():
+        value = everything.values[label]
+        what = f"{quality.dataset}, {label}, {everything.question_count:,} questions"
+        yield Line(what, f"{value:.3f}", f"≥ {target}", value >= target)
+
+
+def _judged_refusal(quality: Quality) -> Iterator[Line]:
+    found = quality.refusal
+    if found is None or quality.dataset not in REFUSAL_SETS:
+        return
+    yield Line(
+        f"{found.dataset}, own against foreign questions, area under the ROC curve",
+        f"{found.area:.3f}",
+        f"≥ {AREA_TARGET}",
+        found.area >= AREA_TARGET,
+    )
+    yield Line(
+        f"{found.dataset}, foreign questions refused",
+        f"{found.foreign_refused:.1%} of {found.foreign_count:,}",
+        f"≥ {FOREIGN_REFUSED_TARGET:.0%}",
+        found.foreign_refused >= FOREIGN_REFUSED_TARGET,
+    )
+    yield Line(
+        f"{found.dataset}, own questions refused",
+        f"{found.own_refused:.1%} of {found.own_count:,}",
+        f"≤ {OWN_REFUSED_TARGET:.0%}",
+        found.own_refused <= OWN_REFUSED_TARGET,
+    )
+
+
+def overall(listed: Sequence[Averages]) -> Averages:
+    """The averages over all categories."""
+    return next(each for each in listed if each.category == EVERYTHING)
+
+
+def show(console: Console, qualities: Sequence[Quality], lines: Sequence[Line]) -> None:
+    """Print the tables: each set's rankings and categories, refusal, and what was asked for."""
+    for quality in qualities:
+        console.print(_rankings_table(quality))
+        console.print(_categories_table(quality))
+    console.print(_refusal_table([each.refusal for each in qualities if each.refusal is not None]))
+    console.print(report_table("Recall", lines))
+
+
+def _rankings_table(quality: Quality) -> Table:
+    title = f"{quality.dataset}: {quality.owner_count} owners, {quality.memory_count:,} memories"
+    labels = list(overall(quality.rankings[MNEMIC]).values)
+    table = table_of(title, "ranking", *labels)
+    for name, listed in quality.rankings.items():
+        table.add_row(name, *(_share(overall(listed).values[label]) for label in labels))
+    return table
+
+
+def _categories_table(quality: Quality) -> Table:
+    listed = quality.rankings[MNEMIC]
+    labels = list(overall(listed).values)
+    table = table_of(f"{quality.dataset}, by category", "category", "questions", *labels)
+    for each in listed:
+        table.add_row(
+            each.category, f"{each.question_count:,}", *(_share(each.values[label]) for label in labels)
+        )
+    return table
+
+
+def _refusal_table(refusals: Sequence[Refusal]) -> Table:
+    table = table_of(
+        "Refusal (area under the ROC curve; share refused by default)",
+        *("set", "area", "own refused", "foreign refused", "near: area", "near refused"),
+    )
+    for each in refusals:
+        table.add_row(
+            each.dataset,
+            _share(each.area),
+            f"{each.own_refused:.1%} of {each.own_count:,}",
+            f"{each.foreign_refused:.1%} of {each.foreign_count:,}",
+            _share(each.unanswerable_area),
+            f"{_share(each.unanswerable_refused)} of {each.unanswerable_count}",
+        )
+    return table
+
+
+def _share(value: float | None) -> str:
+    return f"{value:.3f}" if value is not None else "–"

@@ -1,0 +1,216 @@
+"""Writes the numbers of docs/benchmarks.md, and its plots, from the results in bench/results.
+
+    python -m bench.results_page
+
+What stands between `<!-- quality -->` and `<!-- /quality -->`, and so on, is replaced; the rest of the page
+is written by hand. So no number in it is typed, and none is older than the results beside it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.plots import Bar, Bars, Points, Series
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGE = REPOSITORY / "docs" / "benchmarks.md"
+RESULTS = REPOSITORY / "bench" / "results"
+PLOTS = "plots"
+NOT_MEASURED = "Not measured yet."
+
+Written = dict[str, Any]
+"""The results of one benchmark as its JSON has them."""
+
+
+def main() -> None:
+    """Bring the page up to date with whatever results there are."""
+    write_page(PAGE, RESULTS)
+
+
+def write_page(page: Path, results: Path) -> None:
+    """Fill each section that results exist for; plots go into a folder beside the page."""
+    (page.parent / PLOTS).mkdir(exist_ok=True)
+    text = page.read_text("utf-8")
+    for section, describe in SECTIONS.items():
+        written = results / f"{section}.json"
+        lines = [NOT_MEASURED]
+        if written.exists():
+            found: Written = json.loads(written.read_text("utf-8"))
+            lines = [_provenance(found), "", *describe(found, page.parent / PLOTS)]
+        text = replaced(text, section, "\n".join(lines))
+    page.write_text(text, "utf-8")
+
+
+def replaced(text: str, section: str, content: str) -> str:
+    """The text with other content between the marks of a section, which must be there."""
+    marks = re.compile(f"(<!-- {section} -->\n).*?(<!-- /{section} -->)", re.DOTALL)
+    assert marks.search(text), f"the page has no section {section!r}"
+    return marks.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines]
+
+
+def _provenance(found: Written) -> str:
+    machine = found["machine"]
+    return (
+        f"Measured {found['measured_at'][:10]} on {machine['cores']} cores, Python {machine['python']}; "
+        "all of it in one run."
+    )
+
+
+def _report(found: Written) -> Iterator[str]:
+    outcome = {True: "met", False: "**missed**", None: ""}
+    rows = [
+        [line["what"], line["measured"], line["target"], outcome[line["met"]]] for line in found["report"]
+    ]
+    yield from markdown_table(["what", "measured", "wanted", ""], rows)
+
+
+def describe_quality(found: Written, plots: Path) -> Iterator[str]:
+    """The targets, then each set with its rankings and categories, then refusal."""
+    yield from _report(found)
+    for each in found["sets"]:
+        yield from ("", f"### {each['dataset']}", "")
+        yield f"{each['owner_count']} owners, {each['memory_count']:,} memories."
+        yield from ("", *_rankings(each), "", "By category, Mnemic:", "", *_categories(each), "")
+        name = f"quality-{each['dataset'].lower().replace('_', '-')}.svg"
+        (plots / name).write_text(_quality_plot(each).svg(), "utf-8")
+        yield f"![{each['dataset']}: Mnemic beside the usual rankings]({PLOTS}/{name})"
+    yield from ("", "### Refusal", "")
+    yield from _refusals([each["refusal"] for each in found["sets"] if each["refusal"]])
+
+
+def _overall(averages: Sequence[Written]) -> Mapping[str, float]:
+    values: Mapping[str, float] = averages[0]["values"]
+    return values
+
+
+def _rankings(each: Written) -> list[str]:
+    labels = list(_overall(each["rankings"]["Mnemic"]))
+    rows = [
+        [name, *(f"{_overall(averages)[label]:.3f}" for label in labels)]
+        for name, averages in each["rankings"].items()
+    ]
+    return markdown_table(["ranking", *labels], rows)
+
+
+def _categories(each: Written) -> list[str]:
+    averages = each["rankings"]["Mnemic"]
+    rows = [
+        [one["category"], f"{one['question_count']:,}", *(f"{value:.3f}" for value in one["values"].values())]
+        for one in averages
+    ]
+    return markdown_table(["category", "questions", *_overall(averages)], rows)
+
+
+def _quality_plot(each: Written) -> Bars:
+    labels = list(_overall(each["rankings"]["Mnemic"]))
+    groups = {
+        label: [Bar(name, _overall(averages)[label]) for name, averages in each["rankings"].items()]
+        for label in labels
+    }
+    return Bars(each["dataset"], groups, most=1.0)
+
+
+def _refusals(refusals: Sequence[Written]) -> list[str]:
+    def share(value: float | None) -> str:
+        return f"{value:.1%}" if value is not None else "–"
+
+    def area(value: float | None) -> str:
+        return f"{value:.3f}" if value is not None else "–"
+
+    rows = [
+        [
+            each["dataset"],
+            area(each["area"]),
+            f"{share(each['own_refused'])} of {each['own_count']:,}",
+            f"{share(each['foreign_refused'])} of {each['foreign_count']:,}",
+            area(each["unanswerable_area"]),
+            f"{share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
+        ]
+        for each in refusals
+    ]
+    columns = ("set", "area, own/foreign", "own refused", "foreign refused")
+    return markdown_table([*columns, "area, own/near misses", "near misses refused"], rows)
+
+
+def describe_speed(found: Written, plots: Path) -> Iterator[str]:
+    """The targets, then each part that was measured."""
+    yield from _report(found)
+    results = found["results"]
+    if results["sizes"]:
+        (plots / "speed-sizes.svg").write_text(_speed_plot(results["sizes"]).svg(), "utf-8")
+        yield from ("", "### One large tenant", "", f"![Recall by size]({PLOTS}/speed-sizes.svg)")
+    for size in results["sizes"]:
+        yield from ("", f"{size['memory_count']:,} memories, p50 / p95 / p99 in milliseconds:", "")
+        yield from _stages(size)
+    if results["relations"]:
+        yield from ("", "On disk, all sizes together, in megabytes:", "", *_relations(results["relations"]))
+    if results["side_by_side"]:
+        yield from ("", "### Side by side", "", *_side_by_side(results["side_by_side"]))
+
+
+def _stages(size: Written) -> list[str]:
+    columns = {"cold, 1 reader": size["cold"]}
+    for each in size["warm"]:
+        columns[f"warm, {each['reader_count']} reader{'s' if each['reader_count'] > 1 else ''}"] = each
+    rows = [["whole call", *(_times(readers["whole"]) for readers in columns.values())]]
+    for stage in size["warm"][0]["stages"]:
+        times = (readers["stages"].get(stage) for readers in columns.values())
+        rows.append([stage, *(_times(each) if each else "–" for each in times)])
+    rows.append(["calls per second", *(f"{readers['calls_per_s']:.1f}" for readers in columns.values())])
+    return markdown_table(["stage", *columns], rows)
+
+
+def _relations(relations: Sequence[Written]) -> list[str]:
+    rows = [[each["name"], f"{each['table_mb']:,.1f}", f"{each['index_mb']:,.1f}"] for each in relations]
+    return markdown_table(["table or index", "table", "indexes"], rows)
+
+
+def _side_by_side(speeds: Sequence[Written]) -> list[str]:
+    limits = sorted({limit for speed in speeds for limit in speed["by_limit"]}, key=int)
+    rows = [
+        [
+            speed["name"],
+            *(_times(speed["by_limit"][limit]) if limit in speed["by_limit"] else "–" for limit in limits),
+            ", ".join(speed["versions"]),
+            speed["problem"] or speed["fairness"],
+        ]
+        for speed in speeds
+    ]
+    columns = (f"k={limit}, ms" for limit in limits)
+    return markdown_table(["store", *columns, "versions", "to be fair"], rows)
+
+
+def _times(latency: Written) -> str:
+    return f"{latency['p50_ms']:.1f} / {latency['p95_ms']:.1f} / {latency['p99_ms']:.1f}"
+
+
+def _speed_plot(sizes: Sequence[Written]) -> Points:
+    def alone(size: Written) -> Written:
+        found: Written = next(each for each in size["warm"] if each["reader_count"] == 1)["whole"]
+        return found
+
+    return Points(
+        "Whole call, one reader, warm: milliseconds by number of memories",
+        [
+            Series(percentile, [(size["memory_count"], alone(size)[f"{percentile}_ms"]) for size in sizes])
+            for percentile in ("p50", "p95", "p99")
+        ],
+    )
+
+
+SECTIONS: dict[str, Callable[[Written, Path], Iterator[str]]] = {
+    "quality": describe_quality,
+    "speed": describe_speed,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""How fast recall is, query embedding included, and what it takes to be so.
+
+    python -m bench.speed [--sizes 10000,100000] [--million] [--tenants 50] [--calls 200]
+                          [--only sizes|neighbours|side-by-side] [--json bench/results/speed.json]
+
+1. One tenant with one owner of each size: cold and warm, one reader and eight, stage by stage, what the
+   index finds against an exact scan, what tables and indexes take on disk (`bench/speed_sizes.py`).
+2. Small tenants of 1,000 memories with and without those large neighbours (`bench/speed_neighbours.py`).
+3. mem0, Chroma and LangGraph's PostgresStore with the same 10,000 memories and the same embedder, taking
+   turns (`bench/speed_side_by_side.py`).
+
+Texts and vectors are made up from fixed seeds (`bench/speed_texts.py`, `bench/speed_vectors.py`). Everything
+runs on embedded servers in a temporary folder, with fsync on and default settings; nothing leaves the
+machine, except that the competitors are installed from the package registry on the first run. Prints tables
+beside the targets and ends with 1 when one is missed.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.report import as_json
+from bench.speed_index import Relation, relation_sizes
+from bench.speed_neighbours import Neighbours, fill_tenants, measure_neighbours
+from bench.speed_report import Results, judged, show
+from bench.speed_side_by_side import SearchSpeed, measure_search_side_by_side
+from bench.speed_sizes import SizeResult, measure_size
+from bench.write import Clock
+from mnemic.db.embedded import stop
+from mnemic.models.local import MiniLM
+
+PARTS = ("sizes", "neighbours", "side-by-side")
+MILLION = 1_000_000
+DEFAULT_SIZES = (10_000, 100_000)
+DEFAULT_TENANTS = 50
+DEFAULT_CALLS = 200
+DEFAULT_TIMEOUT_S = 4 * 3_600.0
+SIDE_BY_SIDE_COUNT = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured."""
+
+    parts: tuple[str, ...]
+    sizes: tuple[int, ...]
+    tenant_count: int
+    call_count: int
+    side_by_side_count: int
+
+
+def main() -> int:
+    """Measure, show, keep."""
+    options = _options()
+    plan = Plan(
+        parts=tuple(options.only or PARTS),
+        sizes=tuple(sorted({*options.sizes, *([MILLION] if options.million else [])})),
+        tenant_count=options.tenants,
+        call_count=options.calls,
+        side_by_side_count=options.side_by_side_count,
+    )
+    with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
+        results = measure(Path(folder), plan, Clock(options.timeout), Console(stderr=True))
+    lines = judged(results)
+    show(Console(), results, lines)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(as_json({"plan": asdict(plan), "results": asdict(results)}, lines))
+    return int(any(line.met is False for line in lines))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure how fast recall is.")
+    parser.add_argument(
+        "--sizes", type=_sizes, default=DEFAULT_SIZES, metavar="N,N", help="memories of an owner"
+    )
+    parser.add_argument("--million", action="store_true", help="also with a million memories")
+    parser.add_argument("--tenants", type=int, default=DEFAULT_TENANTS, help="small tenants beside the large")
+    parser.add_argument("--calls", type=int, default=DEFAULT_CALLS, help="calls that are measured each time")
+    parser.add_argument("--only", action="append", choices=PARTS, help="only this part; repeatable")
+    parser.add_argument(
+        "--side-by-side-count", type=int, default=SIDE_BY_SIDE_COUNT, help="memories in each of the stores"
+    )
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, metavar="SECONDS")
+    return parser.parse_args()
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in text.split(","))
+
+
+def measure(folder: Path, plan: Plan, clock: Clock, progress: Console) -> Results:
+    """The parts that are wanted, one after the other."""
+    sizes, relations, neighbours = asyncio.run(_measure_mnemic(folder, plan, clock, progress))
+    beside: list[SearchSpeed] = []
+    if "side-by-side" in plan.parts:
+        progress.print("side by side …")
+        (folder / "side by side").mkdir()
+        beside = measure_search_side_by_side(
+            folder / "side by side",
+            MiniLM(),
+            memory_count=plan.side_by_side_count,
+            call_count=plan.call_count,
+            time_left_s=clock.left_s,
+        )
+    return Results(sizes, relations, neighbours, beside)
+
+
+async def _measure_mnemic(
+    folder: Path, plan: Plan, clock: Clock, progress: Console
+) -> tuple[list[SizeResult], list[Relation], Neighbours | None]:
+    """The large tenants, then the small ones with and without them."""
+    alone_dir, beside_dir = folder / "alone", folder / "beside"
+    model = MiniLM()
+    try:
+        await model.embed(["So that it is loaded."], input_type="query")
+        if "neighbours" in plan.parts:
+            progress.print(f"filling {plan.tenant_count:,} small tenants, twice …")
+            for data_dir in (alone_dir, beside_dir):
+                await clock.within(fill_tenants(data_dir, plan.tenant_count))
+        sizes = []
+        # Without them nobody would have large neighbours.
+        for count in plan.sizes if {"sizes", "neighbours"} & set(plan.parts) else ():
+            progress.print(f"{count:,} memories …")
+            measured = measure_size(beside_dir, model, memory_count=count, call_count=plan.call_count)
+            sizes.append(await clock.within(measured))
+        relations = await asyncio.to_thread(relation_sizes, beside_dir) if sizes else []
+        neighbours = None
+        if "neighbours" in plan.parts:
+            progress.print("small tenants with and without large neighbours …")
+            neighbours = await clock.within(
+                measure_neighbours(alone_dir, beside_dir, model, tenant_count=plan.tenant_count)
+            )
+        return sizes, relations, neighbours
+    finally:
+        await model.aclose()
+        for data_dir in (alone_dir, beside_dir):
+            await asyncio.to_thread(stop, data_dir)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Is a small tenant slowed by a large neighbour?
+
+Two servers hold the same small tenants; one of them also holds the large tenants of `speed_sizes`. A tenant
+is asked the same questions on both, one call here, one call there, so that what the machine does besides hits
+both alike. The neighbour is there, in the same tables and indexes, but asks nothing meanwhile.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.speed_index import tidy_up
+from bench.speed_measure import LIMIT, NEVER_REFUSE, Latency
+from bench.speed_sizes import OWNER, fill
+from bench.speed_texts import Asked, questions
+from bench.speed_vectors import ClusteredVectors, NearVectors
+from mnemic import AsyncMemory
+from mnemic.models.engine import EmbeddingEngine
+
+SEED = 7_000
+MEMORIES_PER_TENANT = 1_000
+MEASURED_TENANTS_MAX = 50
+CALLS_PER_TENANT = 20
+WARM_UP_CALLS = 3
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Calls of small tenants, by themselves and beside large ones."""
+
+    tenant_count: int
+    memories_per_tenant: int
+    measured_count: int
+    alone: Latency
+    beside: Latency
+
+    @property
+    def p95_ratio(self) -> float:
+        """How many times as long calls take beside the large neighbour."""
+        return self.beside.p95_ms / self.alone.p95_ms
+
+
+async def fill_tenants(data_dir: Path, tenant_count: int) -> None:
+    """Small tenants, all different."""
+    for number in range(tenant_count):
+        engine = ClusteredVectors()
+        async with AsyncMemory(data_dir=data_dir, tenant=_tenant(number), embedder=engine) as memory:
+            await fill(memory, OWNER, MEMORIES_PER_TENANT, seed=SEED + number)
+
+
+async def measure_neighbours(
+    alone_dir: Path, beside_dir: Path, model: EmbeddingEngine, *, tenant_count: int
+) -> Neighbours:
+    """Ask small tenants all over the list on both servers, which are equally tidy."""
+    for data_dir in (alone_dir, beside_dir):
+        await asyncio.to_thread(tidy_up, data_dir)
+    measured_count = min(tenant_count, MEASURED_TENANTS_MAX)
+    alone_ms: list[float] = []
+    beside_ms: list[float] = []
+    for place in range(measured_count):
+        number = place * tenant_count // measured_count
+        asked = questions(WARM_UP_CALLS + CALLS_PER_TENANT, of_count=MEMORIES_PER_TENANT, seed=SEED + number)
+        engine = NearVectors(model, {each.question: each.about for each in asked})
+        async with (
+            AsyncMemory(data_dir=alone_dir, tenant=_tenant(number), owner=OWNER, embedder=engine) as alone,
+            AsyncMemory(data_dir=beside_dir, tenant=_tenant(number), owner=OWNER, embedder=engine) as beside,
+        ):
+            await _take_turns(alone, beside, asked[:WARM_UP_CALLS], [], [])
+            await _take_turns(alone, beside, asked[WARM_UP_CALLS:], alone_ms, beside_ms)
+    return Neighbours(
+        tenant_count, MEMORIES_PER_TENANT, measured_count, Latency.of(alone_ms), Latency.of(beside_ms)
+    )
+
+
+async def _take_turns(
+    alone: AsyncMemory,
+    beside: AsyncMemory,
+    asked: Sequence[Asked],
+    alone_ms: list[float],
+    beside_ms: list[float],
+) -> None:
+    """Each question on both servers, each time the other one first."""
+    turns = [(alone, alone_ms), (beside, beside_ms)]
+    for place, each in enumerate(asked):
+        for memory, times_ms in turns if place % 2 == 0 else reversed(turns):
+            began_s = time.perf_counter()
+            await memory.recall(each.question, limit=LIMIT, refuse_below=NEVER_REFUSE)
+            times_ms.append((time.perf_counter() - began_s) * 1000)
+
+
+def _tenant(number: int) -> str:
+    return f"small {number}"

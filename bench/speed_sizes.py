@@ -1,0 +1,86 @@
+"""Recall in one large tenant: fill, index, restart, ask cold and warm, compare with an exact scan.
+
+All sizes lie in one database, each in a tenant of its own. Filling goes through `retain_many` with made-up
+vectors; then the vector index and the statistics of words are made, which upkeep does for a user, and the
+server is restarted. *Cold* are the first calls after that: the server's own cache is empty, what the
+operating system keeps of its files may not be. The model is loaded before: a process does that once in its
+life.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bench.speed_index import measure_ann_recall, settle
+from bench.speed_measure import Readers, measure_readers
+from bench.speed_texts import Asked, questions, turns
+from bench.speed_vectors import ClusteredVectors, NearVectors
+from mnemic import AsyncMemory
+from mnemic.db.embedded import stop
+from mnemic.models.engine import EmbeddingEngine
+
+OWNER = "bench"
+SEED = 6_000
+FILL_ITEMS = 10_000
+COLD_CALLS = 20
+WARM_UP_CALLS = 30
+READER_COUNTS = (1, 8)
+EXACT_QUERIES = 50
+
+
+@dataclass(frozen=True)
+class SizeResult:
+    """What was measured with so many memories; `ann_recall` is None where vectors are compared exactly."""
+
+    memory_count: int
+    fill_per_s: float
+    settle_s: float
+    cold: Readers
+    warm: list[Readers]
+    ann_recall: float | None
+
+
+async def measure_size(
+    data_dir: Path, model: EmbeddingEngine, *, memory_count: int, call_count: int
+) -> SizeResult:
+    """Fill a new tenant and ask it."""
+    tenant = f"size {memory_count}"
+    async with AsyncMemory(data_dir=data_dir, tenant=tenant, embedder=ClusteredVectors()) as memory:
+        fill_s = await fill(memory, OWNER, memory_count, seed=SEED + memory_count)
+        settle_s = await settle(memory, data_dir, OWNER, memory_count)
+    assert await asyncio.to_thread(stop, data_dir), "nobody else may use the server"
+    asked = _asked(memory_count, call_count)
+    engine = NearVectors(model, {each.question: each.about for each in asked})
+    rest = iter(asked)
+    async with AsyncMemory(data_dir=data_dir, tenant=tenant, owner=OWNER, embedder=engine) as memory:
+        cold = await measure_readers(memory, _next(rest, COLD_CALLS), reader_count=1)
+        await measure_readers(memory, _next(rest, WARM_UP_CALLS), reader_count=1)
+        warm = [
+            await measure_readers(memory, _next(rest, call_count), reader_count=count)
+            for count in READER_COUNTS
+        ]
+        ann_recall = await measure_ann_recall(memory, OWNER, _next(rest, EXACT_QUERIES))
+    return SizeResult(memory_count, memory_count / fill_s, settle_s, cold, warm, ann_recall)
+
+
+def _asked(memory_count: int, call_count: int) -> list[Asked]:
+    """Questions for everything that asks, none of them twice: no answer is warm from the last time."""
+    count = COLD_CALLS + WARM_UP_CALLS + len(READER_COUNTS) * call_count + EXACT_QUERIES
+    return questions(count, of_count=memory_count, seed=SEED + memory_count)
+
+
+def _next(asked: Iterator[Asked], count: int) -> list[Asked]:
+    return list(islice(asked, count))
+
+
+async def fill(memory: AsyncMemory, owner: str, count: int, *, seed: int) -> float:
+    """Retain so many turns; returns the seconds it took."""
+    items = turns(count, seed=seed)
+    began_s = time.perf_counter()
+    while block := list(islice(items, FILL_ITEMS)):
+        retained = await memory.retain_many(block, owner=owner)
+        assert retained.stored_count == len(block), retained
+    return time.perf_counter() - began_s

@@ -1,0 +1,60 @@
+"""`mnemic index`: make the vector indexes that large owners lack, now."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.output import err, out, print_json, table
+from mnemic.db.vector_index import INDEX_MIN_ROWS
+from mnemic.sdk.core import Core
+from mnemic.sdk.indexing import OwnerIndex, make_missing
+
+OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner; without it, all of them.")]
+
+
+def index(
+    owner: OneOwner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Make the vector indexes that owners with many memories lack. Needs an administrator's URL."""
+    core = Core(settings_from(url, data_dir, tenant), embedder)
+    owners = asyncio.run(_make(core, owner, quiet=json))
+    if json:
+        print_json({"owners": [asdict(each) for each in owners]})
+    elif not owners:
+        out.print(f"Nothing to do: an index is for owners with more than {INDEX_MIN_ROWS:,} vectors.")
+    else:
+        _print_owners(owners)
+
+
+async def _make(core: Core, owner: str | None, *, quiet: bool) -> list[OwnerIndex]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, disable=quiet) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def show(large: OwnerIndex, done: int) -> None:
+            bar.update(task, description="indexing", completed=done, total=large.vector_count)
+
+        await core.open()
+        try:
+            return [each async for each in make_missing(core, owner, show)]
+        finally:
+            await core.aclose()
+
+
+def _print_owners(owners: list[OwnerIndex]) -> None:
+    listing = table("owner", "vectors", "size", "seconds")
+    for each in owners:
+        size = "not indexed" if each.size_bytes is None else f"{each.size_bytes / 1e6:.1f} MB"
+        seconds = "" if each.seconds is None else f"{each.seconds:.1f}"
+        listing.add_row(escape(each.owner), f"{each.vector_count:,}", size, seconds)
+    out.print(listing)

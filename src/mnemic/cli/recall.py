@@ -1,0 +1,127 @@
+"""`mnemic recall`: ask the memory, see why it answers as it does, or read that it does not know."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, cast
+
+import typer
+
+from mnemic.cli.hits import print_explanations, print_footer, print_hits, print_refusal
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.output import out, print_json, remark
+from mnemic.errors import InvalidInputError
+from mnemic.types.memory import CATEGORIES, Category
+from mnemic.types.recalled import TECHNIQUES, Recalled, Technique
+
+Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
+Limit = Annotated[int, typer.Option(help="Most hits.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Most tokens of --text.")]
+# Typer knows no lists of choices: these are checked by `recall` itself, which lists what is allowed.
+Categories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category", help=f"Only of this category; may be repeated. One of: {', '.join(CATEGORIES)}."
+    ),
+]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all.")]
+Conversation = Annotated[str | None, typer.Option(help="Only from this conversation.")]
+Since = Annotated[str | None, typer.Option(help="Only what happened from then on, as 2026-03-01T00:00:00Z.")]
+Until = Annotated[str | None, typer.Option(help="Only what happened before.")]
+AsOf = Annotated[str | None, typer.Option(help="Answer with what was known and valid at that moment.")]
+At = Annotated[
+    str | None,
+    typer.Option(help='When the question is asked, for words such as "yesterday"; now unless given.'),
+]
+MinConfidence = Annotated[float | None, typer.Option(help="Only memories at least this sure, 0 to 1.")]
+RefuseBelow = Annotated[
+    float | None, typer.Option(help="Confidence below which nothing is answered; 0 always answers.")
+]
+Techniques = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--technique",
+        help="How to search; repeat for several (env: MNEMIC_TECHNIQUES). "
+        f"Any of: {', '.join(TECHNIQUES)}; the last three need an LLM.",
+    ),
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Show why each hit was found, and the time of each stage.")
+]
+Text = Annotated[bool, typer.Option("--text", help="Print only the text for a prompt.")]
+
+
+def recall(
+    query: Query,
+    owner: Owner = None,
+    limit: Limit = 10,
+    max_tokens: MaxTokens = None,
+    category: Categories = None,
+    tag: Tags = None,
+    channel: Channel = None,
+    conversation: Conversation = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    at: At = None,
+    min_confidence: MinConfidence = None,
+    refuse_below: RefuseBelow = None,
+    technique: Techniques = None,
+    explain: Explain = False,
+    text: Text = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Find what matters for a query, best first, or say that nothing stored is close enough (exit code 0)."""
+    if text and (json or explain):
+        raise InvalidInputError("--text prints the text alone: leave --json and --explain away.")
+
+    async def run() -> Recalled:
+        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+            return await memory.recall(
+                query,
+                limit=limit,
+                max_tokens=max_tokens,
+                categories=cast(list[Category] | None, category),
+                tags=tag,
+                conversation=conversation,
+                since=since,
+                until=until,
+                as_of=as_of,
+                at=at,
+                min_confidence=min_confidence,
+                refuse_below=refuse_below,
+                techniques=cast(list[Technique] | None, technique),
+                explain=explain or json,
+            )
+
+    found = asyncio.run(run())
+    if json:
+        print_json(asdict(found))
+    elif text:
+        _print_text(found)
+    else:
+        _print_found(found, explain=explain)
+
+
+def _print_text(found: Recalled) -> None:
+    """The text on standard output, ready for a pipe; what people should know besides on standard error."""
+    if found.text:
+        print(found.text)
+    for note in ([found.reason] if found.reason else []) + list(found.notes):
+        remark(note)
+
+
+def _print_found(found: Recalled, *, explain: bool) -> None:
+    if found.refused:
+        print_refusal(found)
+        if found.confidence:
+            out.print("[dim]--refuse-below 0 shows the nearest memories all the same.[/]")
+    else:
+        print_hits(found.hits)
+    if explain and found:
+        out.print()
+        print_explanations(found.hits)
+    print_footer(found, stages=explain)

@@ -1,0 +1,418 @@
+"""The index of a large owner: built, found, searched with, dropped; and what searching without it gives."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from mnemic.db import vector_index
+from mnemic.db.access import Access
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.db.vector_index import (
+    build_index,
+    count_indexes,
+    count_vectors,
+    drop_index,
+    find_index,
+    large_owners,
+    list_indexes,
+    may_build,
+    nearest_exact,
+    nearest_indexed,
+)
+from mnemic.db.vectors import HalfVector, HalfVectorsDumper, VectorTable
+from mnemic.errors import ConfigurationError, ConflictError
+from tests.conftest import LIMITS, AppConnection
+from tests.many_vectors import Filled, clustered, give_vectors
+from tests.waiting import wait_for
+
+OWNER = 'o\'brien 100%s \\ {x} "q"'
+ROWS = 600
+
+STATE = "SELECT indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relname LIKE 'hnsw%'"
+INVALIDATE = """
+    SET allow_system_table_mods = on;
+    UPDATE pg_index SET indisvalid = false FROM pg_class WHERE oid = indexrelid AND relname LIKE 'hnsw%'
+"""
+MEMBERS = """
+    SELECT grantor, admin_option, inherit_option, set_option FROM pg_auth_members
+    WHERE roleid = 'mnemic_definer'::regrole ORDER BY 1
+"""
+
+
+@pytest.fixture
+async def filled(database: Database, tenant_a: Tenant) -> Filled:
+    return await give_vectors(database, tenant_a, OWNER, clustered(ROWS, seed=1))
+
+
+async def build(admin_conninfo: str, table: VectorTable, tenant: Tenant, owner: str = OWNER) -> float | None:
+    return await build_index(admin_conninfo, LIMITS, table, tenant, owner, row_count=ROWS)
+
+
+async def found(database: Database, tenant: Tenant, table: VectorTable, owner: str = OWNER) -> str | None:
+    async with database.transaction(tenant) as transaction:
+        return await find_index(transaction, table, owner)
+
+
+async def test_an_index_is_for_one_owner_of_one_tenant(
+    database: Database, tenant_a: Tenant, tenant_b: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    assert await found(database, tenant_a, filled.table) is None
+    seconds = await build(admin_conninfo, filled.table, tenant_a)
+    assert seconds is not None
+    assert seconds > 0
+    name = await found(database, tenant_a, filled.table)
+    assert name is not None
+    assert (name[:5], len(name)) == ("hnsw_", 21)
+    assert await found(database, tenant_a, filled.table, "somebody else") is None
+    assert await found(database, tenant_b, filled.table) is None
+
+
+async def test_each_tenant_lists_its_own_indexes(
+    database: Database, tenant_a: Tenant, tenant_b: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    async with database.transaction(tenant_a) as transaction:
+        (index,) = await list_indexes(transaction, filled.table)
+        assert await count_indexes(transaction, filled.table) == 1
+    assert (index.is_valid, index.size_bytes > 0) == (True, True)
+    assert index.name == await found(database, tenant_a, filled.table)
+    async with database.transaction(tenant_b) as transaction:
+        assert await list_indexes(transaction, filled.table) == []
+        assert await count_indexes(transaction, filled.table) == 1
+
+
+async def test_building_again_does_nothing(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    assert await build(admin_conninfo, filled.table, tenant_a) == 0.0
+
+
+async def test_a_dropped_index_is_gone_and_may_be_dropped_again(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    name = await found(database, tenant_a, filled.table)
+    assert name is not None
+    await drop_index(admin_conninfo, LIMITS, name)
+    await drop_index(admin_conninfo, LIMITS, name)
+    assert admin.execute(STATE).fetchall() == []
+
+
+async def test_owners_are_counted(database: Database, tenant_a: Tenant, filled: Filled) -> None:
+    await give_vectors(database, tenant_a, "small", clustered(3, seed=2))
+    async with database.transaction(tenant_a) as transaction:
+        large = await large_owners(transaction, filled.table, above=2)
+        assert [(each.owner, each.row_count) for each in large] == [(OWNER, ROWS), ("small", 3)]
+        assert [each.owner for each in await large_owners(transaction, filled.table, above=3)] == [OWNER]
+        assert await count_vectors(transaction, filled.table, "small", at_most=10) == 3
+        assert await count_vectors(transaction, filled.table, OWNER, at_most=10) == 10
+
+
+async def test_the_nearest_are_found_exactly_with_what_is_usual(
+    database: Database, tenant_a: Tenant, tenant_b: Tenant, filled: Filled
+) -> None:
+    await give_vectors(database, tenant_a, "somebody else", clustered(50, seed=3))
+    await give_vectors(database, tenant_b, OWNER, clustered(50, seed=4))
+    query = clustered(1, seed=5)[0]
+    async with database.transaction(tenant_a) as transaction:
+        nearest = await nearest_exact(transaction, filled.table, OWNER, query, 10)
+    cosines = filled.vectors @ query / np.linalg.norm(filled.vectors, axis=1) / np.linalg.norm(query)
+    best = np.argsort(-cosines)[:10]
+    assert nearest.memory_ids == tuple(filled.ids[place] for place in best)
+    assert np.allclose(nearest.cosines, cosines[best], atol=1e-5)
+    assert nearest.cosines.dtype == np.float32
+    assert nearest.count == ROWS
+    assert np.allclose((nearest.mean, nearest.deviation), (cosines.mean(), cosines.std()), atol=1e-5)
+
+
+async def test_an_owner_without_vectors_has_none_that_are_near(
+    database: Database, tenant_a: Tenant, filled: Filled
+) -> None:
+    query = clustered(1, seed=5)[0]
+    async with database.transaction(tenant_a) as transaction:
+        exact = await nearest_exact(transaction, filled.table, "nobody", query, 10)
+        indexed = await nearest_indexed(transaction, filled.table, "nobody", query, 10)
+    for nearest in (exact, indexed):
+        assert (nearest.memory_ids, len(nearest.cosines), nearest.mean, nearest.deviation) == (
+            (),
+            0,
+            0.0,
+            0.0,
+        )
+    assert (exact.count, indexed.count) == (0, None)
+
+
+async def test_the_index_finds_what_an_exact_search_finds(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    await give_vectors(database, tenant_a, OWNER, clustered(ROWS, seed=6))  # Inserted after it was built.
+    shares, errors = [], []
+    async with database.transaction(tenant_a) as transaction:
+        for query in clustered(20, seed=7):
+            exact = await nearest_exact(transaction, filled.table, OWNER, query, 10)
+            indexed = await nearest_indexed(transaction, filled.table, OWNER, query, 10)
+            shares.append(len({*exact.memory_ids} & {*indexed.memory_ids}) / 10)
+            assert list(indexed.cosines) == sorted(indexed.cosines, reverse=True)
+            errors.append((abs(indexed.mean - exact.mean), abs(indexed.deviation - exact.deviation)))
+    assert np.mean(shares) >= 0.95
+    assert (np.mean(errors, axis=0) < 0.04).all(), "what a sample says of the whole"
+
+
+async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    query = clustered(1, seed=5)[0]
+    async with database.transaction(tenant_a) as transaction:
+        nearest = await nearest_indexed(transaction, filled.table, OWNER, query, 300, ef_search=10)
+    assert len(set(nearest.memory_ids)) == 300
+
+
+async def test_a_search_by_index_reads_the_owners_index_and_no_other(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await give_vectors(database, tenant_a, "somebody else", clustered(ROWS, seed=3))
+    await build(admin_conninfo, filled.table, tenant_a)
+    name = await found(database, tenant_a, filled.table)
+    assert name is not None
+    assert name in await plan_of(database, tenant_a, filled.table, OWNER)
+    assert name not in await plan_of(database, tenant_a, filled.table, "somebody else")
+
+
+async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner: str) -> str:
+    """How the application's role searches, seven times: by then the driver has prepared the statement."""
+    statement = sql.SQL("EXPLAIN (COSTS OFF) ") + vector_index._INDEXED.format(
+        table=sql.Identifier(table.name)
+    )
+    parameters = {
+        "tenant_id": tenant.id,
+        "owner": owner,
+        "vector": HalfVector(clustered(1, seed=5)[0]),
+        "limit": 100,
+    }
+    plans = set()
+    async with database.transaction(tenant) as transaction:
+        await transaction.execute("vector_index.tune_search", {"ef_search": 100})
+        async with transaction.connection.cursor() as cursor:
+            cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
+            for _ in range(7):
+                await cursor.execute(statement, parameters)
+                plans.add("\n".join(row["QUERY PLAN"] for row in await cursor.fetchall()))
+    (plan,) = plans
+    return plan
+
+
+async def test_the_sample_reads_no_more_than_it_must(
+    database: Database, tenant_a: Tenant, filled: Filled, admin: AppConnection
+) -> None:
+    admin.execute(f"ANALYZE vectors.{filled.table.name}".encode())
+    text = vector_index._SAMPLE.format(table=sql.Identifier(filled.table.name))
+    parameters = {
+        "tenant_id": tenant_a.id,
+        "owner": OWNER,
+        "vector": HalfVector(clustered(1, seed=5)[0]),
+        "spots": vector_index._spots(filled.ids[0], filled.ids[-1]),
+        "edge_rows": vector_index.EDGE_ROWS,
+        "edge_step": vector_index.EDGE_STEP,
+    }
+    async with database.transaction(tenant_a) as transaction, transaction.connection.cursor() as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
+        await cursor.execute(sql.SQL("EXPLAIN (COSTS OFF) ") + text, parameters)
+        lines = [str(row["QUERY PLAN"]) for row in await cursor.fetchall()]
+    assert sum("tenant_id_owner_memory_id_idx" in line for line in lines) == 3, "\n".join(lines)
+    assert not any("Seq Scan" in line for line in lines), "\n".join(lines)
+
+
+async def test_the_rest_of_the_transaction_is_planned_as_ever(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    settings = "SELECT current_setting('enable_sort') AS sort, current_setting('plan_cache_mode') AS mode"
+    async with database.transaction(tenant_a) as transaction:
+        cursor = await transaction.connection.execute(settings)
+        before = await cursor.fetchall()
+        await nearest_indexed(transaction, filled.table, OWNER, filled.vectors[0], 10)
+        cursor = await transaction.connection.execute(settings)
+        assert await cursor.fetchall() == before == [{"sort": "on", "mode": "auto"}]
+
+
+async def test_a_few_late_memories_do_not_pass_for_the_whole(
+    database: Database, tenant_a: Tenant, filled: Filled
+) -> None:
+    """A thousand at once and then nine, an hour apart: places in time alone would see those nine only."""
+    direction = filled.vectors[0]
+    hour = 3_600_000 << 80
+    late = [UUID(int=filled.ids[-1].int + number * hour) for number in range(1, 10)]
+    await give_vectors(database, tenant_a, OWNER, np.tile(direction, (9, 1)), ids=late)
+    async with database.transaction(tenant_a) as transaction:
+        exact = await nearest_exact(transaction, filled.table, OWNER, direction, 1)
+        indexed = await nearest_indexed(transaction, filled.table, OWNER, direction, 1)
+    assert abs(indexed.mean - exact.mean) < 0.06
+    assert abs(indexed.deviation - exact.deviation) < 0.08
+
+
+async def test_what_a_killed_build_left_is_built_anew(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    admin.execute(INVALIDATE)
+    assert await found(database, tenant_a, filled.table) is None
+    seconds = await build(admin_conninfo, filled.table, tenant_a)
+    assert seconds is not None
+    assert seconds > 0
+    assert await found(database, tenant_a, filled.table) is not None
+    assert admin.execute(STATE).fetchall() == [(True,)]
+
+
+@contextmanager
+def writing(admin_conninfo: str, table: VectorTable) -> Iterator[AppConnection]:
+    """Somebody who has written into the table and not committed yet: a build has to wait for that."""
+    with psycopg.connect(admin_conninfo) as writer:
+        writer.execute(f"DELETE FROM vectors.{table.name} WHERE false".encode())
+        yield writer
+        writer.rollback()
+
+
+async def test_a_cancelled_build_leaves_nothing(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    with writing(admin_conninfo, filled.table) as writer:
+        building = asyncio.create_task(build(admin_conninfo, filled.table, tenant_a))
+        await wait_for(lambda: admin.execute(STATE).fetchall() == [(False,)], what="the build to begin")
+        building.cancel()
+        await wait_for(lambda: _drops(admin), what="the build to clean up")
+        writer.rollback()
+        with pytest.raises(asyncio.CancelledError):
+            await building
+    assert admin.execute(STATE).fetchall() == []
+
+
+def _drops(admin: AppConnection) -> bool:
+    return bool(
+        admin.execute(
+            "SELECT FROM pg_stat_activity WHERE query LIKE 'DROP INDEX%' AND datname = current_database()"
+        ).fetchall()
+    )
+
+
+async def test_one_process_builds_at_a_time(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    await give_vectors(database, tenant_a, "bob", clustered(50, seed=2))
+    with writing(admin_conninfo, filled.table) as writer:
+        first = asyncio.create_task(build(admin_conninfo, filled.table, tenant_a))
+        await wait_for(lambda: admin.execute(STATE).fetchall() == [(False,)], what="the build to begin")
+        assert await build(admin_conninfo, filled.table, tenant_a, "bob") is None
+        second = asyncio.create_task(
+            build_index(admin_conninfo, LIMITS, filled.table, tenant_a, "bob", row_count=50, lock_wait_s=30)
+        )
+        writer.rollback()
+    assert [seconds is not None and seconds > 0 for seconds in await asyncio.gather(first, second)] == [
+        True
+    ] * 2
+    assert admin.execute(STATE).fetchall() == [(True,), (True,)]
+
+
+async def test_progress_is_told(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    told: list[int] = []
+    with writing(admin_conninfo, filled.table) as writer:
+        building = asyncio.create_task(
+            build_index(
+                admin_conninfo,
+                LIMITS,
+                filled.table,
+                tenant_a,
+                OWNER,
+                row_count=ROWS,
+                on_progress=told.append,
+            )
+        )
+        await wait_for(lambda: bool(told), what="a word about progress")
+        writer.rollback()
+        await building
+    assert all(0 <= done <= ROWS for done in told)
+
+
+async def test_a_table_has_only_so_many_indexes(
+    database: Database,
+    tenant_a: Tenant,
+    filled: Filled,
+    admin_conninfo: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vector_index, "INDEXES_MAX", 1)
+    await build(admin_conninfo, filled.table, tenant_a)
+    with pytest.raises(ConflictError, match="1 indexes already"):
+        await build(admin_conninfo, filled.table, tenant_a, "bob")
+    assert await build(admin_conninfo, filled.table, tenant_a) == 0.0
+
+
+async def test_the_applications_login_builds_and_drops_nothing(
+    database: Database, tenant_a: Tenant, filled: Filled, access: Access, admin: AppConnection
+) -> None:
+    assert not await may_build(access.conninfo(), LIMITS)
+    with pytest.raises(ConfigurationError, match="mnemic index"):
+        await build(access.conninfo(), filled.table, tenant_a)
+    with pytest.raises(ConfigurationError, match="mnemic index"):
+        await drop_index(access.conninfo(), LIMITS, "hnsw_0")
+    assert admin.execute(STATE).fetchall() == []
+
+
+@pytest.fixture
+def plain_administrator(admin: AppConnection, admin_conninfo: str) -> Iterator[str]:
+    """One who is no superuser but may become what owns the tables, as on managed servers."""
+    admin.execute(
+        "CREATE ROLE plain_administrator LOGIN CREATEROLE;"
+        "GRANT mnemic_definer TO plain_administrator WITH ADMIN TRUE, INHERIT FALSE, SET FALSE"
+    )
+    yield make_conninfo(admin_conninfo, user="plain_administrator")
+    admin.execute("DROP OWNED BY plain_administrator; DROP ROLE plain_administrator")
+
+
+async def test_an_administrator_who_is_no_superuser_builds_and_keeps_no_rights(
+    database: Database, tenant_a: Tenant, filled: Filled, plain_administrator: str, admin: AppConnection
+) -> None:
+    before = admin.execute(MEMBERS).fetchall()
+    assert await may_build(plain_administrator, LIMITS)
+    await build(plain_administrator, filled.table, tenant_a)
+    name = await found(database, tenant_a, filled.table)
+    assert name is not None
+    assert admin.execute(MEMBERS).fetchall() == before
+    await drop_index(plain_administrator, LIMITS, name)
+    assert admin.execute(MEMBERS).fetchall() == before
+    assert admin.execute(STATE).fetchall() == []
+
+
+async def test_a_machine_without_room_for_shared_memory_builds_alone(
+    database: Database,
+    tenant_a: Tenant,
+    filled: Filled,
+    admin_conninfo: str,
+    admin: AppConnection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[int] = []
+    tune = vector_index._tune_build
+
+    async def noted(connection: AppConnection, memory_mb: int, workers: int) -> None:
+        tried.append(workers)
+        await tune(connection, memory_mb, workers)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(vector_index, "_tune_build", noted)
+    monkeypatch.setattr(vector_index, "_memory_mb", lambda table, row_count: 2_000_000)
+    admin.execute(f"ALTER TABLE vectors.{filled.table.name} SET (parallel_workers = 2)".encode())
+    await build(admin_conninfo, filled.table, tenant_a)
+    assert tried == [vector_index.BUILD_WORKERS, 0]
+    assert await found(database, tenant_a, filled.table) is not None

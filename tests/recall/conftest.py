@@ -1,0 +1,36 @@
+"""What the tests of recalling share."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mnemic.config import Settings
+from mnemic.db.database import Database
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.place import Place
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    memory,
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)
+
+OpenWith = Callable[..., Awaitable[AsyncMemory]]
+
+
+@pytest.fixture
+def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
+    """Opens alice's memory in a fresh tenant with models and settings of the test's own."""
+
+    async def open_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncMemory:
+        tenant = await shared_database.open_tenant(f"tenant {uuid4()}")
+        settled = Settings(tenant=tenant.name, **settings or {})
+        opened = AsyncMemory(owner="alice", settings=settled, **{"embedder": "test", **options})
+        opened._core._place = Place(shared_database, tenant, server=None)
+        return opened
+
+    return open_one

@@ -1,0 +1,346 @@
+"""Recall: what comes first, why, how much of it, and when nothing at all."""
+
+from typing import Any
+
+import pytest
+
+from mnemic.errors import InvalidInputError
+from mnemic.models.tokens import count_tokens
+from mnemic.recall.choose import CONVERSATION_SHARE
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.recalled import Hit, Recalled
+from tests.recall.conftest import OpenWith
+
+FACTS = (
+    "Alice keeps bees behind the house",
+    "Alice drives an old green tractor",
+    "The dentist of Alice is in Porto",
+    "Alice paid for the concert in cash",
+)
+# Scores are rounded to three digits each.
+ROUNDING = 0.02
+
+
+def contents(found: Recalled) -> list[str]:
+    return [hit.memory.content for hit in found]
+
+
+def explained(hit: Hit) -> Any:
+    assert hit.explain is not None
+    return hit.explain
+
+
+@pytest.fixture
+async def facts(memory: AsyncMemory) -> AsyncMemory:
+    """Alice's memory with a few facts."""
+    await memory.retain(FACTS)
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("query", "best"), [("tractor", 1), ("Where is the dentist?", 2), ("bees house", 0), ("concerts", 3)]
+)
+async def test_the_memory_with_the_words_of_the_query_comes_first(
+    facts: AsyncMemory, query: str, best: int
+) -> None:
+    found = await facts.recall(query)
+    assert not found.refused
+    assert contents(found)[0] == FACTS[best]
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    assert all(0 <= hit.score <= 1 for hit in found)
+
+
+async def test_a_rare_word_says_more_than_a_frequent_one(memory: AsyncMemory) -> None:
+    await memory.retain([f"the garden has tree number {number}" for number in range(20)])
+    await memory.retain("the cellar has a piano")
+    found = await memory.recall("garden piano", techniques=["text"])
+    assert contents(found)[0] == "the cellar has a piano"
+
+
+async def test_meaning_finds_what_no_word_does(open_with: OpenWith) -> None:
+    memory = await open_with(embedder="local")
+    await memory.retain(["My dog is called Bello", "The car needs new tyres", "Dinner is at eight"])
+    found = await memory.recall("a pet's name", refuse_below=0, explain=True)
+    assert contents(found)[0] == "My dog is called Bello"
+    assert explained(found[0]).words == ()
+    assert explained(found[0]).cosine > explained(found[1]).cosine
+
+
+async def test_the_words_of_whoever_is_named_come_first(memory: AsyncMemory) -> None:
+    turns = [{"role": "user", "name": name, "content": f"hiking is {name[0]}"} for name in ("Bob", "Carol")]
+    await memory.retain(turns, conversation="walk")
+    for name in ("Bob", "Carol"):
+        found = await memory.recall(f"What does {name} say about hiking?", explain=True)
+        assert found[0].memory.name == name
+        assert explained(found[0]).scores["speaker"] > 0
+
+
+async def test_a_question_in_the_first_person_prefers_what_the_user_said(memory: AsyncMemory) -> None:
+    said = "the marathon in spring"
+    for number, role in enumerate(("assistant", "user", "assistant")):
+        await memory.retain({"role": role, "content": said}, conversation=f"talk {number}")
+    found = await memory.recall("What did I say about the marathon?", explain=True)
+    assert found[0].memory.role == "user"
+    found = await memory.recall("What did you tell about the marathon in spring?", explain=True)
+    assert found[0].memory.role == "assistant"
+    assert explained(found[0]).scores["role"] > 0
+
+
+async def test_words_of_time_count_from_when_the_question_is_asked(memory: AsyncMemory) -> None:
+    for day in ("2026-03-01", "2026-03-09", "2026-03-12"):
+        await memory.retain(f"swimming on {day[-2:]}", at=f"{day}T10:00:00Z")
+    for asked, best in (("2026-03-10", "swimming on 09"), ("2026-03-13", "swimming on 12")):
+        found = await memory.recall("swimming yesterday", at=f"{asked}T12:00:00Z", explain=True)
+        assert contents(found)[0] == best
+        assert "time" in explained(found[0]).found_by
+        assert explained(found[0]).scores["time"] > 0
+        assert "time" not in explained(found[1]).scores
+
+
+async def test_a_quoted_phrase_must_stand_together(memory: AsyncMemory) -> None:
+    apart, together = "the red house has a new door", "the new red door has a house"
+    await memory.retain([apart, together])
+    found = await memory.recall('"new red door"', explain=True)
+    assert contents(found)[0] == together
+    assert "new red door" in explained(found[0]).words
+    assert "new red door" not in explained(found[1]).words
+
+
+async def test_every_hit_is_explained(facts: AsyncMemory) -> None:
+    await facts.retain(["the bees are angry", "put on the veil"], conversation="garden")
+    found = await facts.recall("angry bees", explain=True)
+    assert len(found) > 2
+    for hit in found:
+        why = explained(hit)
+        assert why.found_by
+        assert set(why.found_by) <= {"vector", "text", "graph", "time", "neighbours"}
+        assert sum(why.scores.values()) == pytest.approx(why.fused, abs=ROUNDING)
+        assert why.conversation == hit.memory.conversation
+        assert -1 <= why.cosine <= 1
+        assert why.grant_id is None
+    best = explained(found[0])
+    assert set(best.words) == {"angri", "bee"}
+    assert set(best.conversation_words) == {"angri", "bee"}
+    assert len(best.neighbours) == 1
+    assert await facts.recall("angry bees") is not None
+    assert all(hit.explain is None for hit in await facts.recall("angry bees"))
+
+
+@pytest.mark.parametrize("technique", ["text", "vector", "graph", "time"])
+async def test_a_technique_works_alone(facts: AsyncMemory, technique: str) -> None:
+    await facts.entities.upsert("place", "Lisbon")
+    await facts.retain("yesterday's tram in Lisbon was late", at="2026-03-09T10:00:00Z")
+    found = await facts.recall(
+        "the tram in Lisbon yesterday",
+        at="2026-03-10T10:00:00Z",
+        techniques=[technique],  # type: ignore[list-item]
+        refuse_below=0,
+        explain=True,
+    )
+    assert contents(found)[0] == "yesterday's tram in Lisbon was late"
+    assert all(explained(hit).found_by == (technique,) for hit in found)
+    assert set(found.counts) == {technique}
+    assert found.counts[technique] >= 1
+    assert found.timings[technique] > 0
+    assert found.timings["total"] >= found.timings[technique]
+
+
+async def test_without_vectors_nothing_is_embedded(facts: AsyncMemory) -> None:
+    found = await facts.recall("tractor", techniques=["text"], explain=True)
+    assert "embed" not in found.timings
+    assert explained(found[0]).cosine is None
+
+
+@pytest.mark.parametrize("techniques", [(), ("neighbours",), ("hyde", "expansion", "self_query")])
+async def test_techniques_that_find_nothing_alone_are_refused(
+    facts: AsyncMemory, techniques: tuple[Any, ...]
+) -> None:
+    with pytest.raises(InvalidInputError, match="techniques must have at least one of vector, text"):
+        await facts.recall("tractor", techniques=techniques)
+
+
+async def test_the_settings_say_which_techniques_are_used(open_with: OpenWith) -> None:
+    memory = await open_with({"techniques": ["text"]})
+    await memory.retain(FACTS)
+    assert set((await memory.recall("tractor")).counts) == {"text"}
+    assert set((await memory.recall("tractor", techniques=["vector"])).counts) == {"vector"}
+
+
+async def test_turns_around_a_hit_come_with_it(memory: AsyncMemory) -> None:
+    turns = ["zero", "one", "two", "the eclipse was total", "four", "five", "six"]
+    await memory.retain(turns, conversation="sky")
+    found = await memory.recall("eclipse", include=["neighbours"], limit=1)
+    (hit,) = found
+    assert [turn.content for turn in hit.neighbours] == ["one", "two", "four", "five"]
+    assert (await memory.recall("eclipse", limit=1))[0].neighbours == ()
+
+
+async def test_turns_around_a_hit_are_found_and_can_be_left_out(memory: AsyncMemory) -> None:
+    await memory.retain(["it was wonderful", "the eclipse was total"], conversation="sky")
+    query = {"query": "eclipse", "refuse_below": 0, "explain": True}
+    found = await memory.recall(**query, techniques=["text", "neighbours"])  # type: ignore[arg-type]
+    assert {explained(hit).found_by for hit in found} == {("text",), ("neighbours",)}
+    alone = await memory.recall(**query, techniques=["text"])  # type: ignore[arg-type]
+    assert contents(alone) == ["the eclipse was total"]
+
+
+async def test_names_of_entities_come_with_a_hit(memory: AsyncMemory) -> None:
+    for name in ("Lisbon", "Ada"):
+        await memory.entities.upsert("thing", name)
+    await memory.retain(["Ada moved to Lisbon", "The tram was late"])
+    found = await memory.recall("Ada moved tram", include=["entities"], refuse_below=0)
+    assert {hit.memory.content: hit.entities for hit in found} == {
+        "Ada moved to Lisbon": ("Ada", "Lisbon"),
+        "The tram was late": (),
+    }
+    assert all(hit.entities == () for hit in await memory.recall("Ada moved tram", refuse_below=0))
+
+
+async def test_the_graph_finds_what_is_about_somebody_related(memory: AsyncMemory) -> None:
+    ada = await memory.entities.upsert("person", "Ada")
+    bob = await memory.entities.upsert("person", "Bob")
+    await memory.entities.relate(ada.entity_id, bob.entity_id, "knows")
+    await memory.retain(["Ada repairs clocks", "Bob paints boats", "nobody is here"])
+    found = await memory.recall("Ada", techniques=["graph"], refuse_below=0, explain=True)
+    assert contents(found) == ["Ada repairs clocks", "Bob paints boats"]
+    assert explained(found[0]).scores["graph"] > explained(found[1]).scores["graph"] > 0
+
+
+async def test_the_packed_text_stays_within_its_budget(memory: AsyncMemory) -> None:
+    await memory.retain([f"the ship number {number} carries {'grain ' * number}" for number in range(1, 30)])
+    whole = await memory.recall("ship grain", limit=30)
+    assert whole.token_count > 300
+    for budget in (1, 20, 100, 300):
+        found = await memory.recall("ship grain", limit=30, max_tokens=budget)
+        assert count_tokens(found.text) <= found.token_count <= budget
+        assert len(found) == len(whole)
+        assert any("did not fit into max_tokens" in note for note in found.notes)
+    found = await memory.recall("ship grain", limit=30, max_tokens=100)
+    assert found.text
+    assert not any("max_tokens" in note for note in whole.notes)
+    assert all(hit.memory.content in whole.text for hit in whole)
+
+
+async def test_the_text_says_when_and_who(memory: AsyncMemory) -> None:
+    turn = {"role": "user", "name": "Bob", "content": "I sold the boat", "at": "2026-01-05T10:00:00Z"}
+    await memory.retain(turn, conversation="harbour")
+    assert (await memory.recall("boat")).text == "[2026-01-05] Bob: I sold the boat"
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10, 1000])
+async def test_there_are_never_more_hits_than_the_limit(memory: AsyncMemory, limit: int) -> None:
+    await memory.retain([f"the ship number {number}" for number in range(12)])
+    assert len(await memory.recall("ship", limit=limit)) == min(limit, 12)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("limit", 0),
+        ("limit", 1001),
+        ("limit", True),
+        ("max_tokens", 0),
+        ("refuse_below", 1.1),
+        ("refuse_below", float("nan")),
+        ("min_confidence", -0.1),
+        ("categories", ["secret"]),
+        ("categories", "factual"),
+        ("statuses", ["gone"]),
+        ("channels", []),
+        ("tags", "red"),
+        ("conversation", ""),
+        ("since", "yesterday"),
+        ("as_of", "2026-01-01T00:00:00"),
+        ("at", 5),
+        ("techniques", ["magic"]),
+        ("include", ["everything"]),
+    ],
+)
+async def test_what_cannot_be_asked_is_refused_by_name(memory: AsyncMemory, field: str, value: object) -> None:
+    with pytest.raises(InvalidInputError, match=field):
+        await memory.recall("ship", **{field: value})  # type: ignore[arg-type]
+
+
+async def test_one_conversation_does_not_fill_the_answer(memory: AsyncMemory) -> None:
+    await memory.retain([f"harvest of apples, part {number}" for number in range(20)], conversation="long")
+    await memory.retain([f"harvest of pears with much else in field {number}" for number in range(10)])
+    found = await memory.recall("harvest of apples", limit=10, refuse_below=0)
+    of_one = [hit for hit in found if hit.memory.conversation == "long"]
+    assert len(found) == 10
+    assert len(of_one) == round(10 * CONVERSATION_SHARE) < 10
+
+
+async def test_one_conversation_fills_the_answer_when_there_is_nothing_else(memory: AsyncMemory) -> None:
+    await memory.retain([f"harvest of apples, part {number}" for number in range(20)], conversation="long")
+    assert len(await memory.recall("harvest", limit=10)) == 10
+
+
+async def test_a_refusal_has_no_memories_and_says_why(facts: AsyncMemory) -> None:
+    found = await facts.recall("quantum chromodynamics", explain=True)
+    assert found.refused
+    assert (found.hits, found.text, found.token_count) == ((), "", 0)
+    assert found.reason is not None
+    assert "below the threshold 0.50" in found.reason
+    assert 0 <= found.confidence < 0.5
+    assert not any(fact in str(found) for fact in FACTS)
+
+
+async def test_an_empty_memory_refuses_with_its_own_reason(memory: AsyncMemory) -> None:
+    found = await memory.recall("anything", refuse_below=0)
+    assert (found.refused, len(found), bool(found)) == (True, 0, False)
+    assert found.reason == "Nothing that this owner may read passes the filters."
+
+
+async def test_the_threshold_of_refusal_can_be_set(facts: AsyncMemory) -> None:
+    assert not (await facts.recall("quantum chromodynamics", refuse_below=0)).refused
+    assert (await facts.recall("tractor", refuse_below=1)).refused
+    assert not (await facts.recall("tractor", refuse_below=0)).refused
+
+
+async def test_the_settings_say_when_to_refuse_and_the_call_has_the_last_word(open_with: OpenWith) -> None:
+    memory = await open_with({"refuse_below": 1.0})
+    await memory.retain(FACTS)
+    assert (await memory.recall("tractor")).refused
+    assert not (await memory.recall("tractor", refuse_below=0)).refused
+    never = await open_with({"refuse_below": 0.0})
+    await never.retain(FACTS)
+    assert not (await never.recall("quantum chromodynamics")).refused
+
+
+async def test_a_failing_embedder_leaves_the_words(open_with: OpenWith) -> None:
+    memory = await open_with()
+    await memory.retain(FACTS)
+    memory._core.embedder._engine.failing = True  # type: ignore[attr-defined]
+    found = await memory.recall("tractor")
+    assert contents(found)[0] == FACTS[1]
+    assert [note for note in found.notes if note.startswith("vector was left out")]
+
+
+async def test_a_grant_lets_memories_in_and_says_so(memory: AsyncMemory) -> None:
+    await memory.retain("the safe is behind the painting", owner="bob")
+    assert (await memory.recall("safe painting")).refused
+    grant = await memory.shares.grant("alice", owner="bob")
+    (hit,) = await memory.recall("safe painting", explain=True)
+    assert (hit.memory.owner, explained(hit).grant_id) == ("bob", grant.grant_id)
+    await memory.shares.revoke(grant.grant_id, owner="bob")
+    assert (await memory.recall("safe painting")).refused
+
+
+async def test_a_memory_that_two_grants_open_comes_once_and_keeps_its_place(memory: AsyncMemory) -> None:
+    await memory.retain("the safe is behind the painting", owner="bob", tags=["home"])
+    await memory.retain([f"the painting number {number}" for number in range(20)], owner="bob")
+    for tags in (None, ["home"]):
+        await memory.shares.grant("alice", owner="bob", tags=tags)
+    (hit,) = await memory.recall("safe behind the painting", limit=1)
+    assert hit.memory.content == "the safe is behind the painting"
+    found = await memory.recall("safe behind the painting", limit=50)
+    assert len({hit.memory.memory_id for hit in found}) == len(found) == 21
+
+
+async def test_more_grants_than_a_recall_looks_at_are_told(memory: AsyncMemory) -> None:
+    for number in range(33):
+        await memory.retain("the well is deep", owner=f"owner {number}")
+        await memory.shares.grant("alice", owner=f"owner {number}")
+    found = await memory.recall("deep well", limit=100)
+    assert len(found) == 31
+    assert "2 grants were left out: a recall looks at 31 at most." in found.notes

@@ -1,0 +1,104 @@
+"""Which memories a recall may give back, as a plain model: every rule once, in Python, without an index.
+
+A memory is the list of its versions, as `memory.memories.history` tells it. A recall sees one version of
+each, or none, and either it belongs to the caller or a grant lets it in; then the filters decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.types.memory import MemoryRecord
+
+
+@dataclass(frozen=True)
+class Granted:
+    """A grant as the test gave it, and whether it still holds."""
+
+    grant_id: UUID
+    giver: str
+    reader: str
+    channel: str | None
+    categories: tuple[str, ...] | None
+    tags: tuple[str, ...] | None
+    conversation: str | None
+    is_active: bool
+
+    def opens(self, memory: MemoryRecord) -> bool:
+        return (
+            self.is_active
+            and memory.owner == self.giver
+            and self.channel in (None, memory.channel)
+            and (self.categories is None or memory.category in self.categories)
+            and (self.tags is None or bool(set(self.tags) & set(memory.tags)))
+            and self.conversation in (None, memory.conversation)
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of a recall that decide what it may see; None is what is not given."""
+
+    owner: str
+    channel: str
+    channels: tuple[str, ...] | None = None
+    categories: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    conversation: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_confidence: float | None = None
+    statuses: tuple[str, ...] | None = None
+    as_of: datetime | None = None
+
+
+def visible(
+    histories: Sequence[Sequence[MemoryRecord]], grants: Sequence[Granted], asked: Asked, now: datetime
+) -> dict[UUID, set[UUID | None]]:
+    """The memories that must come back, each with the grants that let it in; None stands for the owner's own."""
+    known = [_known(history, asked.as_of) for history in histories]
+    passing = [memory for memory in known if memory is not None and _passes(memory, asked, asked.as_of or now)]
+    let_in = {memory.memory_id: _ways(memory, grants, asked) for memory in passing}
+    return {memory_id: ways for memory_id, ways in let_in.items() if ways}
+
+
+def _known(history: Sequence[MemoryRecord], as_of: datetime | None) -> MemoryRecord | None:
+    """What was known of a memory at the moment, or is known now."""
+    versions = [version for version in history if as_of is None or version.recorded_at <= as_of]
+    return versions[-1] if versions else None
+
+
+def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[UUID | None]:
+    """How the caller comes to it. A grant for a channel holds wherever its reader is, unless he names channels."""
+    usual = memory.channel in (asked.channels or (asked.channel, "_global"))
+    if memory.owner == asked.owner:
+        return {None} if usual else set()
+    return {
+        grant.grant_id
+        for grant in grants
+        if grant.reader == asked.owner
+        and grant.opens(memory)
+        and (usual or (asked.channels is None and grant.channel is not None))
+    }
+
+
+def _passes(memory: MemoryRecord, asked: Asked, moment: datetime) -> bool:
+    happened_at = memory.at or memory.created_at
+    return (
+        memory.deleted_at is None
+        and (memory.expires_at is None or memory.expires_at > moment)
+        and memory.status in (asked.statuses or ("active",))
+        and (asked.categories is None or memory.category in asked.categories)
+        and (asked.tags is None or set(asked.tags) <= set(memory.tags))
+        and asked.conversation in (None, memory.conversation)
+        and (asked.since is None or happened_at >= asked.since)
+        and (asked.until is None or happened_at < asked.until)
+        and (asked.min_confidence is None or memory.confidence >= asked.min_confidence)
+        and (asked.as_of is None or _is_valid(memory, asked.as_of))
+    )
+
+
+def _is_valid(memory: MemoryRecord, moment: datetime) -> bool:
+    begun = memory.valid_from is None or memory.valid_from <= moment
+    return begun and (memory.valid_to is None or memory.valid_to > moment)

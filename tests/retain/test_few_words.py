@@ -1,0 +1,91 @@
+"""A call with a few words is one transaction; larger ones, and imports, ask first what is known."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from mnemic.db.database import TenantDatabase
+from mnemic.models.engine import FloatArray, InputType
+from mnemic.retain.recognise import FEW_WORDS_MAX_CHARACTERS
+from mnemic.sdk.memory import AsyncMemory
+from tests.fresh_tenants import OpenMemory, Rows, vector_of
+from tests.unsteady_engine import Unsteady
+
+MANY_WORDS = "Many words. " * (FEW_WORDS_MAX_CHARACTERS // 12 + 1)
+
+
+class Counting(Unsteady):
+    """Counts the texts that it has embedded."""
+
+    count = 0
+
+    async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
+        self.count += len(texts)
+        return await super().embed(texts, input_type=input_type)
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each transaction that is begun."""
+    begun: list[object] = []
+    begin = TenantDatabase.transaction
+
+    def count_and_begin(self: TenantDatabase, **options: bool) -> object:
+        begun.append(options)
+        return begin(self, **options)
+
+    monkeypatch.setattr(TenantDatabase, "transaction", count_and_begin)
+    return begun
+
+
+@pytest.mark.parametrize("retained_before", [False, True])
+async def test_a_few_words_are_one_transaction(
+    memory: AsyncMemory, transactions: list[object], retained_before: bool
+) -> None:
+    if retained_before:
+        await memory.retain("Alice likes tea.")
+        transactions.clear()
+    await memory.retain("Alice likes tea.")
+    assert len(transactions) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "asks_first"),
+    [
+        ({"content": "A few words."}, False),
+        ({"content": "A few words.", "external_id": "e"}, True),
+        ({"content": MANY_WORDS}, True),
+        ({"content": MANY_WORDS[:FEW_WORDS_MAX_CHARACTERS].strip()}, False),
+    ],
+    ids=["few", "imported", "many", "just few enough"],
+)
+async def test_what_takes_long_to_embed_or_is_imported_is_not_embedded_again(
+    open_memory: OpenMemory, item: dict[str, str], asks_first: bool
+) -> None:
+    engine = Counting()
+    memory = await open_memory(embedder=engine)
+    first = await memory.retain(item)
+    embedded_once = engine.count
+    again = await memory.retain(item)
+    assert (again.duplicate_count, again.memory_ids) == (1, first.memory_ids)
+    assert (engine.count == embedded_once) is asks_first
+
+
+async def test_known_words_among_few_new_ones_are_recognised_when_they_are_stored(
+    memory: AsyncMemory, rows: Rows
+) -> None:
+    (tea,) = (await memory.retain("tea")).memory_ids
+    before = vector_of(rows, tea)
+    again = await memory.retain(["coffee", "tea", "milk", "tea"])
+    assert [item.index for item in again.stored] == [0, 2]
+    assert [(item.index, item.duplicate_of) for item in again.duplicates] == [(1, tea), (3, tea)]
+    assert (await memory.memories.get(tea)).reinforcement_count == 2
+    assert vector_of(rows, tea) == before
+    assert all(vector_of(rows, item.memory_id) is not None for item in again.stored)
+
+
+async def test_a_few_words_mention_an_entity_that_is_known(memory: AsyncMemory) -> None:
+    await memory.entities.upsert("person", "Ada")
+    about_ada, about_nobody = (await memory.retain(["Ada came.", "Nobody came."])).memory_ids
+    assert [entity.name for entity in await memory.entities.mentioned(about_ada)] == ["Ada"]
+    assert await memory.entities.mentioned(about_nobody) == []

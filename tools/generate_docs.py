@@ -5,6 +5,7 @@ python tools/generate_docs.py --check    exit 1 when one of them is out of date
 """
 
 import inspect
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -139,6 +140,8 @@ def _default(value: Any) -> str:
     # A factory's value depends on the machine, so the description says what it is.
     if value is None or repr(value) == "PydanticUndefined":
         return "unset"
+    if isinstance(value, frozenset):
+        return f"`{json.dumps(sorted(value))}`"
     return f"`{value}`"
 
 

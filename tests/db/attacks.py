@@ -114,6 +114,9 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "MERGE INTO state.attack_probe AS old USING (VALUES ('{b}'::uuid)) AS new (id) ON false"
         " WHEN NOT MATCHED THEN INSERT (tenant_id, code, secret) VALUES (new.id, 'forged', 'forged')",
         "CREATE TEMP VIEW door AS SELECT * FROM state.attack_probe; DELETE FROM pg_temp.door",
+        # What recall looks at, and the counts of words, which are made by a query over all memories.
+        "SELECT string_agg(words::text, ',') FROM state.recallable",
+        "SELECT mnemic.refresh_statistics('somebody'); TABLE vectors.word_statistics",
     ),
     "policies of the role": ("DROP OWNED BY mnemic_app", "DROP OWNED BY CURRENT_USER, mnemic_app CASCADE"),
     "superuser": (
@@ -373,15 +376,61 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
         attacker.must_find_nothing(f"SELECT mnemic.verified('{purpose}')")
 
 
+# What lets every memory through, and a search for the word that stands in everybody's memory.
+ANY_MEMORY = (
+    "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false)::mnemic.recall_filter"
+)
+SEARCHES = (
+    "SELECT unnest(memory_ids) AS memory_id"
+    f" FROM mnemic.find_words('somebody', ARRAY['secret'], NULL, 1, {ANY_MEMORY}, {{as_of}}, 100)",
+    f"SELECT memory_id FROM mnemic.find_filtered('somebody', {ANY_MEMORY}, 100) AS memory_id",
+)
+
+
+def search_as_b(attacker: Attacker) -> None:
+    """The functions of recall run as mnemic_definer, past the policies: the tenant must be a proved one.
+
+    They find A's own memory, of an owner of the same name, and nothing else.
+    """
+    ((own,),) = attacker.run("SELECT array_agg(memory_id)::text FROM state.memories") or [("{}",)]
+    for search in SEARCHES:
+        for as_of in ("NULL", "now()"):
+            found = f"SELECT * FROM ({search.replace('{as_of}', as_of)}) AS found"
+            foreign = f"{found} WHERE memory_id <> ALL ('{own}'::uuid[])"
+            attacker.must_find_nothing(foreign)
+            attacker.must_find_nothing(f"SET mnemic.tenant = '{{b}}'; {foreign}")
+            attacker.must_find_nothing(
+                f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {foreign}"
+            )
+            attacker.must_find_nothing(
+                "CREATE FUNCTION pg_temp.spy() RETURNS SETOF uuid LANGUAGE sql SET mnemic.tenant = '{b}'"
+                f" AS $spy$ {foreign} $spy$; SELECT * FROM pg_temp.spy()"
+            )
+    attacker.run("ROLLBACK")
+
+
+def search_by_a_replayed_proof(attacker: Attacker) -> None:
+    """B's proof, however it was overheard, while B's own transaction is still open."""
+    fortress = attacker.fortress
+    with psycopg.connect(fortress.access.conninfo(), autocommit=True) as b_connection:
+        proof = begin_as(b_connection, fortress.access.key, fortress.b)
+        for search in SEARCHES:
+            attacker.must_find_nothing(
+                f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}';"
+                f" {search.replace('{as_of}', 'NULL')}"
+            )
+
+
 SPECIAL = {
     "policy off": (copy_out, copy_in, read_every_table, guess_the_name_of_a_tenant),
     "keys without the tenant": (guess_a_unique_value, guess_a_row_by_a_reference_to_it),
     "statistics are kept": (guess_by_estimates,),
     "values stand in the text of queries": (read_what_others_run,),
-    "settings are believed": (open_another_tenant, use_a_proof_for_another_purpose),
+    "settings are believed": (open_another_tenant, use_a_proof_for_another_purpose, search_as_b),
     "proofs hold for ever": (
         replay_a_proof_of_b_from_elsewhere,
         replay_a_proof_of_b_from_before,
         replay_an_own_proof_on_another_connection,
+        search_by_a_replayed_proof,
     ),
 }

@@ -10,7 +10,7 @@ from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import Tenant
 from tests.conftest import AppConnection, ConnectAs, Databases, access_to
-from tests.db.attacks import HARMLESS, REFUSED, SPECIAL
+from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
 from tests.db.fortress import BUILD, CHANGED, MARKER, WEAKNESSES, Attacker, Fortress, outcome_of
 
 Attack = Callable[[Attacker], object]
@@ -127,6 +127,8 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
         "SELECT mnemic.import_rows('state.memories', '[]')",
         "SELECT mnemic.open_vectors('planted', 3)",
         "SELECT mnemic.make_log_partitions(current_date, 1)",
+        "SELECT mnemic.refresh_statistics('somebody')",
+        *(search.replace("{as_of}", as_of) for search in SEARCHES for as_of in ("NULL", "now()")),
     )
     for statement in refused:
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match=r"row-level security|prove|proof"):
@@ -138,5 +140,7 @@ def test_with_the_proof_of_a_tenant_that_does_not_exist_a_transaction_sees_nothi
 ) -> None:
     admin.execute(BUILD.encode())
     nobody = Tenant(uuid4(), "nobody")
+    for search in SEARCHES:
+        assert connect_as(nobody).execute(search.replace("{as_of}", "NULL").encode()).fetchall() == []
     assert connect_as(nobody).execute("TABLE state.attack_probe").fetchall() == []
     assert MARKER not in str(connect_as(nobody).execute("TABLE state.tenants").fetchall())

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import UUID
 
 import numpy as np
 import psycopg
@@ -16,6 +15,7 @@ from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.db.vector_index import (
+    Usual,
     build_index,
     count_indexes,
     count_vectors,
@@ -130,8 +130,10 @@ async def test_the_nearest_are_found_exactly_with_what_is_usual(
     assert nearest.memory_ids == tuple(filled.ids[place] for place in best)
     assert np.allclose(nearest.cosines, cosines[best], atol=1e-5)
     assert nearest.cosines.dtype == np.float32
-    assert nearest.count == ROWS
-    assert np.allclose((nearest.mean, nearest.deviation), (cosines.mean(), cosines.std()), atol=1e-5)
+    assert nearest.usual is not None
+    assert nearest.usual.count == ROWS
+    usual = (nearest.usual.mean, nearest.usual.deviation)
+    assert np.allclose(usual, (cosines.mean(), cosines.std()), atol=1e-5)
 
 
 async def test_an_owner_without_vectors_has_none_that_are_near(
@@ -142,13 +144,8 @@ async def test_an_owner_without_vectors_has_none_that_are_near(
         exact = await nearest_exact(transaction, filled.table, "nobody", query, 10)
         indexed = await nearest_indexed(transaction, filled.table, "nobody", query, 10)
     for nearest in (exact, indexed):
-        assert (nearest.memory_ids, len(nearest.cosines), nearest.mean, nearest.deviation) == (
-            (),
-            0,
-            0.0,
-            0.0,
-        )
-    assert (exact.count, indexed.count) == (0, None)
+        assert (nearest.memory_ids, len(nearest.cosines)) == ((), 0)
+    assert (exact.usual, indexed.usual) == (Usual(0.0, 0.0, 0), None)
 
 
 async def test_the_index_finds_what_an_exact_search_finds(
@@ -156,16 +153,14 @@ async def test_the_index_finds_what_an_exact_search_finds(
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
     await give_vectors(database, tenant_a, OWNER, clustered(ROWS, seed=6))  # Inserted after it was built.
-    shares, errors = [], []
+    shares = []
     async with database.transaction(tenant_a) as transaction:
         for query in clustered(20, seed=7):
             exact = await nearest_exact(transaction, filled.table, OWNER, query, 10)
             indexed = await nearest_indexed(transaction, filled.table, OWNER, query, 10)
             shares.append(len({*exact.memory_ids} & {*indexed.memory_ids}) / 10)
             assert list(indexed.cosines) == sorted(indexed.cosines, reverse=True)
-            errors.append((abs(indexed.mean - exact.mean), abs(indexed.deviation - exact.deviation)))
     assert np.mean(shares) >= 0.95
-    assert (np.mean(errors, axis=0) < 0.04).all(), "what a sample says of the whole"
 
 
 async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
@@ -210,55 +205,6 @@ async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner:
                 plans.add("\n".join(row["QUERY PLAN"] for row in await cursor.fetchall()))
     (plan,) = plans
     return plan
-
-
-async def test_the_sample_reads_no_more_than_it_must(
-    database: Database, tenant_a: Tenant, filled: Filled, admin: AppConnection
-) -> None:
-    admin.execute(f"ANALYZE vectors.{filled.table.name}".encode())
-    text = vector_index._SAMPLE.format(table=sql.Identifier(filled.table.name))
-    parameters = {
-        "tenant_id": tenant_a.id,
-        "owner": OWNER,
-        "vector": HalfVector(clustered(1, seed=5)[0]),
-        "spots": vector_index._spots(filled.ids[0], filled.ids[-1]),
-        "edge_rows": vector_index.EDGE_ROWS,
-        "edge_step": vector_index.EDGE_STEP,
-    }
-    async with database.transaction(tenant_a) as transaction, transaction.connection.cursor() as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
-        await cursor.execute(sql.SQL("EXPLAIN (COSTS OFF) ") + text, parameters)
-        lines = [str(row["QUERY PLAN"]) for row in await cursor.fetchall()]
-    assert sum("tenant_id_owner_memory_id_idx" in line for line in lines) == 3, "\n".join(lines)
-    assert not any("Seq Scan" in line for line in lines), "\n".join(lines)
-
-
-async def test_the_rest_of_the_transaction_is_planned_as_ever(
-    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
-) -> None:
-    await build(admin_conninfo, filled.table, tenant_a)
-    settings = "SELECT current_setting('enable_sort') AS sort, current_setting('plan_cache_mode') AS mode"
-    async with database.transaction(tenant_a) as transaction:
-        cursor = await transaction.connection.execute(settings)
-        before = await cursor.fetchall()
-        await nearest_indexed(transaction, filled.table, OWNER, filled.vectors[0], 10)
-        cursor = await transaction.connection.execute(settings)
-        assert await cursor.fetchall() == before == [{"sort": "on", "mode": "auto"}]
-
-
-async def test_a_few_late_memories_do_not_pass_for_the_whole(
-    database: Database, tenant_a: Tenant, filled: Filled
-) -> None:
-    """A thousand at once and then nine, an hour apart: places in time alone would see those nine only."""
-    direction = filled.vectors[0]
-    hour = 3_600_000 << 80
-    late = [UUID(int=filled.ids[-1].int + number * hour) for number in range(1, 10)]
-    await give_vectors(database, tenant_a, OWNER, np.tile(direction, (9, 1)), ids=late)
-    async with database.transaction(tenant_a) as transaction:
-        exact = await nearest_exact(transaction, filled.table, OWNER, direction, 1)
-        indexed = await nearest_indexed(transaction, filled.table, OWNER, direction, 1)
-    assert abs(indexed.mean - exact.mean) < 0.06
-    assert abs(indexed.deviation - exact.deviation) < 0.08
 
 
 async def test_what_a_killed_build_left_is_built_anew(
@@ -416,3 +362,15 @@ async def test_a_machine_without_room_for_shared_memory_builds_alone(
     await build(admin_conninfo, filled.table, tenant_a)
     assert tried == [vector_index.BUILD_WORKERS, 0]
     assert await found(database, tenant_a, filled.table) is not None
+
+
+async def test_an_index_tells_nobody_its_owners_name(
+    tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    shown = admin.execute(
+        b"SELECT string_agg(indexdef, ' ') AS shown FROM pg_indexes WHERE schemaname = 'vectors'"
+    )
+    text = str(shown.fetchall()[0])
+    assert "hashtextextended" in text
+    assert OWNER not in text

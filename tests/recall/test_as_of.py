@@ -40,7 +40,13 @@ async def test_a_changed_memory_is_found_by_the_words_of_its_time(memory: AsyncM
     await memory.memories.update(memory_id, content="Alice lives in Oslo")
     third = now()
     cities = ("Rome", "Paris", "Oslo")
-    known: dict[datetime | None, str | None] = {before: None, first: "Rome", second: "Paris", third: "Oslo", None: "Oslo"}
+    known: dict[datetime | None, str | None] = {
+        before: None,
+        first: "Rome",
+        second: "Paris",
+        third: "Oslo",
+        None: "Oslo",
+    }
     for moment, known_city in known.items():
         expected = {city: [f"Alice lives in {city}"] if city == known_city else [] for city in cities}
         assert {city: await by_words(memory, city, moment) for city in cities} == expected
@@ -72,7 +78,7 @@ async def test_filters_are_about_the_version_of_its_time(memory: AsyncMemory) ->
             found = await memory.recall(
                 "Rome",
                 as_of=moment,
-                categories=[asked_category],  # type: ignore[list-item]
+                categories=[asked_category],
                 refuse_below=0,
             )
             assert bool(found) == (asked_category == category)

@@ -1,4 +1,4 @@
-"""Techniques that ask a language model: used when they are on, timed, and left out with a note when they fail."""
+"""Techniques that ask a language model: used when on, timed, and left out with a note when they fail."""
 
 import asyncio
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ async def test_without_a_model_the_techniques_are_left_out_with_a_note(open_with
 
 
 async def test_no_transaction_is_open_while_the_model_works(open_with: OpenWith) -> None:
-    """More calls wait for their models than there are connections, and another call gets through all the same."""
+    """More calls wait for their models than there are connections; another one gets through all the same."""
     waiting, go_on = asyncio.Semaphore(0), asyncio.Event()
 
     async def reply(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:

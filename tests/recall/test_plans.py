@@ -1,7 +1,7 @@
 """At 100,000 memories of one owner, recall finds what it looks for by indexes, as the application's role.
 
-The server counts how often each index and each table was scanned, and how many rows were fetched. A recall runs
-on a pool of one connection, which is then told to hand in its counts: so they are about nothing else.
+The server counts how often each index and each table was scanned, and how many rows were fetched. A recall
+runs on a pool of one connection, which is then told to hand in its counts: so they are about nothing else.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -38,7 +38,8 @@ FILL = f"""
     )
     SELECT
         tenant_id, 'alice', '_global', 'test',
-        format('memory number %s of usual%s and rare%s', number, number % 40, number % 9973), 'factual', 'imported',
+        format('memory number %s of usual%s and rare%s', number, number % 40, number % 9973),
+        'factual', 'imported',
         ARRAY['tag' || number % 997], timestamptz '2020-01-01' + number * interval '10 min',
         CASE WHEN number < {MEMORIES // 2} THEN 'talk ' || number / {TURNS} END,
         CASE WHEN number < {MEMORIES // 2} THEN number % {TURNS} END
@@ -55,7 +56,8 @@ FILL = f"""
     INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
     SELECT tenant_id, 'alice', '_global', 'test', 'memory of rare7', 'factual', 'imported' FROM small;
     INSERT INTO state.memory_versions
-    SELECT timestamptz '2021-01-01', memories.* FROM state.memories WHERE owner = 'alice' AND "position" IS NULL;
+    SELECT timestamptz '2021-01-01', memories.* FROM state.memories
+    WHERE owner = 'alice' AND "position" IS NULL;
     UPDATE state.memory_versions SET recorded_at = '2020-06-01', version = 1;
     ANALYZE state.memories, state.memory_versions, state.conversations;
 """
@@ -100,9 +102,7 @@ def large_name(template_access: Access, databases: Databases, server: EmbeddedSe
 
 
 @pytest.fixture
-async def watched(
-    template_access: Access, large_name: str, server: EmbeddedServer
-) -> AsyncIterator[Watched]:
+async def watched(template_access: Access, large_name: str, server: EmbeddedServer) -> AsyncIterator[Watched]:
     """Alice's memory, with statistics and one vector; what is done in the background is done already."""
     limits = replace(LIMITS, pool_size=1)
     conninfo = server.conninfo(user=ADMIN_ROLE, dbname=large_name)
@@ -123,7 +123,9 @@ def assert_found_by(used: dict[str, int], *indexes: str, fetched_max: int = FETC
     assert 0 < fetched <= fetched_max, used
 
 
-@pytest.mark.parametrize("query", ["rare7", "usual3", "usual3 rare7", "memory number 4711", "kayak", '"usual7 and rare7"'])
+@pytest.mark.parametrize(
+    "query", ["rare7", "usual3", "usual3 rare7", "memory number 4711", "kayak", '"usual7 and rare7"']
+)
 async def test_words_are_found_by_their_index(watched: Watched, query: str) -> None:
     assert_found_by(await watched.recall(query, techniques=["text"]), "memories_words")
 
@@ -142,7 +144,9 @@ async def test_words_that_every_memory_has_do_not_read_every_memory(watched: Wat
         ({"tags": ["tag7"], "until": "2020-01-02T00:00:00Z"}, "memories_words"),
     ],
 )
-async def test_filters_are_found_by_their_index(watched: Watched, options: dict[str, Any], index: str) -> None:
+async def test_filters_are_found_by_their_index(
+    watched: Watched, options: dict[str, Any], index: str
+) -> None:
     """Filters that leave few are searched first, and the few compared in meaning."""
     used = await watched.recall("rare7", **options, techniques=["vector", "text"])
     without = await watched.recall("rare7", **options, techniques=["text"])

@@ -256,7 +256,9 @@ async def test_there_are_never_more_hits_than_the_limit(memory: AsyncMemory, lim
         ("include", ["everything"]),
     ],
 )
-async def test_what_cannot_be_asked_is_refused_by_name(memory: AsyncMemory, field: str, value: object) -> None:
+async def test_what_cannot_be_asked_is_refused_by_name(
+    memory: AsyncMemory, field: str, value: object
+) -> None:
     with pytest.raises(InvalidInputError, match=field):
         await memory.recall("ship", **{field: value})  # type: ignore[arg-type]
 
@@ -326,15 +328,18 @@ async def test_a_grant_lets_memories_in_and_says_so(memory: AsyncMemory) -> None
     assert (await memory.recall("safe painting")).refused
 
 
-async def test_a_memory_that_two_grants_open_comes_once_and_keeps_its_place(memory: AsyncMemory) -> None:
-    await memory.retain("the safe is behind the painting", owner="bob", tags=["home"])
-    await memory.retain([f"the painting number {number}" for number in range(20)], owner="bob")
+async def test_a_memory_that_two_grants_open_comes_once_at_its_better_place(memory: AsyncMemory) -> None:
+    """It stands out among the few behind one grant, and is one of many behind the other."""
+    await memory.retain("a painting of cows", owner="bob", tags=["home"])
+    await memory.retain([f"the safe is behind painting number {number}" for number in range(20)], owner="bob")
     for tags in (None, ["home"]):
         await memory.shares.grant("alice", owner="bob", tags=tags)
-    (hit,) = await memory.recall("safe behind the painting", limit=1)
-    assert hit.memory.content == "the safe is behind the painting"
-    found = await memory.recall("safe behind the painting", limit=50)
+    found = await memory.recall("safe painting", limit=50)
     assert len({hit.memory.memory_id for hit in found}) == len(found) == 21
+    assert contents(found)[0] == "a painting of cows"
+    for limit in (1, 5, 20):
+        fewer = await memory.recall("safe painting", limit=limit)
+        assert contents(fewer) == contents(found)[:limit]
 
 
 async def test_more_grants_than_a_recall_looks_at_are_told(memory: AsyncMemory) -> None:
@@ -344,3 +349,21 @@ async def test_more_grants_than_a_recall_looks_at_are_told(memory: AsyncMemory) 
     found = await memory.recall("deep well", limit=100)
     assert len(found) == 31
     assert "2 grants were left out: a recall looks at 31 at most." in found.notes
+
+
+@pytest.mark.parametrize(
+    "narrow",
+    [{"channel": "work"}, {"channels": ["work"]}, {"statuses": ["superseded"]}, {"min_confidence": 0.9}],
+)
+async def test_meaning_finds_the_few_that_pass_a_filter_among_many_that_are_nearer(
+    memory: AsyncMemory, narrow: dict[str, Any]
+) -> None:
+    """Those that do not pass must not crowd out those that do."""
+    near = [{"content": f"harbour pilot boat {number}", "confidence": 0.5} for number in range(300)]
+    await memory.retain(near, channel="home")
+    wanted = await memory.retain("boat", channel="work" if "channel" in str(narrow) else "home")
+    if "statuses" in narrow:
+        await memory.memories.supersede(wanted.memory_ids[0], "harbour pilot boat of a new kind")
+    options = {"channel": "home", **narrow}
+    found = await memory.recall("harbour pilot boat", techniques=["vector"], refuse_below=0, **options)
+    assert contents(found) == ["boat"]

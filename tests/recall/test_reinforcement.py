@@ -35,7 +35,9 @@ async def memory(database: Database) -> AsyncMemory:
     return opened(database, await database.open_tenant(f"tenant {uuid4()}"), embedder="test")
 
 
-async def test_counts_are_written_on_close_and_not_by_the_call(memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_counts_are_written_on_close_and_not_by_the_call(
+    memory: AsyncMemory, admin: AppConnection
+) -> None:
     lighthouse, other = await retained(memory, "the lighthouse is white", "dinner at eight")
     before = datetime.now(UTC)
     for _ in range(3):
@@ -62,7 +64,9 @@ async def test_counts_of_several_memories_add_up(access: Access, admin: AppConne
     assert counted(admin, ids[0])[0] == 4
 
 
-async def test_the_moment_of_the_last_recall_never_goes_back(memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_the_moment_of_the_last_recall_never_goes_back(
+    memory: AsyncMemory, admin: AppConnection
+) -> None:
     (lighthouse,) = await retained(memory, "the lighthouse is white")
     await memory.recall("lighthouse")
     later = datetime(2100, 1, 1, tzinfo=UTC)

@@ -56,9 +56,11 @@ class Asked:
 def visible(
     histories: Sequence[Sequence[MemoryRecord]], grants: Sequence[Granted], asked: Asked, now: datetime
 ) -> dict[UUID, set[UUID | None]]:
-    """The memories that must come back, each with the grants that let it in; None stands for the owner's own."""
+    """The memories that must come back, each with the grants that let it in; None for the owner's own."""
     known = [_known(history, asked.as_of) for history in histories]
-    passing = [memory for memory in known if memory is not None and _passes(memory, asked, asked.as_of or now)]
+    passing = [
+        memory for memory in known if memory is not None and _passes(memory, asked, asked.as_of or now)
+    ]
     let_in = {memory.memory_id: _ways(memory, grants, asked) for memory in passing}
     return {memory_id: ways for memory_id, ways in let_in.items() if ways}
 
@@ -70,7 +72,7 @@ def _known(history: Sequence[MemoryRecord], as_of: datetime | None) -> MemoryRec
 
 
 def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[UUID | None]:
-    """How the caller comes to it. A grant for a channel holds wherever its reader is, unless he names channels."""
+    """How the caller comes to it. A grant for a channel holds wherever its reader is, if he names none."""
     usual = memory.channel in (asked.channels or (asked.channel, "_global"))
     if memory.owner == asked.owner:
         return {None} if usual else set()

@@ -122,8 +122,8 @@ def _go_on() -> None:
     out.print('mnemic retain "Alice plays the cello." --owner alice', style="bold")
     out.print('mnemic recall "Which instrument does Alice play?" --owner alice --explain', style="bold")
     out.print(
-        "do the same in a folder that is kept. docs/tutorial.md is the first half hour, docs/how-to/recall.md "
-        "has all about asking, mnemic --help lists the commands."
+        "do the same in a folder that is kept. docs/tutorial.md is the first half hour, "
+        "docs/how-to/recall.md has all about asking, mnemic --help lists the commands."
     )
 
 

@@ -68,14 +68,6 @@ class Transaction:
         cursor = await self.connection.execute(query(name), parameters)
         return await cursor.fetchall()
 
-    async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a query whose best plan depends on what it is asked.
-
-        Other queries are prepared after a few uses, and may then be run by one plan for all parameters.
-        """
-        cursor = await self.connection.execute(query(name), parameters, prepare=False)
-        return await cursor.fetchall()
-
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
         """The rows of a query, fetched a bounded number at a time."""
         async with self.connection.cursor(name=STREAM_CURSOR) as cursor:

@@ -9,15 +9,11 @@ An index is *missing* → *building* → *valid*. A build that was killed leaves
 each insert and serves nobody: the next build drops it and begins again. Only an administrator's connection
 builds and drops, one process of a database at a time, never inside a transaction.
 
-Two ways lead to the vectors nearest to one: `nearest_exact` compares with every vector of the owner,
-`nearest_indexed` goes by the index and knows the whole only from a sample. Both give mean and standard
-deviation of the cosine, so that a caller can tell a high cosine from one that is usual here.
+Two ways lead to the vectors nearest to one: `nearest_exact` compares with every vector of the owner and so
+knows what cosine is usual there, `nearest_indexed` goes by the index and sees only the nearest.
 
-The sample is the same for each query as long as the owner's memories are. Ids grow with time, and neither
-places in time nor places in the order do alone: after an import of thousands, hours without a memory would
-fill the sample with the few that came later; the newest alone know nothing of the years before. So a
-quarter of it lies at fixed fractions of the time between the first and the last, the rest among the oldest
-and the newest.
+What an index covers stands in its condition, which everybody who shares the server can read. So it names
+the tenant by its id and the owner by a hash, never by its name.
 """
 
 import asyncio
@@ -61,22 +57,13 @@ DROP_TIMEOUT_S = 30.0
 EF_SEARCH = 100
 EF_SEARCH_MAX = 1_000
 
-SAMPLE_ROWS = 256
-SPOTS = SAMPLE_ROWS // 4
-EDGE_STEP = 4
-EDGE_ROWS = EDGE_STEP * (SAMPLE_ROWS - SPOTS) // 2
-# How far between the first and the last id each spot lies: one in each of as many equal parts, at a place
-# in it that the golden ratio scatters, so that nothing that comes at regular times is always met or missed.
-GOLDEN_RATIO = 0.618034
-FRACTIONS = tuple((number + number * GOLDEN_RATIO % 1) / SPOTS for number in range(SPOTS))
-
 OnProgress = Callable[[int], None]
 
 # The values are literals: a condition of an index cannot have parameters.
 _CREATE = sql.SQL(
     "CREATE INDEX CONCURRENTLY {index} ON vectors.{table}"
     " USING hnsw (embedding {vector_schema}.halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
-    " WHERE tenant_id = {tenant} AND owner = {owner}"
+    " WHERE tenant_id = {tenant} AND hashtextextended(owner, 0) = {owner_hash}"
 )
 _DROP = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS vectors.{index}")
 _COUNT = sql.SQL(
@@ -90,6 +77,7 @@ _LARGE_OWNERS = sql.SQL(
 _INDEXED = sql.SQL(
     "SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine"
     " FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
+    " AND hashtextextended(owner, 0) = hashtextextended(%(owner)s, 0)"
     " ORDER BY embedding <=> %(vector)s::halfvec LIMIT %(limit)s"
 )
 _EXACT = sql.SQL(
@@ -103,37 +91,6 @@ _EXACT = sql.SQL(
     " LEFT JOIN (SELECT memory_id, cosine FROM scored ORDER BY cosine DESC, memory_id LIMIT %(limit)s)"
     "   AS best ON true"
     " ORDER BY best.cosine DESC, best.memory_id"
-)
-_FIRST_AND_LAST = sql.SQL(
-    "SELECT (SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    "        ORDER BY memory_id LIMIT 1) AS first,"
-    "       (SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    "        ORDER BY memory_id DESC LIMIT 1) AS last"
-)
-# A row that several ways lead to counts once: UNION drops what is the same.
-_SAMPLE = sql.SQL(
-    "WITH sampled AS ("
-    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine FROM ("
-    "     SELECT memory_id, embedding, row_number() OVER () AS place FROM ("
-    "       SELECT memory_id, embedding FROM vectors.{table}"
-    "       WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    "       ORDER BY memory_id LIMIT %(edge_rows)s) AS oldest) AS placed"
-    "   WHERE place %% %(edge_step)s = 0"
-    "   UNION"
-    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) FROM ("
-    "     SELECT memory_id, embedding, row_number() OVER () AS place FROM ("
-    "       SELECT memory_id, embedding FROM vectors.{table}"
-    "       WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    "       ORDER BY memory_id DESC LIMIT %(edge_rows)s) AS newest) AS placed"
-    "   WHERE place %% %(edge_step)s = 0"
-    "   UNION"
-    "   SELECT next.memory_id, 1 - (next.embedding <=> %(vector)s::halfvec)"
-    "   FROM unnest(%(spots)s::uuid[]) AS spot CROSS JOIN LATERAL ("
-    "     SELECT memory_id, embedding FROM vectors.{table}"
-    "     WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id >= spot"
-    "     ORDER BY memory_id LIMIT 1) AS next"
-    " )"
-    " SELECT avg(cosine) AS mean, stddev_pop(cosine) AS deviation FROM sampled"
 )
 
 
@@ -154,18 +111,22 @@ class LargeOwner:
     row_count: int
 
 
+@dataclass(frozen=True)
+class Usual:
+    """What cosines are usual among an owner's vectors, by which a high one can be told from others."""
+
+    mean: float
+    deviation: float
+    count: int
+
+
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest memories, best first, with their cosines; then the owner's vectors on the whole.
-
-    `count` is how many vectors the owner has, and None where that was not counted.
-    """
+    """The nearest memories, best first, with their cosines; `usual` where all vectors were compared."""
 
     memory_ids: tuple[UUID, ...]
     cosines: Vectors
-    mean: float
-    deviation: float
-    count: int | None
+    usual: Usual | None
 
 
 def index_name(table_name: str, tenant_id: UUID, owner: str) -> str:
@@ -192,8 +153,8 @@ async def nearest_exact(
     """Compare with each vector of the owner, all in one scan."""
     rows = await _run(transaction, _EXACT, table, owner, vector, limit=limit)
     whole = rows[0]
-    found = rows if whole["row_count"] else []
-    return _nearest(found, whole, count=whole["row_count"])
+    usual = Usual(whole["mean"] or 0.0, whole["deviation"] or 0.0, whole["row_count"])
+    return _nearest(rows if usual.count else [], usual)
 
 
 async def nearest_indexed(
@@ -207,15 +168,13 @@ async def nearest_indexed(
     """Search by the owner's index, which must be there and valid (`find_index`).
 
     Without it the answer is right, but every vector is compared. `ef_search` is raised to `limit`, and is
-    at most `EF_SEARCH_MAX`.
+    at most `EF_SEARCH_MAX`. Until its end, the transaction plans anew and avoids sorting.
     """
-    whole = await _sample(transaction, table, owner, vector)
     candidates = min(max(ef_search, limit), EF_SEARCH_MAX)
     await transaction.execute("vector_index.tune_search", {"ef_search": candidates})
     rows = await _run(transaction, _INDEXED, table, owner, vector, limit=limit)
-    await transaction.execute("vector_index.untune_search")
     # The index may give a row a little too late.
-    return _nearest(sorted(rows, key=_by_cosine), whole, count=None)
+    return _nearest(sorted(rows, key=_by_cosine), None)
 
 
 async def list_indexes(transaction: Transaction, table: VectorTable) -> list[VectorIndex]:
@@ -299,30 +258,12 @@ def _by_cosine(row: Row) -> tuple[float, UUID]:
     return -row["cosine"], row["memory_id"]
 
 
-def _nearest(rows: Sequence[Row], whole: Row, *, count: int | None) -> Nearest:
+def _nearest(rows: Sequence[Row], usual: Usual | None) -> Nearest:
     return Nearest(
         memory_ids=tuple(row["memory_id"] for row in rows),
         cosines=np.array([row["cosine"] for row in rows], dtype=np.float32),
-        mean=whole["mean"] or 0.0,
-        deviation=whole["deviation"] or 0.0,
-        count=count,
+        usual=usual,
     )
-
-
-async def _sample(transaction: Transaction, table: VectorTable, owner: str, vector: Vectors) -> Row:
-    """Mean and deviation of the cosine over the owner's sample."""
-    (edges,) = await _run(transaction, _FIRST_AND_LAST, table, owner)
-    spots = _spots(edges["first"], edges["last"]) if edges["first"] is not None else []
-    (whole,) = await _run(
-        transaction, _SAMPLE, table, owner, vector, spots=spots, edge_rows=EDGE_ROWS, edge_step=EDGE_STEP
-    )
-    return whole
-
-
-def _spots(first: UUID, last: UUID) -> list[UUID]:
-    """Ids at fixed fractions of the way from the first to the last; nothing need be there."""
-    width = last.int - first.int
-    return [UUID(int=first.int + int(width * fraction)) for fraction in FRACTIONS]
 
 
 async def _run(
@@ -402,13 +343,13 @@ async def _require_room(connection: AppConnection, table: VectorTable) -> None:
 async def _creation(
     connection: AppConnection, table: VectorTable, tenant: Tenant, owner: str
 ) -> sql.Composed:
-    place = await _one(connection, "vector_index.vector_schema")
+    place = await _one(connection, "vector_index.creation", {"owner": owner})
     return _CREATE.format(
         index=sql.Identifier(index_name(table.name, tenant.id, owner)),
         table=sql.Identifier(table.name),
         vector_schema=sql.Identifier(place["nspname"]),
         tenant=sql.Literal(tenant.id),
-        owner=sql.Literal(owner),
+        owner_hash=sql.Literal(place["owner_hash"]),
     )
 
 
@@ -467,8 +408,8 @@ async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgres
             await asyncio.sleep(PROGRESS_PAUSE_S)
 
 
-async def _one(connection: AppConnection, name: str) -> Row:
-    cursor = await connection.execute(query(name))
+async def _one(connection: AppConnection, name: str, parameters: dict[str, str] | None = None) -> Row:
+    cursor = await connection.execute(query(name), parameters)
     row = await cursor.fetchone()
     assert row is not None, "the query returns one row"
     return row

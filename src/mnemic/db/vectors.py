@@ -44,9 +44,13 @@ _NEAREST = sql.SQL(
     " WHERE near.similarity >= %(threshold)s"
 )
 _COSINES = sql.SQL(
-    "SELECT array_agg(memory_id) AS memory_ids,"
-    " array_agg((1 - (embedding <=> (%(vectors)s::halfvec[])[1]))::real) AS cosines"
-    " FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])"
+    # One look by key per memory, whatever the planner believes about the table.
+    "SELECT array_agg(found.memory_id) AS memory_ids, array_agg(found.cosine) AS cosines"
+    " FROM unnest(%(ids)s::uuid[]) AS given (memory_id)"
+    " CROSS JOIN LATERAL ("
+    "   SELECT memory_id, (1 - (embedding <=> (%(vectors)s::halfvec[])[1]))::real AS cosine"
+    "   FROM vectors.{table} AS stored WHERE stored.memory_id = given.memory_id LIMIT 1"
+    " ) AS found"
 )
 
 
@@ -126,8 +130,7 @@ async def cosines_of(
     transaction: Transaction, table: VectorTable, ids: Sequence[UUID], vector: Vectors
 ) -> dict[UUID, float]:
     """How near these memories are to a vector; those that have none in this model are left out."""
-    # Not prepared: a plan for any number of ids would read all vectors of the tenant.
-    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], prepare=False, ids=list(ids))
+    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], ids=list(ids))
     return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
 
 
@@ -177,13 +180,7 @@ async def near_duplicates(
 
 
 async def _execute(
-    transaction: Transaction,
-    text: sql.SQL,
-    table: VectorTable,
-    vectors: Vectors,
-    *,
-    prepare: bool | None = None,
-    **parameters: Any,
+    transaction: Transaction, text: sql.SQL, table: VectorTable, vectors: Vectors, **parameters: Any
 ) -> list[dict[str, Any]]:
     async with transaction.connection.cursor() as cursor:
         cursor.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
@@ -194,6 +191,5 @@ async def _execute(
                 "vectors": HalfVectors(vectors, table.halfvec_oid),
                 **parameters,
             },
-            prepare=prepare,
         )
         return await cursor.fetchall() if cursor.description is not None else []

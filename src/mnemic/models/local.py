@@ -139,6 +139,8 @@ def load_network() -> Network:
 @cache
 def _load_once() -> Network:
     model = _read_model()
+    # It reports to its maker unless told not to before it is loaded; nothing leaves this machine unasked.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     # Imported here, on a worker thread: 0.2 s that only those pay who embed on this machine.
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()

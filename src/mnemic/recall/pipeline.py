@@ -86,7 +86,8 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
         with clock.measure("rank"):
             rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
             chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
-        answer = _answer(request, collaborators, pools, query, (*rephrased.notes, *left_out))
+        notes = (*rephrased.notes, *left_out)
+        answer = _answer(request, collaborators, question, pools, query, notes)
         with clock.measure("records"):
             records = await _records(transaction, request, () if answer.refused else chosen)
             entities = await _entities(transaction, request, records)
@@ -95,11 +96,11 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     for pool in pools:
         collaborators.wish(pool.wish)
     if not answer.refused:
-        ordered, notes = await _rerank(request, collaborators.reranker, chosen, records, clock)
+        ordered, rerank_notes = await _rerank(request, collaborators.reranker, chosen, records, clock)
         with clock.measure("pack"):
             hits = [_hit(choice, records, entities, request) for choice in ordered[: request.limit]]
             packed = pack(hits, request.max_tokens, collaborators.count_tokens)
-        answer = _filled(answer, hits, packed, notes)
+        answer = _filled(answer, hits, packed, rerank_notes)
     return replace(answer, timings=clock.timings())
 
 
@@ -178,12 +179,13 @@ async def _embed(
 def _answer(
     request: Request,
     collaborators: Collaborators,
+    question: Question,
     pools: Sequence[Pool],
     query: _EmbeddedQuery,
     notes: Sequence[str],
 ) -> Recalled:
     """The answer without its hits: a refusal, if nothing stored is close enough."""
-    sure = confidence(pools, query.vector.model if query.vector is not None else None)
+    sure = confidence(pools, question, query.vector.model if query.vector is not None else None)
     thresholds = (request.refuse_below, collaborators.refuse_below, REFUSE_BELOW)
     threshold = next(threshold for threshold in thresholds if threshold is not None)
     is_empty = not any(len(pool) for pool in pools)
@@ -215,7 +217,7 @@ async def _records(
         ids |= {memory_id for choice in chosen for memory_id in choice.neighbours}
     if not ids:
         return {}
-    rows = await transaction.rows_planned_anew("recall.records", {"ids": list(ids), "as_of": request.as_of})
+    rows = await transaction.rows("recall.records", {"ids": list(ids), "as_of": request.as_of})
     return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
 
 

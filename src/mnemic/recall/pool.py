@@ -15,6 +15,8 @@ from mnemic.recall.words import Words
 
 NEIGHBOUR_REACH = 2
 """Turns before and after a candidate that join the pool and lend it evidence."""
+AROUND_MAX = 16
+"""Memories around one candidate at most: long turns are cut into chunks."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,7 +77,7 @@ async def gather(
 ) -> dict[str, Any]:
     """The columns of what was found, and of the turns around the first `expanded` of each technique."""
     ids = {memory_id for candidates in found.values() for memory_id in candidates}
-    (row,) = await transaction.rows_planned_anew(
+    row = await transaction.one(
         "recall.evidence",
         {
             **source.parameters(request),
@@ -83,6 +85,7 @@ async def gather(
             "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
             "terms": list(words.known.terms),
             "reach": NEIGHBOUR_REACH,
+            "around_max": AROUND_MAX,
         },
     )
     columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mnemic.recall.pool import Pool
+from mnemic.recall.score import in_windows
+from mnemic.recall.understand import Question
 
 REFUSE_BELOW = 0.5
 MEMORIES_MAX = 2_000
@@ -43,8 +45,13 @@ TESTING = Calibration(cosine=8.0, best_words=3.0, known_words=1.0, log_memories=
 WORDS_ONLY = Calibration(cosine=0.0, best_words=7.0, known_words=1.6, log_memories=-0.62, offset=0.0)
 
 
-def confidence(pools: Sequence[Pool], model: str | None) -> float:
-    """From 0 (nothing known about this) to 1, the best of all sources; without a model, by words alone."""
+def confidence(pools: Sequence[Pool], question: Question, model: str | None) -> float:
+    """From 0 (nothing known about this) to 1, the best of all sources; without a model, by words alone.
+
+    A question that names a time and nothing else is one that any memory of that time answers.
+    """
+    if question.asks_only_when and any(in_windows(pool.happened_at_s, question).any() for pool in pools):
+        return 1.0
     return max((_confidence(pool, model) for pool in pools), default=0.0)
 
 

@@ -151,7 +151,7 @@ def _known(pool: Pool, question: Question, now_s: float) -> dict[str, Floats]:
     return {
         "speaker": _speakers(pool, question),
         "role": np.array([float(role in question.speaker_roles) for role in pool.roles]),
-        "time": _in_windows(pool.happened_at_s, question),
+        "time": in_windows(pool.happened_at_s, question),
         "graph": np.where(np.isfinite(pool.hops), 1.0 / (1.0 + pool.hops), 0.0),
         "salience": pool.saliences - 0.5,
         "usefulness": pool.usefulnesses - 0.5,
@@ -167,7 +167,8 @@ def _speakers(pool: Pool, question: Question) -> Floats:
     return np.array([named.get(name or "", 0.0) for name in pool.names])
 
 
-def _in_windows(happened_at_s: Floats, question: Question) -> Floats:
+def in_windows(happened_at_s: Floats, question: Question) -> Floats:
+    """1 for each moment that lies in a window of the question, else 0."""
     inside = np.zeros(len(happened_at_s))
     for start, end in question.windows:
         inside = np.maximum(inside, (happened_at_s >= start) & (happened_at_s < end))

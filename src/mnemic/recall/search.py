@@ -5,7 +5,7 @@ there. Each technique brings at most `request`-dependent many candidates; togeth
 they make the pool that is ranked.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -13,7 +13,14 @@ from uuid import UUID
 import numpy as np
 
 from mnemic.db.database import Transaction
-from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, find_index, nearest_exact, nearest_indexed
+from mnemic.db.vector_index import (
+    INDEX_MIN_ROWS,
+    Nearest,
+    Usual,
+    find_index,
+    nearest_exact,
+    nearest_indexed,
+)
 from mnemic.db.vectors import Vectors, VectorTable, cosines_of, find_vectors
 from mnemic.recall.clock import Clock
 from mnemic.recall.pool import Pool, Wish, gather
@@ -34,6 +41,7 @@ BY_TIME_MAX = 50
 USUAL_COSINE = 0.12
 USUAL_DEVIATION = 0.11
 PRIOR_MEMORIES = 20.0
+DEVIATION_MIN = 0.001
 
 NamedEntities = Callable[[Transaction, str, str], Awaitable[Sequence[UUID]]]
 
@@ -43,6 +51,14 @@ class QueryVector:
     """The query in the space of meanings of one model."""
 
     model: str
+    vector: Vectors
+
+
+@dataclass(frozen=True)
+class _Space:
+    """Where the query's vector is compared with those of memories."""
+
+    table: VectorTable
     vector: Vectors
 
 
@@ -78,28 +94,25 @@ async def pool_of(
     transaction: Transaction, lead: Lead, request: Request, query: QueryVector | None, clock: Clock
 ) -> Pool:
     """The pool of a source: what the techniques found and the turns around it."""
-    table = await find_vectors(transaction, query.model) if query is not None else None
+    space = await _space(transaction, request, query)
     found: dict[str, Sequence[UUID]] = {"text": lead.words.memory_ids, "graph": list(lead.by_graph)}
-    near: Nearest | None = None
-    wish = Wish(lead.source.owner, statistics=lead.words.known.lacks_statistics)
+    near, lacks_index = None, False
     with clock.measure("vector"):
-        if query is not None and table is not None and "vector" in request.techniques:
-            near, lacks_index = await _nearest(transaction, table, lead.source, request, query.vector)
-            found["vector"], wish = near.memory_ids, replace(wish, vector_index=lacks_index)
+        if space is not None:
+            near, lacks_index = await _nearest(transaction, space, lead.source, request)
+            found["vector"] = near.memory_ids
     with clock.measure("time"):
-        found["time"] = await _nearest_in_windows(transaction, table, lead, query)
+        found["time"] = await _nearest_in_windows(transaction, space, lead)
     with clock.measure("neighbours"):
         expanded = _with_neighbours(request) if "neighbours" in request.techniques else 0
         columns = await gather(transaction, lead.source, request, lead.words, found, expanded)
-        cosines: dict[UUID, float] = {}
-        if (
-            query is not None
-            and table is not None
-            and "vector" in request.techniques
-            and columns["memory_ids"]
-        ):
-            cosines = await cosines_of(transaction, table, columns["memory_ids"], query.vector)
-    mean, deviation = _usual(near)
+        if space is not None and near is not None and _crowded_out(near, columns["found_by"], request):
+            near = await _nearest_filtered(transaction, space, lead.source, request, _wanted(request)) or near
+            found["vector"] = near.memory_ids
+            columns = await gather(transaction, lead.source, request, lead.words, found, expanded)
+        sample = lead.words.known.sample if near is not None and near.usual is None else ()
+        cosines = await _cosines(transaction, space, {*columns["memory_ids"], *sample})
+    mean, deviation = _usual(near, [cosines[memory_id] for memory_id in sample if memory_id in cosines])
     return Pool(
         source=lead.source,
         words=lead.words,
@@ -109,8 +122,16 @@ async def pool_of(
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts={name: len(ids) for name, ids in found.items() if name in request.techniques},
-        wish=wish,
+        wish=Wish(lead.source.owner, lead.words.known.lacks_statistics, lacks_index),
     )
+
+
+async def _space(transaction: Transaction, request: Request, query: QueryVector | None) -> _Space | None:
+    """Where to compare; None if nothing was ever embedded by this model, or meaning is not asked for."""
+    if query is None or "vector" not in request.techniques:
+        return None
+    table = await find_vectors(transaction, query.model)
+    return _Space(table, query.vector) if table is not None else None
 
 
 def _wanted(request: Request) -> int:
@@ -161,62 +182,70 @@ async def _in_windows(
 
 
 async def _nearest(
-    transaction: Transaction, table: VectorTable, source: Source, request: Request, vector: Vectors
+    transaction: Transaction, space: _Space, source: Source, request: Request
 ) -> tuple[Nearest, bool]:
     """The memories nearest in meaning, and whether an index would have made it faster."""
     limit = _wanted(request)
     if source.filter.leaves_few and request.as_of is None:
-        filtered = await _nearest_filtered(transaction, table, source, request, vector, limit)
+        filtered = await _nearest_filtered(transaction, space, source, request, limit)
         if filtered is not None:
             return filtered, False
-    index = await find_index(transaction, table, source.owner)
-    if index is not None:
-        return await nearest_indexed(transaction, table, source.owner, vector, limit), False
-    near = await nearest_exact(transaction, table, source.owner, vector, limit)
-    return near, (near.count or 0) > INDEX_MIN_ROWS
+    if await find_index(transaction, space.table, source.owner) is not None:
+        return await nearest_indexed(transaction, space.table, source.owner, space.vector, limit), False
+    near = await nearest_exact(transaction, space.table, source.owner, space.vector, limit)
+    return near, near.usual is not None and near.usual.count > INDEX_MIN_ROWS
+
+
+def _crowded_out(near: Nearest, found_by: Sequence[Sequence[str]], request: Request) -> bool:
+    """Whether memories that do not pass the filter took the places of some that do.
+
+    Only where all were compared: with an index an owner is so large that to look for those that pass could
+    take seconds.
+    """
+    passing = sum("vector" in techniques for techniques in found_by)
+    is_full = near.usual is not None and near.usual.count > len(near.memory_ids)
+    return is_full and passing < request.limit and request.as_of is None
 
 
 async def _nearest_filtered(
-    transaction: Transaction,
-    table: VectorTable,
-    source: Source,
-    request: Request,
-    vector: Vectors,
-    limit: int,
+    transaction: Transaction, space: _Space, source: Source, request: Request, limit: int
 ) -> Nearest | None:
     """The nearest of those that pass the filter; None if it lets too many through for that."""
     parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
     rows = await transaction.rows("recall.find_filtered", parameters)
     if len(rows) > FILTERED_MAX:
         return None
-    cosines = await cosines_of(transaction, table, [row["memory_id"] for row in rows], vector)
+    cosines = await _cosines(transaction, space, {row["memory_id"] for row in rows})
     values = np.array(list(cosines.values()) or [0.0], np.float32)
-    best = sorted(cosines, key=lambda memory_id: -cosines[memory_id])[:limit]
+    best = _best(cosines, limit)
     return Nearest(
         memory_ids=tuple(best),
         cosines=np.array([cosines[memory_id] for memory_id in best], np.float32),
-        mean=float(values.mean()),
-        deviation=float(values.std()),
-        count=len(cosines),
+        usual=Usual(float(values.mean()), float(values.std()), len(cosines)),
     )
 
 
-async def _nearest_in_windows(
-    transaction: Transaction, table: VectorTable | None, lead: Lead, query: QueryVector | None
-) -> Sequence[UUID]:
-    """Of the memories of the query's times those nearest in meaning; the newest if nothing is known of it."""
-    if not lead.in_window or table is None or query is None:
+async def _nearest_in_windows(transaction: Transaction, space: _Space | None, lead: Lead) -> Sequence[UUID]:
+    """Of the memories of the query's times those nearest in meaning; the newest if that is not known."""
+    if space is None:
         return lead.in_window[:BY_TIME_MAX]
-    cosines = await cosines_of(transaction, table, lead.in_window, query.vector)
-    return sorted(cosines, key=lambda memory_id: -cosines[memory_id])[:BY_TIME_MAX]
+    return _best(await _cosines(transaction, space, set(lead.in_window)), BY_TIME_MAX)
 
 
-def _usual(near: Nearest | None) -> tuple[float, float]:
-    """Mean and deviation of the owner's cosines, drawn towards what is usual when they are few."""
-    if near is None:
+async def _cosines(transaction: Transaction, space: _Space | None, ids: set[UUID]) -> dict[UUID, float]:
+    return await cosines_of(transaction, space.table, list(ids), space.vector) if space and ids else {}
+
+
+def _best(cosines: Mapping[UUID, float], limit: int) -> list[UUID]:
+    return sorted(cosines, key=lambda memory_id: (-cosines[memory_id], memory_id))[:limit]
+
+
+def _usual(near: Nearest | None, sample: Sequence[float]) -> tuple[float, float]:
+    """Mean and deviation of the owner's cosines, drawn towards what is usual when few are known."""
+    if near is None or (near.usual is None and not sample):
         return USUAL_COSINE, USUAL_DEVIATION
-    count = near.count if near.count is not None else np.inf
-    share = PRIOR_MEMORIES / (PRIOR_MEMORIES + count)
-    mean = (1 - share) * near.mean + share * USUAL_COSINE
-    variance = (1 - share) * near.deviation**2 + share * USUAL_DEVIATION**2
-    return mean, max(float(np.sqrt(variance)), 1e-3)
+    usual = near.usual or Usual(float(np.mean(sample)), float(np.std(sample)), len(sample))
+    share = PRIOR_MEMORIES / (PRIOR_MEMORIES + usual.count)
+    mean = (1 - share) * usual.mean + share * USUAL_COSINE
+    variance = (1 - share) * usual.deviation**2 + share * USUAL_DEVIATION**2
+    return mean, max(float(np.sqrt(variance)), DEVIATION_MIN)

@@ -18,6 +18,13 @@ _TO_THE_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
+# Words of a question that do not say what it is about.
+_EMPTY_TEXT = """
+a about all an and any anything at did do does doing done during everything for from go going gone had
+happen happened happening has have how i in is it last me my of on our out say said show since so talk
+talked tell that the there thing things this to told up us was we went were what which who with you your
+"""
+_EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
 class TimeSpan(Protocol):
@@ -29,7 +36,16 @@ class TimeSpan(Protocol):
     def end(self) -> datetime: ...
 
 
-FindTimes = Callable[[str, datetime], Sequence[TimeSpan]]
+@dataclass(frozen=True)
+class FoundTime:
+    """A time that a text names at `text[start:end]`, and the window that it means."""
+
+    start: int
+    end: int
+    window: TimeSpan
+
+
+FindTimes = Callable[[str, datetime], Sequence[FoundTime]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,8 @@ class Question:
     """A query, understood. Windows are in seconds since 1970, from the first on, before the second.
 
     `speaker_roles` are the roles whose words the query is about: a question in the first person is mostly
-    about what the user said, one about what "you" said about what the assistant did.
+    about what the user said, one about what "you" said about what the assistant did. A query that
+    `asks_only_when` names a time and nothing else: "What happened last week?"
     """
 
     text: str
@@ -45,6 +62,7 @@ class Question:
     phrases: tuple[str, ...]
     speaker_roles: frozenset[str]
     folded_words: frozenset[str]
+    asks_only_when: bool
 
     def names(self, name: str) -> bool:
         """Whether it speaks of somebody with this name: by all of it, or by its first word."""
@@ -54,15 +72,24 @@ class Question:
 
 def understand(query: str, asked_at: datetime, find_times: FindTimes) -> Question:
     """Read a query. What is relative in it ("last week") counts from `asked_at`."""
-    windows = [(span.start.timestamp(), span.end.timestamp()) for span in find_times(query, asked_at)]
+    times = find_times(query, asked_at)[:WINDOWS_MAX]
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
     return Question(
         text=query,
-        windows=tuple(windows[:WINDOWS_MAX]),
+        windows=tuple((time.window.start.timestamp(), time.window.end.timestamp()) for time in times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
         folded_words=frozenset(_WORD.findall(query.casefold())),
+        asks_only_when=bool(times) and not _beside(query, times),
     )
+
+
+def _beside(query: str, times: Sequence[FoundTime]) -> set[str]:
+    """The words of a query that say something, without those that name its times."""
+    rest = list(query)
+    for time in times:
+        rest[time.start : time.end] = " " * (time.end - time.start)
+    return set(_WORD.findall("".join(rest).casefold())) - _EMPTY_WORDS
 
 
 def _speaker_roles(query: str) -> frozenset[str]:

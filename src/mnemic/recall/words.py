@@ -42,7 +42,8 @@ Weights = npt.NDArray[np.float64]
 class Terms:
     """The terms of a query, its words and quoted phrases, and what is known of them before searching.
 
-    `terms` are PostgreSQL's tsqueries; `counts` say how many memories have each, None where that is not kept.
+    `terms` are PostgreSQL's tsqueries; `counts` say how many memories have each, None where that is not
+    kept; `sample` are some memories that stand for all.
     """
 
     lexemes: tuple[str, ...]
@@ -50,6 +51,7 @@ class Terms:
     counts: tuple[int | None, ...]
     memory_count: int
     mean_bytes: float | None
+    sample: tuple[UUID, ...]
     is_kept: bool
     is_stale: bool
 
@@ -140,6 +142,7 @@ async def _look_up(transaction: Transaction, owner: str, question: Question) -> 
         counts=(*row["counts"][:TERMS_MAX], *(None for _ in phrases)),
         memory_count=row["counted"] if row["kept_count"] is None else row["kept_count"],
         mean_bytes=row["mean_bytes"],
+        sample=tuple(row["sample"]),
         is_kept=row["kept_count"] is not None,
         is_stale=row["is_stale"],
     )

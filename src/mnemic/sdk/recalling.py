@@ -10,11 +10,11 @@ from mnemic.govern.memory_log import log_read
 from mnemic.govern.shares import readable_grants
 from mnemic.mind.detect import detect_times
 from mnemic.mind.named import entities_named
-from mnemic.mind.times import TimeWindow
 from mnemic.models.tokens import count_tokens
 from mnemic.recall.pipeline import Collaborators, recall
 from mnemic.recall.pool import Wish
 from mnemic.recall.request import Request
+from mnemic.recall.understand import FoundTime
 from mnemic.sdk.core import RECALLED_COUNTS, Caller, Core
 from mnemic.sdk.indexing import index_owner
 from mnemic.types.recalled import Recalled
@@ -65,8 +65,8 @@ async def refresh_statistics(core: Core, owner: str) -> int:
     return await core.place.tenant_database.run(refresh)
 
 
-def _find_times(text: str, moment: datetime) -> Sequence[TimeWindow]:
-    return [found.value for found in detect_times(text, moment=moment)]
+def _find_times(text: str, moment: datetime) -> Sequence[FoundTime]:
+    return [FoundTime(time.start, time.end, time.value) for time in detect_times(text, moment=moment)]
 
 
 async def _log(

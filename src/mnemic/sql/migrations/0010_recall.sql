@@ -29,6 +29,8 @@ CREATE TABLE vectors.owner_statistics (
     owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
     memory_count int NOT NULL CHECK (memory_count >= 0),
     mean_bytes real NOT NULL CHECK (mean_bytes >= 0),
+    -- Some memories drawn by lot, which stand for all of them.
+    sample uuid[] NOT NULL,
     refreshed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, owner)
 );
@@ -52,6 +54,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    sample_size CONSTANT int := 200;
     counted int;
     mean real;
 BEGIN
@@ -60,10 +63,14 @@ BEGIN
     );
     SELECT count(*), coalesce(avg(octet_length(content)), 0) INTO counted, mean
     FROM state.memories WHERE owner = wanted_owner;
-    INSERT INTO vectors.owner_statistics (tenant_id, owner, memory_count, mean_bytes)
-    VALUES (mnemic.current_tenant(), wanted_owner, counted, mean)
+    INSERT INTO vectors.owner_statistics (tenant_id, owner, memory_count, mean_bytes, sample)
+    VALUES (
+        mnemic.current_tenant(), wanted_owner, counted, mean,
+        ARRAY(SELECT memory_id FROM state.memories WHERE owner = wanted_owner ORDER BY random() LIMIT sample_size)
+    )
     ON CONFLICT (tenant_id, owner) DO UPDATE
-    SET memory_count = excluded.memory_count, mean_bytes = excluded.mean_bytes, refreshed_at = now();
+    SET memory_count = excluded.memory_count, mean_bytes = excluded.mean_bytes, sample = excluded.sample,
+        refreshed_at = now();
     DELETE FROM vectors.word_statistics WHERE owner = wanted_owner;
     INSERT INTO vectors.word_statistics (tenant_id, owner, word, memory_count)
     SELECT mnemic.current_tenant(), wanted_owner, counts.word, counts.ndoc

@@ -3,8 +3,8 @@
 -- name: prepare
 -- What must be known before searching: the words of the query that are indexed, in their order, each as a
 -- tsquery, with how many of the owner's memories have them where that is kept; how many memories there are
--- (counted up to `count_max` where no number is kept), their mean length in bytes where it is kept, and
--- whether what is kept is older than `statistics_age`.
+-- (counted up to `count_max` where no number is kept), their mean length in bytes and a sample of them where
+-- that is kept, and whether what is kept is older than `statistics_age`.
 SELECT
     query.lexemes, query.terms,
     ARRAY(
@@ -13,7 +13,7 @@ SELECT
         LEFT JOIN vectors.word_statistics AS counts ON counts.owner = %(owner)s AND counts.word = wanted.word
         ORDER BY wanted.place
     ) AS counts,
-    kept.memory_count AS kept_count, kept.mean_bytes,
+    kept.memory_count AS kept_count, kept.mean_bytes, coalesce(kept.sample, '{}') AS sample,
     coalesce(kept.refreshed_at < now() - %(statistics_age)s::interval, false) AS is_stale,
     CASE WHEN kept.memory_count IS NULL THEN (
         SELECT count(*) FROM (SELECT FROM state.memories WHERE owner = %(owner)s LIMIT %(count_max)s) AS first_ones
@@ -79,30 +79,38 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: evidence
--- Candidates and the turns around the best of them (`reach` before and after), as far as they pass the filter, with
--- all that ranking looks at; column by column, since a thousand rows would take longer to unpack than to find.
--- IS TRUE keeps it from indexes by owner, which the planner takes for a few rows.
--- `terms` says which terms of the query a memory has: bit n stands for term n.
+-- Candidates and the turns around the best of them (`reach` before and after), as far as they pass the filter,
+-- with all that ranking looks at; column by column, since many rows take longer to unpack than to find.
+-- `terms` says which terms of the query a memory has: bit n stands for term n. LATERAL and LIMIT make it one
+-- look into an index per memory, whatever the planner believes about the tables; IS TRUE keeps it from indexes
+-- by owner.
 WITH term AS MATERIALIZED (
     SELECT given.term::tsquery AS term, given.place
     FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS given (term, place)
 ),
 expanded AS MATERIALIZED (
     -- The bounds are computed here: row-level security keeps an index from comparing with what may fail.
-    SELECT conversation, "position" - %(reach)s AS first_near, "position" + %(reach)s AS last_near
-    FROM state.recallable
-    WHERE memory_id = ANY(%(expanded_ids)s::uuid[]) AND (owner = %(owner)s) IS TRUE
-      AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
-          ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
+    SELECT
+        found.conversation, found."position" - %(reach)s::int AS first_near,
+        found."position" + %(reach)s::int AS last_near
+    FROM unnest(%(expanded_ids)s::uuid[]) AS given (memory_id)
+    CROSS JOIN LATERAL (
+        SELECT conversation, "position" FROM state.memories
+        WHERE memories.memory_id = given.memory_id AND (owner = %(owner)s) IS TRUE
+        LIMIT 1
+    ) AS found
 ),
 pool AS MATERIALIZED (
     SELECT memory_id FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
     UNION
     SELECT around.memory_id
     FROM expanded
-    JOIN state.memories AS around
-        ON around.owner = %(owner)s AND around.conversation = expanded.conversation
-        AND around."position" BETWEEN expanded.first_near AND expanded.last_near
+    CROSS JOIN LATERAL (
+        SELECT memory_id FROM state.memories
+        WHERE owner = %(owner)s AND memories.conversation = expanded.conversation
+          AND "position" BETWEEN expanded.first_near AND expanded.last_near
+        LIMIT %(around_max)s
+    ) AS around
 )
 SELECT
     array_agg(found.memory_id) AS memory_ids, array_agg(found.conversation) AS conversations,
@@ -118,39 +126,40 @@ SELECT
         SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
     )) AS terms
 FROM pool
-JOIN state.recallable AS found USING (memory_id)
-WHERE (found.owner = %(owner)s) IS TRUE
-  AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN found.known_until IS NULL
-      ELSE found.recorded_at <= %(as_of)s AND coalesce(found.known_until > %(as_of)s, true) END
-  AND mnemic.passes(
-      ROW(
-          %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
-          %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
-        %(as_of)s::timestamptz IS NOT NULL
-      )::mnemic.recall_filter,
-      found.channel, found.category, found.tags, found.conversation, found.happened_at, found.confidence,
-      found.status, found.deleted_at, found.expires_at, found.valid_from, found.valid_to
-  )
+CROSS JOIN LATERAL (
+    SELECT * FROM state.recallable
+    WHERE recallable.memory_id = pool.memory_id AND (owner = %(owner)s) IS TRUE
+      AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
+          ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
+      AND mnemic.passes(
+          ROW(
+              %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
+              %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
+              %(as_of)s::timestamptz IS NOT NULL
+          )::mnemic.recall_filter,
+          channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
+          valid_from, valid_to
+      )
+    LIMIT 1
+) AS found
 
 -- name: records
 -- Memories by id as they are, or as they were at a moment.
-SELECT
-    memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,
-    source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
-    expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
-    external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at, last_injected_at
-FROM state.memory_history
-WHERE memory_id = ANY(%(ids)s::uuid[])
-  AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
-      ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
-
--- name: entity_names
--- The names of the entities that memories mention, in the order of the alphabet.
-SELECT linked.memory_id, array_agg(entities.name ORDER BY entities.name) AS names
-FROM state.memory_entities AS linked
-JOIN state.entities ON entities.owner = linked.owner AND entities.entity_id = linked.entity_id
-WHERE linked.memory_id = ANY(%(ids)s::uuid[])
-GROUP BY linked.memory_id
+SELECT found.*
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+CROSS JOIN LATERAL (
+    SELECT
+        memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags,
+        metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from,
+        valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index,
+        chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
+        last_injected_at
+    FROM state.memory_history
+    WHERE memory_history.memory_id = given.memory_id
+      AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
+          ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
+    LIMIT 1
+) AS found
 
 -- name: reinforce
 -- Counts that memories were recalled. The rows are locked in one order, so that two calls wait for each

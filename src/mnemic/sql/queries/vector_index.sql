@@ -41,12 +41,15 @@ SELECT set_config('statement_timeout', %(timeout_ms)s::text, false)
 -- How many rows the build of a server process has taken in; no row when it builds nothing.
 SELECT tuples_done FROM pg_stat_progress_create_index WHERE pid = %(pid)s
 
--- name: vector_schema
--- Where the administrator has put pgvector.
-SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+-- name: creation
+-- What stands in the statement that makes an index: where the administrator has put pgvector, and the hash
+-- that stands for the owner.
+SELECT nspname, hashtextextended(%(owner)s, 0) AS owner_hash
+FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+WHERE extname = 'vector'
 
 -- name: tune_search
--- Makes the next search of this transaction go by the index. Without statistics about owners (0001) the
+-- Makes the searches of this transaction go by the index. Without statistics about owners (0001) the
 -- planner takes every owner for small and would sort; with values it does not know it could not tell whose
 -- index this is. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
 SELECT
@@ -58,7 +61,3 @@ SELECT
         FROM pg_extension
         WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] >= '{0,8}'
     )
-
--- name: untune_search
--- Lets the rest of the transaction be planned as ever.
-SELECT set_config('enable_sort', 'on', true), set_config('plan_cache_mode', 'auto', true)

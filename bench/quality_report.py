@@ -48,7 +48,7 @@ def _judged_recall(quality: Quality) -> Iterator[Line]:
     for label, target in TARGETS.get(quality.dataset, {}).items():
         value = everything.values[label]
         what = f"{quality.dataset}, {label}, {everything.question_count:,} questions"
-        yield Line(what, f"{value:.3f}", f"≥ {target}", value >= target)
+        yield Line(what, f"{value:.4f}", f"≥ {target}", value >= target)
 
 
 def _judged_refusal(quality: Quality) -> Iterator[Line]:
@@ -57,19 +57,19 @@ def _judged_refusal(quality: Quality) -> Iterator[Line]:
         return
     yield Line(
         f"{found.dataset}, own against foreign questions, area under the ROC curve",
-        f"{found.area:.3f}",
+        f"{found.area:.4f}",
         f"≥ {AREA_TARGET}",
         found.area >= AREA_TARGET,
     )
     yield Line(
         f"{found.dataset}, foreign questions refused",
-        f"{found.foreign_refused:.1%} of {found.foreign_count:,}",
+        f"{found.foreign_refused:.2%} of {found.foreign_count:,}",
         f"≥ {FOREIGN_REFUSED_TARGET:.0%}",
         found.foreign_refused >= FOREIGN_REFUSED_TARGET,
     )
     yield Line(
         f"{found.dataset}, own questions refused",
-        f"{found.own_refused:.1%} of {found.own_count:,}",
+        f"{found.own_refused:.2%} of {found.own_count:,}",
         f"≤ {OWN_REFUSED_TARGET:.0%}",
         found.own_refused <= OWN_REFUSED_TARGET,
     )

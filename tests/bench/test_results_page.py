@@ -130,8 +130,8 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     write_page(page, tmp_path)
     written = page.read_text("utf-8")
     assert "| Mnemic | 0.875 | 0.875 | 0.875 | 0.875 |" in written
-    assert "| LoCoMo, R@5, 7 questions | 0.875 | ≥ 0.72 | met |" in written
-    assert "| LoCoMo, R@25, 7 questions | 0.875 | ≥ 0.89 | **missed** |" in written
+    assert "| LoCoMo, R@5, 7 questions | 0.8750 | ≥ 0.72 | met |" in written
+    assert "| LoCoMo, R@25, 7 questions | 0.8750 | ≥ 0.89 | **missed** |" in written
     assert "| whole call | 1.0 / 2.0 / 3.0 | 1.0 / 2.0 / 3.0 |" in written
     assert "| Other | 20.0 / 40.0 / 60.0 | 20.0 / 40.0 / 60.0 | other==1 | vectors alone |" in written
     for plot in ("quality-locomo.svg", "speed-sizes.svg"):

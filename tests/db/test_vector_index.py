@@ -185,7 +185,7 @@ async def test_a_search_by_index_reads_the_owners_index_and_no_other(
 
 
 async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner: str) -> str:
-    """How the application's role searches, seven times: by then the driver has prepared the statement."""
+    """How the application's role searches, however often."""
     statement = sql.SQL("EXPLAIN (COSTS OFF) ") + vector_index._INDEXED.format(
         table=sql.Identifier(table.name)
     )
@@ -201,7 +201,7 @@ async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner:
         async with transaction.connection.cursor() as cursor:
             cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
             for _ in range(7):
-                await cursor.execute(statement, parameters)
+                await cursor.execute(statement, parameters, prepare=False)
                 plans.add("\n".join(row["QUERY PLAN"] for row in await cursor.fetchall()))
     (plan,) = plans
     return plan

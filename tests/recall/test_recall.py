@@ -122,7 +122,6 @@ async def test_every_hit_is_explained(facts: AsyncMemory) -> None:
     assert set(best.words) == {"angri", "bee"}
     assert set(best.conversation_words) == {"angri", "bee"}
     assert len(best.neighbours) == 1
-    assert await facts.recall("angry bees") is not None
     assert all(hit.explain is None for hit in await facts.recall("angry bees"))
 
 
@@ -180,8 +179,11 @@ async def test_turns_around_a_hit_are_found_and_can_be_left_out(memory: AsyncMem
     query = {"query": "eclipse", "refuse_below": 0, "explain": True}
     found = await memory.recall(**query, techniques=["text", "neighbours"])  # type: ignore[arg-type]
     assert {explained(hit).found_by for hit in found} == {("text",), ("neighbours",)}
+    assert found.counts == {"text": 1, "neighbours": 1}
+    assert found.timings["neighbours"] > 0
     alone = await memory.recall(**query, techniques=["text"])  # type: ignore[arg-type]
     assert contents(alone) == ["the eclipse was total"]
+    assert alone.counts == {"text": 1}
 
 
 async def test_names_of_entities_come_with_a_hit(memory: AsyncMemory) -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +68,8 @@ def some(values: Sequence[str]) -> st.SearchStrategy[tuple[str, ...]]:
     return st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True).map(tuple)
 
 
-PERIODS = st.sampled_from([(None, None), (None, 1), (0, 1), (2, None), (3, None), (0, 3)])
+PERIOD_LIST = [(None, None), (None, 1), (0, 1), (2, None), (3, None), (0, 3)]
+WINDOWS = [(1, None), (2, None), (None, 1), (None, 2), (1, 2)]
 MEMORIES = st.fixed_dictionaries(
     {
         "tenant": TENANT,
@@ -77,7 +80,7 @@ MEMORIES = st.fixed_dictionaries(
         "conversation": maybe(st.sampled_from(CONVERSATIONS)),
         "confidence": st.sampled_from(CONFIDENCES),
         "at": maybe(st.sampled_from(YEARS[:3])),
-        "period": PERIODS,
+        "period": st.sampled_from(PERIOD_LIST),
         "expires_at": st.sampled_from([None, None, YEARS[0], YEARS[3]]),
         "fate": st.sampled_from(FATES),
     }
@@ -111,7 +114,7 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"categories": some(CATEGORIES)}),
     st.fixed_dictionaries({"tags": some(TAGS)}),
     st.fixed_dictionaries({"conversation": st.sampled_from(CONVERSATIONS)}),
-    st.fixed_dictionaries({"window": st.sampled_from([(1, None), (2, None), (None, 1), (None, 2), (1, 2)])}),
+    st.fixed_dictionaries({"window": st.sampled_from(WINDOWS)}),
     st.fixed_dictionaries({"min_confidence": st.sampled_from(CONFIDENCES)}),
     st.fixed_dictionaries({"statuses": some(STATUSES)}),
 )
@@ -293,16 +296,64 @@ async def test_the_same_store_seen_from_every_side(
             )
 
 
-async def test_a_grant_for_a_channel_holds_wherever_its_reader_is_and_within_the_channels_he_names(
-    shared_database: Database, superuser: AppConnection
+def varied(owner: str) -> list[dict[str, Any]]:
+    """Active memories of one owner: one for each combination of what filters and grants look at."""
+    places = product(CHANNELS, CATEGORIES[:2], ([], ["red"], ["red", "blue"]), (None, "monday"))
+    return [
+        {"tenant": 0, "owner": owner, "channel": channel, "category": category, "tags": tags}
+        | {
+            "conversation": conversation,
+            "confidence": CONFIDENCES[number % 3],
+            "at": (*YEARS[:3], None)[number % 4],
+        }
+        | {"period": PERIOD_LIST[number % 5], "expires_at": None, "fate": "none"}
+        for number, (channel, category, tags, conversation) in enumerate(places)
+    ]
+
+
+EACH_FILTER: list[dict[str, Any]] = [
+    {},
+    *({"channels": channels} for channels in (("work",), ("work", "_global"), ("home",), ("home", "work"))),
+    *({"categories": categories} for categories in (("factual",), ("factual", "preference"), ("episodic",))),
+    *({"tags": tags} for tags in (("red",), ("blue",), ("red", "blue"))),
+    *({"conversation": conversation} for conversation in CONVERSATIONS),
+    *({"window": window} for window in WINDOWS),
+    *({"min_confidence": confidence} for confidence in CONFIDENCES),
+    *({"moment": moment} for moment in ("before", "retained", "later")),
+    {"statuses": ("archived",)},
+]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+async def test_each_filter_lets_through_what_it_should(
+    shared_database: Database, superuser: AppConnection, channel: str
 ) -> None:
     store = await open_store(shared_database, superuser)
-    plain = {"category": "factual", "tags": [], "confidence": 1.0, "at": None, "period": (None, None)}
-    plain |= {"conversation": None, "expires_at": None, "fate": "none", "tenant": 0, "owner": "bob"}
-    await store.fill([{**plain, "channel": channel} for channel in CHANNELS])
-    scope = {"categories": None, "tags": None, "conversation": None, "end": "active"}
-    await store.share([{"tenant": 0, "giver": "bob", "reader": "alice", "channel": "home", **scope}])
-    for channels in (None, ("work",), ("work", "_global"), ("home",), ("home", "work")):
-        for channel in CHANNELS:
-            request = {"tenant": 0, "owner": "alice", "channel": channel, "channels": channels}
-            await check(store, {**request, "moment": None, "techniques": TECHNIQUES[-1]})
+    await store.fill(varied("alice"))
+    for wanted in EACH_FILTER:
+        request = {"tenant": 0, "owner": "alice", "channel": channel, "moment": None, **wanted}
+        await check(store, {**request, "techniques": TECHNIQUES[-1]})
+
+
+@pytest.mark.parametrize("end", ["active", "revoked", "expired"])
+async def test_each_grant_opens_what_it_should(
+    shared_database: Database, superuser: AppConnection, end: str
+) -> None:
+    """Every scope has a reader of its own, who has nothing himself."""
+    store = await open_store(shared_database, superuser)
+    await store.fill(varied("bob"))
+    scopes: list[dict[str, Any]] = [
+        {},
+        {"channel": "home"},
+        {"categories": ("preference",)},
+        {"tags": ("blue",)},
+        {"tags": ("red", "blue")},
+        {"conversation": "monday"},
+        {"channel": "work", "categories": ("factual", "episodic"), "tags": ("red",)},
+    ]
+    for number, scope in enumerate(scopes):
+        grant = {"tenant": 0, "giver": "bob", "reader": f"reader {number}", "end": end}
+        await store.share([{**UNLIMITED, **grant, **scope}])
+    for number, wanted in product(range(len(scopes)), EACH_FILTER):
+        request = {"tenant": 0, "owner": f"reader {number}", "channel": "work", "moment": None, **wanted}
+        await check(store, {**request, "techniques": TECHNIQUES[-1]})

@@ -168,7 +168,7 @@ async def nearest_indexed(
     """Search by the owner's index, which must be there and valid (`find_index`).
 
     Without it the answer is right, but every vector is compared. `ef_search` is raised to `limit`, and is
-    at most `EF_SEARCH_MAX`. Until its end, the transaction plans anew and avoids sorting.
+    at most `EF_SEARCH_MAX`. Until its end, the transaction avoids sorting.
     """
     candidates = min(max(ef_search, limit), EF_SEARCH_MAX)
     await transaction.execute("vector_index.tune_search", {"ef_search": candidates})
@@ -279,7 +279,8 @@ async def _run(
         values["vector"] = HalfVector(vector)
     async with transaction.connection.cursor() as cursor:
         cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
-        await cursor.execute(text.format(table=sql.Identifier(table.name)), values)
+        # Not prepared: a plan for any owner could not tell whose index it may use.
+        await cursor.execute(text.format(table=sql.Identifier(table.name)), values, prepare=False)
         return await cursor.fetchall()
 
 

@@ -15,8 +15,6 @@ from mnemic.recall.words import Words
 
 NEIGHBOUR_REACH = 2
 """Turns before and after a candidate that join the pool and lend it evidence."""
-AROUND_MAX = 16
-"""Memories around one candidate at most: long turns are cut into chunks."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,7 +83,6 @@ async def gather(
             "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
             "terms": list(words.known.terms),
             "reach": NEIGHBOUR_REACH,
-            "around_max": AROUND_MAX,
         },
     )
     columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}

@@ -31,7 +31,7 @@ from mnemic.recall.words import Words, find_by_words
 
 CANDIDATES_MIN = 40
 CANDIDATES_PER_HIT = 2
-EXPANDED_MIN = 20
+EXPANDED_MIN = 10
 CANDIDATES_MAX = 400
 FILTERED_MAX = 2_000
 """Memories that are compared one by one when a filter leaves no more than these."""
@@ -121,9 +121,18 @@ async def pool_of(
         cosines=np.array([cosines.get(memory_id, np.nan) for memory_id in columns["memory_ids"]], float),
         cosine_mean=mean,
         cosine_deviation=deviation,
-        counts={name: len(ids) for name, ids in found.items() if name in request.techniques},
+        counts=_counted(found, columns["found_by"], request),
         wish=Wish(lead.source.owner, lead.words.known.lacks_statistics, lacks_index),
     )
+
+
+def _counted(
+    found: Mapping[str, Sequence[UUID]], found_by: Sequence[Sequence[str]], request: Request
+) -> dict[str, int]:
+    """How many candidates each technique brought; neighbours are those that no other one did."""
+    counts = {name: len(ids) for name, ids in found.items()}
+    counts["neighbours"] = sum("neighbours" in techniques for techniques in found_by)
+    return {name: count for name, count in counts.items() if name in request.techniques}
 
 
 async def _space(transaction: Transaction, request: Request, query: QueryVector | None) -> _Space | None:

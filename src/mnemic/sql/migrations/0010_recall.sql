@@ -54,7 +54,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    sample_size CONSTANT int := 200;
+    sample_size CONSTANT int := 128;
     counted int;
     mean real;
 BEGIN

@@ -109,7 +109,7 @@ pool AS MATERIALIZED (
         SELECT memory_id FROM state.memories
         WHERE owner = %(owner)s AND memories.conversation = expanded.conversation
           AND "position" BETWEEN expanded.first_near AND expanded.last_near
-        LIMIT %(around_max)s
+        OFFSET 0
     ) AS around
 )
 SELECT
@@ -160,6 +160,14 @@ CROSS JOIN LATERAL (
           ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
     LIMIT 1
 ) AS found
+
+-- name: entity_names
+-- The names of the entities that memories mention, in the order of the alphabet.
+SELECT linked.memory_id, array_agg(entities.name ORDER BY entities.name) AS names
+FROM state.memory_entities AS linked
+JOIN state.entities ON entities.owner = linked.owner AND entities.entity_id = linked.entity_id
+WHERE linked.memory_id = ANY(%(ids)s::uuid[])
+GROUP BY linked.memory_id
 
 -- name: reinforce
 -- Counts that memories were recalled. The rows are locked in one order, so that two calls wait for each

@@ -11,7 +11,7 @@ FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (in
 CROSS JOIN LATERAL (
     SELECT memory_id, deleted_at FROM state.memories
     WHERE memories.external_id = wanted.external_id AND (owner = %(owner)s) IS TRUE AND coalesce(chunk_index, 0) = 0
-    LIMIT 1
+    OFFSET 0
 ) AS known
 UNION ALL
 SELECT wanted.index, known.memory_id, NULL
@@ -20,7 +20,7 @@ CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memories
     WHERE memories.content_hash = decode(wanted.content_hash, 'hex') AND (owner = %(owner)s) IS TRUE
       AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
-    LIMIT 1
+    OFFSET 0
 ) AS known
 
 -- name: wait_longer

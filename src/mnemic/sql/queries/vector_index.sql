@@ -50,11 +50,9 @@ WHERE extname = 'vector'
 
 -- name: tune_search
 -- Makes the searches of this transaction go by the index. Without statistics about owners (0001) the
--- planner takes every owner for small and would sort; with values it does not know it could not tell whose
--- index this is. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
+-- planner takes every owner for small and would sort. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
 SELECT
     set_config('enable_sort', 'off', true),
-    set_config('plan_cache_mode', 'force_custom_plan', true),
     set_config('hnsw.ef_search', %(ef_search)s::text, true),
     (
         SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)

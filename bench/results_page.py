@@ -178,7 +178,7 @@ def _side_by_side(speeds: Sequence[Written]) -> list[str]:
     rows = [
         [
             speed["name"],
-            *(_times(speed["by_limit"][limit]) if limit in speed["by_limit"] else "–" for limit in limits),
+            *(_searches(speed, limit) for limit in limits),
             ", ".join(speed["versions"]),
             speed["problem"] or speed["fairness"],
         ]
@@ -186,6 +186,13 @@ def _side_by_side(speeds: Sequence[Written]) -> list[str]:
     ]
     columns = (f"k={limit}, ms" for limit in limits)
     return markdown_table(["store", *columns, "versions", "to be fair"], rows)
+
+
+def _searches(speed: Written, limit: str) -> str:
+    if limit not in speed["by_limit"]:
+        return "–"
+    found = speed["found_per_search"].get(limit, int(limit))
+    return _times(speed["by_limit"][limit]) + (f", finds {found:.0f}" if found < int(limit) else "")
 
 
 def _times(latency: Written) -> str:

@@ -94,7 +94,8 @@ def _judged_side_by_side(speeds: Sequence[SearchSpeed]) -> Iterator[Line]:
                 yield Line(what, ours.problem or other.problem, met=False if ours.problem else None)
             else:
                 ratio = other.by_limit[limit].p95_ms / ours.by_limit[limit].p95_ms
-                yield Line(what, f"{ratio:.2f} times as fast", "ahead", ratio > 1)
+                measured = f"{ratio:.2f} times as fast{other.shortfall(limit)}"
+                yield Line(what, measured, "ahead", ratio > 1)
 
 
 def show(console: Console, results: Results, lines: Sequence[Line]) -> None:
@@ -142,7 +143,10 @@ def _side_by_side_table(speeds: Sequence[SearchSpeed]) -> Table:
         "to be fair",
     )
     for speed in speeds:
-        times = (_times(speed.by_limit[limit]) if limit in speed.by_limit else "–" for limit in LIMITS)
+        times = (
+            _times(speed.by_limit[limit]) + speed.shortfall(limit) if limit in speed.by_limit else "–"
+            for limit in LIMITS
+        )
         table.add_row(speed.name, *times, escape(speed.problem or speed.fairness))
     return table
 

@@ -100,6 +100,14 @@ def test_a_faster_competitor_is_a_miss_and_one_that_failed_is_none() -> None:
     assert outcomes(lines) == [False, False, None, None]
 
 
+def test_a_store_that_finds_less_than_asked_for_is_told_so() -> None:
+    ours = SearchSpeed("Mnemic", "", (), {10: SLOW, 50: SLOW}, {10: 10.0, 50: 50.0})
+    other = SearchSpeed("Other", "", (), {10: FAST, 50: FAST}, {10: 10.0, 50: 40.0})
+    ten, fifty = judged_speed(speed(sizes=[], neighbours=None, side_by_side=[ours, other]))
+    assert ten.measured == "0.05 times as fast"
+    assert fifty.measured == "0.05 times as fast (Other finds 40 of 50)"
+
+
 def test_a_size_without_a_target_is_shown_without_one() -> None:
     lines = judged_speed(speed(sizes=[size(2_000, SLOW, ann_recall=None)], neighbours=None, side_by_side=[]))
     assert outcomes(lines) == [None]

@@ -68,6 +68,15 @@ class Transaction:
         cursor = await self.connection.execute(query(name), parameters)
         return await cursor.fetchall()
 
+    async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query that looks many things up at once.
+
+        Other queries are prepared after a few uses. A plan that was made while a table was small would then
+        read all of it, again and again, when it has grown, until the server has analysed the table.
+        """
+        cursor = await self.connection.execute(query(name), parameters, prepare=False)
+        return await cursor.fetchall()
+
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
         """The rows of a query, fetched a bounded number at a time."""
         async with self.connection.cursor(name=STREAM_CURSOR) as cursor:

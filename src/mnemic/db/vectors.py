@@ -191,5 +191,7 @@ async def _execute(
                 "vectors": HalfVectors(vectors, table.halfvec_oid),
                 **parameters,
             },
+            # Planned anew: see Transaction.rows_planned_anew.
+            prepare=False,
         )
         return await cursor.fetchall() if cursor.description is not None else []

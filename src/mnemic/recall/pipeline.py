@@ -217,7 +217,7 @@ async def _records(
         ids |= {memory_id for choice in chosen for memory_id in choice.neighbours}
     if not ids:
         return {}
-    rows = await transaction.rows("recall.records", {"ids": list(ids), "as_of": request.as_of})
+    rows = await transaction.rows_planned_anew("recall.records", {"ids": list(ids), "as_of": request.as_of})
     return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
 
 

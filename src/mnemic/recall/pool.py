@@ -75,7 +75,7 @@ async def gather(
 ) -> dict[str, Any]:
     """The columns of what was found, and of the turns around the first `expanded` of each technique."""
     ids = {memory_id for candidates in found.values() for memory_id in candidates}
-    row = await transaction.one(
+    (row,) = await transaction.rows_planned_anew(
         "recall.evidence",
         {
             **source.parameters(request),

@@ -44,7 +44,7 @@ async def recognise_in(transaction: Transaction, owner: str, drafts: Sequence[Dr
     if not drafts:
         return Recognised((), (), ())
     known: dict[int, tuple[UUID, Any]] = {}
-    for row in await transaction.rows("retain.known", _identities(owner, drafts)):
+    for row in await transaction.rows_planned_anew("retain.known", _identities(owner, drafts)):
         known.setdefault(row["index"], (row["memory_id"], row["forgotten_at"]))
     duplicates, refused = [], []
     for index, (memory_id, forgotten_at) in known.items():

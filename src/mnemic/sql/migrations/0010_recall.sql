@@ -151,6 +151,8 @@ CREATE FUNCTION mnemic.find_words(
 RETURNS TABLE (memory_ids uuid[], counts int[], conversations text[], conversation_terms bigint[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+-- Its plan is kept, and one that was made while there were few memories must not read all of them later.
+SET enable_seqscan = off
 AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();

@@ -15,7 +15,7 @@ from bench.speed_vectors import question_vector
 from mnemic import AsyncMemory
 from mnemic.db.access import DATABASE_NAME
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
-from mnemic.db.vector_index import find_index, nearest_exact, nearest_indexed
+from mnemic.db.vector_index import find_index, nearest, nearest_exact
 from mnemic.db.vectors import find_vectors
 from mnemic.recall.words import STATISTICS_MIN_MEMORIES
 from mnemic.sdk.indexing import TURN_WAIT_S, index_owner
@@ -79,7 +79,7 @@ async def measure_ann_recall(memory: AsyncMemory, owner: str, asked: Sequence[As
         for each in asked:
             vector = question_vector(each.question, each.about)
             exact = await nearest_exact(transaction, table, owner, vector, BEST_COUNT)
-            near = await nearest_indexed(transaction, table, owner, vector, BEST_COUNT)
+            near = await nearest(transaction, table, owner, vector, BEST_COUNT)
             found_count += len(set(exact.memory_ids) & set(near.memory_ids))
     return found_count / (BEST_COUNT * len(asked))
 

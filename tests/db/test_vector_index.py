@@ -24,8 +24,8 @@ from mnemic.db.vector_index import (
     large_owners,
     list_indexes,
     may_build,
+    nearest,
     nearest_exact,
-    nearest_indexed,
 )
 from mnemic.db.vectors import HalfVector, HalfVectorsDumper, VectorTable
 from mnemic.errors import ConfigurationError, ConflictError
@@ -142,10 +142,8 @@ async def test_an_owner_without_vectors_has_none_that_are_near(
     query = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
         exact = await nearest_exact(transaction, filled.table, "nobody", query, 10)
-        indexed = await nearest_indexed(transaction, filled.table, "nobody", query, 10)
-    for nearest in (exact, indexed):
-        assert (nearest.memory_ids, len(nearest.cosines)) == ((), 0)
-    assert (exact.usual, indexed.usual) == (Usual(0.0, 0.0, 0), None)
+    assert (exact.memory_ids, len(exact.cosines)) == ((), 0)
+    assert exact.usual == Usual(0.0, 0.0, 0)
 
 
 async def test_the_index_finds_what_an_exact_search_finds(
@@ -157,7 +155,8 @@ async def test_the_index_finds_what_an_exact_search_finds(
     async with database.transaction(tenant_a) as transaction:
         for query in clustered(20, seed=7):
             exact = await nearest_exact(transaction, filled.table, OWNER, query, 10)
-            indexed = await nearest_indexed(transaction, filled.table, OWNER, query, 10)
+            indexed = await nearest(transaction, filled.table, OWNER, query, 10)
+            assert indexed.usual is None, "the index was used"
             shares.append(len({*exact.memory_ids} & {*indexed.memory_ids}) / 10)
             assert list(indexed.cosines) == sorted(indexed.cosines, reverse=True)
     assert np.mean(shares) >= 0.95
@@ -169,8 +168,8 @@ async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
     await build(admin_conninfo, filled.table, tenant_a)
     query = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
-        nearest = await nearest_indexed(transaction, filled.table, OWNER, query, 300, ef_search=10)
-    assert len(set(nearest.memory_ids)) == 300
+        found = await nearest(transaction, filled.table, OWNER, query, 300, ef_search=10)
+    assert len(set(found.memory_ids)) == 300
 
 
 async def test_a_search_by_index_reads_the_owners_index_and_no_other(
@@ -197,7 +196,9 @@ async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner:
     }
     plans = set()
     async with database.transaction(tenant) as transaction:
-        await transaction.execute("vector_index.tune_search", {"ef_search": 100})
+        name = vector_index.index_name(table.name, tenant.id, OWNER)
+        tuning = {"qualified_name": f"vectors.{name}", "ef_search": 100}
+        await transaction.execute("vector_index.prepare_search", tuning)
         async with transaction.connection.cursor() as cursor:
             cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
             for _ in range(7):

@@ -48,9 +48,11 @@ Parameters = Mapping[str, Any]
 class Transaction:
     """What code may do inside a tenant's transaction: run named queries."""
 
-    def __init__(self, connection: AppConnection, tenant: Tenant) -> None:
+    def __init__(self, connection: AppConnection, tenant: Tenant, remembered: dict[str, Any]) -> None:
         self.connection = connection
         self.tenant = tenant
+        self.remembered = remembered
+        """What never changes while the database is open, so that it need not be asked for again."""
 
     async def execute(self, name: str, parameters: Parameters | None = None) -> int:
         """Run a query for its effect; returns how many rows it touched."""
@@ -151,6 +153,7 @@ class Database:
             name="mnemic",
         )
         self._limits = limits
+        self._remembered: dict[str, Any] = {}
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -188,7 +191,7 @@ class Database:
             async with AsyncExitStack() as stack:
                 begin = query("session.begin_snapshot" if snapshot else "session.begin")
                 connection = await self._begin(stack, begin, subjects)
-                yield Transaction(connection, tenant)
+                yield Transaction(connection, tenant, self._remembered)
 
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]

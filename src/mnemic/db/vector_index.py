@@ -10,7 +10,7 @@ each insert and serves nobody: the next build drops it and begins again. Only an
 builds and drops, one process of a database at a time, never inside a transaction.
 
 Two ways lead to the vectors nearest to one: `nearest_exact` compares with every vector of the owner and so
-knows what cosine is usual there, `nearest_indexed` goes by the index and sees only the nearest.
+knows what cosine is usual there, `nearest` goes by the index, if there is one, and sees only the nearest.
 
 What an index covers stands in its condition, which everybody who shares the server can read. So it names
 the tenant by its id and the owner by a hash, never by its name.
@@ -157,7 +157,7 @@ async def nearest_exact(
     return _nearest(rows if usual.count else [], usual)
 
 
-async def nearest_indexed(
+async def nearest(
     transaction: Transaction,
     table: VectorTable,
     owner: str,
@@ -165,13 +165,19 @@ async def nearest_indexed(
     limit: int,
     ef_search: int = EF_SEARCH,
 ) -> Nearest:
-    """Search by the owner's index, which must be there and valid (`find_index`).
+    """Search by the owner's index if there is a valid one, else compare with each vector.
 
-    Without it the answer is right, but every vector is compared. `ef_search` is raised to `limit`, and is
-    at most `EF_SEARCH_MAX`. Until its end, the transaction avoids sorting.
+    `ef_search` is raised to `limit`, and is at most `EF_SEARCH_MAX`. After a search by the index the
+    transaction avoids sorting until its end.
     """
-    candidates = min(max(ef_search, limit), EF_SEARCH_MAX)
-    await transaction.execute("vector_index.tune_search", {"ef_search": candidates})
+    name = index_name(table.name, transaction.tenant.id, owner)
+    parameters = {
+        "qualified_name": f"vectors.{name}",
+        "ef_search": min(max(ef_search, limit), EF_SEARCH_MAX),
+    }
+    index = await transaction.first("vector_index.prepare_search", parameters)
+    if index is None:
+        return await nearest_exact(transaction, table, owner, vector, limit)
     rows = await _run(transaction, _INDEXED, table, owner, vector, limit=limit)
     # The index may give a row a little too late.
     return _nearest(sorted(rows, key=_by_cosine), None)

@@ -106,24 +106,30 @@ class HalfVectorsDumper(Dumper):
 
 async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
     """The table of a model; it is made on first use. Another dimension than before is an error."""
-    parameters = {"model": model, "dimensions": dimensions}
-    row = await transaction.first("vectors.find", parameters) or await transaction.one(
-        "vectors.open", parameters
-    )
-    if row["dimensions"] != dimensions:
+    table = await find_vectors(transaction, model)
+    if table is None:
+        row = await transaction.one("vectors.open", {"model": model, "dimensions": dimensions})
+        table = VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
+    if table.dimensions != dimensions:
         raise ConflictError(
             f"The embedding model {model!r} gave {dimensions} dimensions, but its vectors here have "
-            f"{row['dimensions']}. Two models must not share a name: give this one another."
+            f"{table.dimensions}. Two models must not share a name: give this one another."
         )
-    return VectorTable(model, dimensions, row["table_name"], row["halfvec_oid"])
+    return table
 
 
 async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
-    """The table of a model, if it was ever used."""
+    """The table of a model, if it was ever used. It stays the same for good, so it is asked for once."""
+    key = f"vectors of {model}"
+    known: VectorTable | None = transaction.remembered.get(key)
+    if known is not None:
+        return known
     row = await transaction.first("vectors.find", {"model": model})
     if row is None:
         return None
-    return VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
+    table = VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
+    transaction.remembered[key] = table
+    return table
 
 
 async def cosines_of(

@@ -9,15 +9,16 @@
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
 7. **Pack** them into the budget of tokens (`pack`).
 
-Two short transactions, one for step 2 and one for 3 to 6, and none is held while a model works. Each owner
-that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
+One short transaction, or two where the model takes longer than step 2: none is held while a model works.
+Each owner that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -41,6 +42,8 @@ from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled
 from mnemic.types.share import ReadableGrant
+
+Result = TypeVar("Result")
 
 
 class QueryEmbedder(Protocol):
@@ -77,28 +80,28 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     request = _restricted(request, rephrased)
     with clock.measure("understand"):
         question = understand(request.query, request.asked_at, collaborators.find_times)
-    (leads, left_out), query = await asyncio.gather(
-        _look_up(database, request, question, collaborators, clock),
-        _embed(request, rephrased, collaborators.embedder, clock),
-    )
-    async with database.transaction() as transaction:
-        pools = [await pool_of(transaction, lead, request, query.vector, clock) for lead in leads]
-        with clock.measure("rank"):
-            rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
-            chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
-        notes = (*rephrased.notes, *left_out)
-        answer = _answer(request, collaborators, question, pools, query, notes)
-        with clock.measure("records"):
-            records = await _records(transaction, request, () if answer.refused else chosen)
-            entities = await _entities(transaction, request, records)
-    # What was erased in between is gone.
-    chosen = [choice for choice in chosen if choice.memory_id in records]
-    for pool in pools:
+    found: _Found | None = None
+    async with _running(_embed(request, rephrased, collaborators.embedder, clock)) as embedding:
+        async with database.transaction() as transaction:
+            leads, notes = await _look_up(transaction, request, question, collaborators, clock)
+            # Where the model was quicker, the transaction goes on. It never waits for the model.
+            if embedding.done():
+                found = await _find(
+                    transaction, leads, request, question, await embedding, collaborators, clock
+                )
+        query = await embedding
+    if found is None:
+        async with database.transaction() as transaction:
+            found = await _find(transaction, leads, request, question, query, collaborators, clock)
+    answer = replace(found.answer, notes=(*request.notes, *rephrased.notes, *notes, *found.answer.notes))
+    for pool in found.pools:
         collaborators.wish(pool.wish)
     if not answer.refused:
-        ordered, rerank_notes = await _rerank(request, collaborators.reranker, chosen, records, clock)
+        # What was erased in between is gone.
+        chosen = [choice for choice in found.chosen if choice.memory_id in found.records]
+        ordered, rerank_notes = await _rerank(request, collaborators.reranker, chosen, found.records, clock)
         with clock.measure("pack"):
-            hits = [_hit(choice, records, entities, request) for choice in ordered[: request.limit]]
+            hits = [_hit(choice, found, request) for choice in ordered[: request.limit]]
             packed = pack(hits, request.max_tokens, collaborators.count_tokens)
         answer = _filled(answer, hits, packed, rerank_notes)
     return replace(answer, timings=clock.timings())
@@ -110,6 +113,49 @@ class _EmbeddedQuery:
 
     vector: QueryVector | None
     note: str | None = None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the database had for a query, ranked, and the answer without its hits."""
+
+    pools: Sequence[Pool]
+    chosen: Sequence[Choice]
+    answer: Recalled
+    records: Mapping[UUID, MemoryRecord]
+    entities: Mapping[UUID, tuple[str, ...]]
+
+
+async def _find(
+    transaction: Transaction,
+    leads: Sequence[Lead],
+    request: Request,
+    question: Question,
+    query: _EmbeddedQuery,
+    collaborators: Collaborators,
+    clock: Clock,
+) -> _Found:
+    """Search by meaning, rank, decide whether to refuse, and read what was chosen."""
+    pools = [await pool_of(transaction, lead, request, query.vector, clock) for lead in leads]
+    with clock.measure("rank"):
+        rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
+        chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
+        answer = _answer(request, collaborators, question, pools, query)
+    with clock.measure("records"):
+        records = await _records(transaction, request, () if answer.refused else chosen)
+        entities = await _entities(transaction, request, records)
+    return _Found(pools, chosen, answer, records, entities)
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Task[Result]]:
+    """Do some work beside the block; it ends with the block at the latest."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _rephrase(request: Request, collaborators: Collaborators, clock: Clock) -> Rephrased:
@@ -142,20 +188,19 @@ def _restricted(request: Request, rephrased: Rephrased) -> Request:
 
 
 async def _look_up(
-    database: TenantDatabase,
+    transaction: Transaction,
     request: Request,
     question: Question,
     collaborators: Collaborators,
     clock: Clock,
 ) -> tuple[list[Lead], tuple[str, ...]]:
     """What every source has by words, names and times; and a note if there are too many sources."""
-    async with database.transaction() as transaction:
-        grants = await collaborators.readable_grants(transaction, request.scope.require_owner())
-        sources = readable_sources(request, grants)
-        leads = [
-            await look_up(transaction, source, request, question, collaborators.named_entities, clock)
-            for source in sources[:SOURCES_MAX]
-        ]
+    grants = await collaborators.readable_grants(transaction, request.scope.require_owner())
+    sources = readable_sources(request, grants)
+    leads = [
+        await look_up(transaction, source, request, question, collaborators.named_entities, clock)
+        for source in sources[:SOURCES_MAX]
+    ]
     note = f"{len(sources) - SOURCES_MAX} grants were left out: a recall looks at {SOURCES_MAX - 1} at most."
     return leads, ((note,) if len(sources) > SOURCES_MAX else ())
 
@@ -182,7 +227,6 @@ def _answer(
     question: Question,
     pools: Sequence[Pool],
     query: _EmbeddedQuery,
-    notes: Sequence[str],
 ) -> Recalled:
     """The answer without its hits: a refusal, if nothing stored is close enough."""
     sure = confidence(pools, question, query.vector.model if query.vector is not None else None)
@@ -196,7 +240,7 @@ def _answer(
         reason=reason(sure, threshold, is_empty=is_empty) if refused else None,
         confidence=sure,
         counts=_counted(pools),
-        notes=(*request.notes, *notes, *([query.note] if query.note else [])),
+        notes=(query.note,) if query.note else (),
     )
 
 
@@ -217,7 +261,8 @@ async def _records(
         ids |= {memory_id for choice in chosen for memory_id in choice.neighbours}
     if not ids:
         return {}
-    rows = await transaction.rows_planned_anew("recall.records", {"ids": list(ids), "as_of": request.as_of})
+    name = "recall.records" if request.as_of is None else "recall.records_as_of"
+    rows = await transaction.rows_planned_anew(name, {"ids": list(ids), "as_of": request.as_of})
     return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
 
 
@@ -255,20 +300,15 @@ async def _rerank(
     return reordered(chosen, scores), ()
 
 
-def _hit(
-    choice: Choice,
-    records: Mapping[UUID, MemoryRecord],
-    entities: Mapping[UUID, tuple[str, ...]],
-    request: Request,
-) -> Hit:
-    memory = records[choice.memory_id]
+def _hit(choice: Choice, found: _Found, request: Request) -> Hit:
+    memory = found.records[choice.memory_id]
     around = choice.neighbours if "neighbours" in request.include else ()
     return Hit(
         memory=memory,
         score=choice.score,
         explain=explain(choice, memory.evidence) if request.explain else None,
-        neighbours=tuple(records[memory_id] for memory_id in around if memory_id in records),
-        entities=entities.get(choice.memory_id, ()),
+        neighbours=tuple(found.records[memory_id] for memory_id in around if memory_id in found.records),
+        entities=found.entities.get(choice.memory_id, ()),
     )
 
 

@@ -75,7 +75,7 @@ async def gather(
 ) -> dict[str, Any]:
     """The columns of what was found, and of the turns around the first `expanded` of each technique."""
     ids = {memory_id for candidates in found.values() for memory_id in candidates}
-    (row,) = await transaction.rows_planned_anew(
+    row = await transaction.one(
         "recall.evidence",
         {
             **source.parameters(request),
@@ -105,6 +105,7 @@ class Turns:
         self._keys = [
             (conversation, position) for conversation, position in zip(conversations, positions, strict=True)
         ]
+        self._shifts: dict[int, npt.NDArray[np.int_]] = {}
         self._places: dict[tuple[str | None, int | None], int] = {}
         for place, key in enumerate(self._keys):
             if key[1] is not None:
@@ -117,7 +118,8 @@ class Turns:
 
     def shifted(self, values: Floats, offset: int) -> Floats:
         """For each member the value of the one `offset` turns away, 0 where there is none."""
-        places = [self.place(place, offset) for place in range(len(self._keys))]
-        padded = np.append(values, 0.0)
-        shifted: Floats = padded[[-1 if place is None else place for place in places]]
+        if offset not in self._shifts:
+            places = (self.place(place, offset) for place in range(len(self._keys)))
+            self._shifts[offset] = np.array([-1 if place is None else place for place in places], int)
+        shifted: Floats = np.append(values, 0.0)[self._shifts[offset]]
         return shifted

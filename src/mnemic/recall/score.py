@@ -13,6 +13,7 @@ questions; what was fitted on two thirds of the conversations did as well on the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -136,13 +137,13 @@ def _conversation_words(pool: Pool) -> Floats:
 def _conversation_meaning(pool: Pool, meaning: Floats) -> Floats:
     """How near the conversation's nearest turns are, above the mean of all conversations."""
     turns: dict[str, list[float]] = {}
-    for conversation, value in zip(pool.conversations, meaning, strict=True):
+    for conversation, value in zip(pool.conversations, meaning.tolist(), strict=True):
         if conversation is not None:
-            turns.setdefault(conversation, []).append(float(value))
+            turns.setdefault(conversation, []).append(value)
     if len(turns) < 2:
         return np.zeros(len(pool))
-    best = {name: float(np.mean(sorted(values)[-BEST_TURNS:])) for name, values in turns.items()}
-    mean = float(np.mean(list(best.values())))
+    best = {name: fmean(sorted(values)[-BEST_TURNS:]) for name, values in turns.items()}
+    mean = fmean(best.values())
     return np.array([best[name] - mean if name is not None else 0.0 for name in pool.conversations])
 
 

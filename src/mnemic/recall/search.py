@@ -17,9 +17,7 @@ from mnemic.db.vector_index import (
     INDEX_MIN_ROWS,
     Nearest,
     Usual,
-    find_index,
-    nearest_exact,
-    nearest_indexed,
+    nearest,
 )
 from mnemic.db.vectors import Vectors, VectorTable, cosines_of, find_vectors
 from mnemic.recall.clock import Clock
@@ -29,7 +27,7 @@ from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 from mnemic.recall.words import Words, find_by_words
 
-CANDIDATES_MIN = 40
+CANDIDATES_MIN = 25
 CANDIDATES_PER_HIT = 2
 EXPANDED_MIN = 10
 CANDIDATES_MAX = 400
@@ -84,7 +82,9 @@ async def look_up(
     with clock.measure("text"):
         words = await find_by_words(transaction, source, request, question, _wanted(request))
     with clock.measure("graph"):
-        by_graph = await _mentioning(transaction, source, request, question, named_entities)
+        by_graph: dict[UUID, int] = {}
+        if "graph" in request.techniques and words.known.has_entities:
+            by_graph = await _mentioning(transaction, source, question, named_entities)
     with clock.measure("time"):
         in_window = await _in_windows(transaction, source, request, question)
     return Lead(source, words, by_graph, in_window)
@@ -156,12 +156,9 @@ def _with_neighbours(request: Request) -> int:
 async def _mentioning(
     transaction: Transaction,
     source: Source,
-    request: Request,
     question: Question,
     named_entities: NamedEntities,
 ) -> dict[UUID, int]:
-    if "graph" not in request.techniques:
-        return {}
     entity_ids = await named_entities(transaction, source.owner, question.text)
     if not entity_ids:
         return {}
@@ -199,9 +196,7 @@ async def _nearest(
         filtered = await _nearest_filtered(transaction, space, source, request, limit)
         if filtered is not None:
             return filtered, False
-    if await find_index(transaction, space.table, source.owner) is not None:
-        return await nearest_indexed(transaction, space.table, source.owner, space.vector, limit), False
-    near = await nearest_exact(transaction, space.table, source.owner, space.vector, limit)
+    near = await nearest(transaction, space.table, source.owner, space.vector, limit)
     return near, near.usual is not None and near.usual.count > INDEX_MIN_ROWS
 
 

@@ -31,8 +31,8 @@ COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Memories of an owner are counted up to this where no number is kept."""
 STATISTICS_LEAST_SHARE = 0.0002
 """Words in a smaller share of the memories are not kept (see migration 0010) and taken to be this rare."""
-MATCHES_ENOUGH = 2_000
-MATCHES_MAX = 6_000
+MATCHES_ENOUGH = 1_000
+MATCHES_MAX = 2_500
 CONJOINED_MAX = 4
 
 Weights = npt.NDArray[np.float64]
@@ -54,6 +54,7 @@ class Terms:
     sample: tuple[UUID, ...]
     is_kept: bool
     is_stale: bool
+    has_entities: bool
 
     @property
     def lacks_statistics(self) -> bool:
@@ -145,6 +146,7 @@ async def _look_up(transaction: Transaction, owner: str, question: Question) -> 
         sample=tuple(row["sample"]),
         is_kept=row["kept_count"] is not None,
         is_stale=row["is_stale"],
+        has_entities=row["has_entities"],
     )
 
 

@@ -54,7 +54,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    sample_size CONSTANT int := 128;
+    sample_size CONSTANT int := 64;
     counted int;
     mean real;
 BEGIN
@@ -209,9 +209,10 @@ BEGIN
         SELECT hit.memory_id
         FROM hit
         JOIN weighed USING (place)
-        CROSS JOIN (SELECT avg(hit.bytes) AS bytes FROM hit) AS mean
         GROUP BY hit.memory_id
-        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes / mean.bytes)) DESC, hit.memory_id DESC
+        -- A scalar sub-select is computed once; joined, it was computed for every hit.
+        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
+            hit.memory_id DESC
         LIMIT most
     ),
     covered AS (
@@ -273,3 +274,78 @@ BEGIN
 END
 $$;
 CALL mnemic.seal('mnemic.find_filtered(text, mnemic.recall_filter, int)');
+
+-- Candidates and the turns around the best of them (`reach` before and after), as far as they pass the filter,
+-- with all that ranking looks at, as one row of arrays: many rows take longer to unpack than to find. `terms`
+-- says which terms of the query a memory has: bit n stands for term n. LATERAL and OFFSET make it one look into
+-- an index per memory, whatever the planner believes about the tables; IS TRUE keeps it from indexes by owner.
+-- Runs with the caller's rights and behind its wall; it is a function so that its plan is kept.
+CREATE FUNCTION mnemic.evidence(
+    wanted_owner text, ids uuid[], expanded_ids uuid[], reach int, wanted_terms text[], filter mnemic.recall_filter,
+    as_of timestamptz
+)
+RETURNS TABLE (
+    memory_ids uuid[], conversations text[], positions int[], roles text[], names text[], channels text[], bytes int[],
+    happened_at_s float8[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses int[],
+    terms bigint[]
+)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH term AS MATERIALIZED (
+        SELECT given.term::tsquery AS term, given.place
+        FROM unnest(wanted_terms) WITH ORDINALITY AS given (term, place)
+    ),
+    expanded AS MATERIALIZED (
+        -- The bounds are computed here: row-level security keeps an index from comparing with what may fail.
+        SELECT found.conversation, found."position" - reach AS first_near, found."position" + reach AS last_near
+        FROM unnest(expanded_ids) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT conversation, "position" FROM state.memories
+            WHERE memories.memory_id = given.memory_id AND (owner = wanted_owner) IS TRUE
+            OFFSET 0
+        ) AS found
+    ),
+    pool AS MATERIALIZED (
+        SELECT memory_id FROM unnest(ids) AS given (memory_id)
+        UNION
+        SELECT around.memory_id
+        FROM expanded
+        CROSS JOIN LATERAL (
+            SELECT memory_id FROM state.memories
+            WHERE owner = wanted_owner AND memories.conversation = expanded.conversation
+              AND "position" BETWEEN expanded.first_near AND expanded.last_near
+            OFFSET 0
+        ) AS around
+    )
+    SELECT
+        array_agg(found.memory_id), array_agg(found.conversation), array_agg(found."position"), array_agg(found.role),
+        array_agg(found.name), array_agg(found.channel), array_agg(found.bytes),
+        array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
+        array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
+        array_agg(
+            CASE WHEN found.valid_to <= (filter).moment THEN -1 WHEN found.valid_from > (filter).moment THEN 1 ELSE 0 END
+        ),
+        array_agg((
+            SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
+        ))
+    FROM pool
+    CROSS JOIN LATERAL (
+        SELECT * FROM state.recallable
+        WHERE recallable.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+          AND CASE WHEN as_of IS NULL THEN known_until IS NULL
+              ELSE recorded_at <= as_of AND coalesce(known_until > as_of, true) END
+          AND mnemic.passes(
+              filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
+              valid_from, valid_to
+          )
+        OFFSET 0
+    ) AS found;
+END
+$$;
+GRANT EXECUTE ON FUNCTION mnemic.evidence(text, uuid[], uuid[], int, text[], mnemic.recall_filter, timestamptz)
+TO mnemic_app;

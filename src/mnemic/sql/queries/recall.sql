@@ -4,20 +4,25 @@
 -- What must be known before searching: the words of the query that are indexed, in their order, each as a
 -- tsquery, with how many of the owner's memories have them where that is kept; how many memories there are
 -- (counted up to `count_max` where no number is kept), their mean length in bytes and a sample of them where
--- that is kept, and whether what is kept is older than `statistics_age`.
+-- that is kept, and whether what is kept is older than `statistics_age`;
+-- and whether the owner has entities.
 SELECT
     query.lexemes, query.terms,
     ARRAY(
-        SELECT counts.memory_count
+        -- A sub-select is one look by key; a join might read all words of the owner.
+        SELECT (
+            SELECT memory_count FROM vectors.word_statistics
+            WHERE word_statistics.owner = %(owner)s AND word_statistics.word = wanted.word
+        )
         FROM unnest(query.lexemes) WITH ORDINALITY AS wanted (word, place)
-        LEFT JOIN vectors.word_statistics AS counts ON counts.owner = %(owner)s AND counts.word = wanted.word
         ORDER BY wanted.place
     ) AS counts,
     kept.memory_count AS kept_count, kept.mean_bytes, coalesce(kept.sample, '{}') AS sample,
     coalesce(kept.refreshed_at < now() - %(statistics_age)s::interval, false) AS is_stale,
     CASE WHEN kept.memory_count IS NULL THEN (
         SELECT count(*) FROM (SELECT FROM state.memories WHERE owner = %(owner)s LIMIT %(count_max)s) AS first_ones
-    ) END AS counted
+    ) END AS counted,
+    EXISTS (SELECT FROM state.entity_names WHERE owner = %(owner)s) AS has_entities
 FROM (
     SELECT
         coalesce(array_agg(lexeme ORDER BY positions[1], lexeme), '{}') AS lexemes,
@@ -79,72 +84,28 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: evidence
--- Candidates and the turns around the best of them (`reach` before and after), as far as they pass the filter,
--- with all that ranking looks at; column by column, since many rows take longer to unpack than to find.
--- `terms` says which terms of the query a memory has: bit n stands for term n. LATERAL and LIMIT make it one
--- look into an index per memory, whatever the planner believes about the tables; IS TRUE keeps it from indexes
--- by owner.
-WITH term AS MATERIALIZED (
-    SELECT given.term::tsquery AS term, given.place
-    FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS given (term, place)
-),
-expanded AS MATERIALIZED (
-    -- The bounds are computed here: row-level security keeps an index from comparing with what may fail.
-    SELECT
-        found.conversation, found."position" - %(reach)s::int AS first_near,
-        found."position" + %(reach)s::int AS last_near
-    FROM unnest(%(expanded_ids)s::uuid[]) AS given (memory_id)
-    CROSS JOIN LATERAL (
-        SELECT conversation, "position" FROM state.memories
-        WHERE memories.memory_id = given.memory_id AND (owner = %(owner)s) IS TRUE
-        LIMIT 1
-    ) AS found
-),
-pool AS MATERIALIZED (
-    SELECT memory_id FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
-    UNION
-    SELECT around.memory_id
-    FROM expanded
-    CROSS JOIN LATERAL (
-        SELECT memory_id FROM state.memories
-        WHERE owner = %(owner)s AND memories.conversation = expanded.conversation
-          AND "position" BETWEEN expanded.first_near AND expanded.last_near
-        OFFSET 0
-    ) AS around
+-- Candidates and the turns around the best of them, with all that ranking looks at; see mnemic.evidence.
+SELECT *
+FROM mnemic.evidence(
+    %(owner)s, %(ids)s::uuid[], %(expanded_ids)s::uuid[], %(reach)s, %(terms)s::text[],
+    ROW(
+        %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
+        %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
+        %(as_of)s::timestamptz IS NOT NULL
+    )::mnemic.recall_filter,
+    %(as_of)s::timestamptz
 )
-SELECT
-    array_agg(found.memory_id) AS memory_ids, array_agg(found.conversation) AS conversations,
-    array_agg(found."position") AS positions, array_agg(found.role) AS roles, array_agg(found.name) AS names,
-    array_agg(found.channel) AS channels, array_agg(found.bytes) AS bytes,
-    array_agg(extract(epoch FROM found.happened_at)::float8) AS happened_at_s,
-    array_agg(found.confidence) AS confidences, array_agg(found.usefulness) AS usefulnesses,
-    array_agg(found.salience) AS saliences, array_agg(found.anchored) AS anchored,
-    array_agg(
-        CASE WHEN found.valid_to <= %(moment)s THEN -1 WHEN found.valid_from > %(moment)s THEN 1 ELSE 0 END
-    ) AS tenses,
-    array_agg((
-        SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
-    )) AS terms
-FROM pool
-CROSS JOIN LATERAL (
-    SELECT * FROM state.recallable
-    WHERE recallable.memory_id = pool.memory_id AND (owner = %(owner)s) IS TRUE
-      AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
-          ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
-      AND mnemic.passes(
-          ROW(
-              %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
-              %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
-              %(as_of)s::timestamptz IS NOT NULL
-          )::mnemic.recall_filter,
-          channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
-          valid_from, valid_to
-      )
-    LIMIT 1
-) AS found
 
 -- name: records
--- Memories by id as they are, or as they were at a moment.
+-- Memories by id as they are.
+SELECT found.*
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memory_records WHERE memory_records.memory_id = given.memory_id OFFSET 0
+) AS found
+
+-- name: records_as_of
+-- Memories by id as they were known at a moment.
 SELECT found.*
 FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 CROSS JOIN LATERAL (
@@ -156,9 +117,8 @@ CROSS JOIN LATERAL (
         last_injected_at
     FROM state.memory_history
     WHERE memory_history.memory_id = given.memory_id
-      AND CASE WHEN %(as_of)s::timestamptz IS NULL THEN known_until IS NULL
-          ELSE recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true) END
-    LIMIT 1
+      AND recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true)
+    OFFSET 0
 ) AS found
 
 -- name: entity_names

@@ -48,9 +48,10 @@ SELECT nspname, hashtextextended(%(owner)s, 0) AS owner_hash
 FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
 WHERE extname = 'vector'
 
--- name: tune_search
--- Makes the searches of this transaction go by the index. Without statistics about owners (0001) the
--- planner takes every owner for small and would sort. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
+-- name: prepare_search
+-- Makes the searches of this transaction go by the index of this name, if it is valid; no row if it is not.
+-- Without statistics about owners (0001) the planner takes every owner for small and would sort. Before 0.8
+-- pgvector cannot go on searching, and gives at most `ef_search` rows.
 SELECT
     set_config('enable_sort', 'off', true),
     set_config('hnsw.ef_search', %(ef_search)s::text, true),
@@ -59,3 +60,5 @@ SELECT
         FROM pg_extension
         WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] >= '{0,8}'
     )
+FROM pg_index
+WHERE indexrelid = to_regclass(%(qualified_name)s) AND indisvalid

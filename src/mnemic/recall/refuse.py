@@ -35,7 +35,7 @@ class Calibration:
     offset: float
 
 
-LOCAL = Calibration(cosine=13.8, best_words=3.5, known_words=2.3, log_memories=-1.04, offset=-2.9)
+LOCAL = Calibration(cosine=13.8, best_words=3.5, known_words=2.3, log_memories=-1.04, offset=-2.85)
 BY_MODEL: Mapping[str, Calibration] = {
     "local:all-MiniLM-L6-v2": LOCAL,
 }

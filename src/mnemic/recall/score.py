@@ -24,7 +24,7 @@ WEIGHTS: Mapping[str, float] = {
     "meaning": 1.3,
     "words": 1.0,
     "meaning before": 0.5,
-    "meaning after": 0.4,
+    "meaning after": 0.6,
     "words before": 0.5,
     "words after": 0.1,
     "meaning around": 0.25,

@@ -27,9 +27,10 @@ from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 from mnemic.recall.words import Words, find_by_words
 
-CANDIDATES_MIN = 25
-CANDIDATES_PER_HIT = 2
-EXPANDED_MIN = 10
+CANDIDATES_MIN = 45
+CANDIDATES_PER_HIT = 3
+EXPANDED_MIN = 20
+EXPANDED_PER_HIT = 2
 CANDIDATES_MAX = 400
 FILTERED_MAX = 2_000
 """Memories that are compared one by one when a filter leaves no more than these."""
@@ -145,12 +146,12 @@ async def _space(transaction: Transaction, request: Request, query: QueryVector 
 
 def _wanted(request: Request) -> int:
     """How many candidates a technique brings: more than are wanted, since ranking may turn their order."""
-    return min(CANDIDATES_MAX, CANDIDATES_MIN + CANDIDATES_PER_HIT * request.limit)
+    return min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * request.limit))
 
 
 def _with_neighbours(request: Request) -> int:
     """How many of a technique's best candidates bring the turns around them along."""
-    return min(CANDIDATES_MAX, EXPANDED_MIN + request.limit)
+    return min(CANDIDATES_MAX, max(EXPANDED_MIN, EXPANDED_PER_HIT * request.limit))
 
 
 async def _mentioning(

@@ -54,7 +54,7 @@ LOCK_PAUSE_S = 0.2
 DROP_TIMEOUT_S = 30.0
 
 # Candidates that the index keeps while it searches: of the 10 nearest among 100,000 it finds 99 in 100.
-EF_SEARCH = 100
+EF_SEARCH = 200
 EF_SEARCH_MAX = 1_000
 
 OnProgress = Callable[[int], None]

@@ -7,14 +7,18 @@ when the memory closes. A process that is killed loses the counts of its last se
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
+from typing import Any
 from uuid import UUID
 
-from mnemic.db.database import TenantDatabase
+from mnemic.db.database import TenantDatabase, Transaction
 
 WRITE_COUNT = 500
 WRITE_AFTER_S = 30.0
 BATCH_ROWS = 1_000
+COUNTED_MAX = 100_000
+"""Memories that wait at most, should writing go on failing; others are not counted meanwhile."""
 
 
 class RecalledCounts:
@@ -29,8 +33,9 @@ class RecalledCounts:
         """Count that these were recalled now; returns whether it is time to write."""
         now = datetime.now(UTC)
         for memory_id in memory_ids:
-            self._times[memory_id] += 1
-            self._last_at[memory_id] = now
+            if len(self._times) < COUNTED_MAX or memory_id in self._times:
+                self._times[memory_id] += 1
+                self._last_at[memory_id] = now
         waited = monotonic() - self._since_s >= WRITE_AFTER_S
         return len(self._times) >= WRITE_COUNT or (waited and bool(self._times))
 
@@ -44,10 +49,14 @@ class RecalledCounts:
             last_ats = [self._last_at.pop(memory_id) for memory_id in ids]
             parameters = {"ids": ids, "times": times, "last_ats": last_ats}
             try:
-                await database.run(lambda transaction: transaction.execute("recall.reinforce", parameters))  # noqa: B023
+                await database.run(partial(_reinforce, parameters=parameters))
             except BaseException:
                 self._times.update(dict(zip(ids, times, strict=True)))
                 self._last_at = dict(zip(ids, last_ats, strict=True)) | self._last_at
                 raise
             written += len(ids)
         return written
+
+
+async def _reinforce(transaction: Transaction, parameters: dict[str, Any]) -> int:
+    return await transaction.execute("recall.reinforce", parameters)

@@ -13,6 +13,7 @@ from mnemic.cli.output import err, out, print_json, table
 from mnemic.db.vector_index import INDEX_MIN_ROWS
 from mnemic.sdk.core import Core
 from mnemic.sdk.indexing import OwnerIndex, make_missing
+from mnemic.sdk.models import Models
 
 OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner; without it, all of them.")]
 
@@ -26,7 +27,8 @@ def index(
     json: Json = False,
 ) -> None:
     """Make the vector indexes that owners with many memories lack. Needs an administrator's URL."""
-    core = Core(settings_from(url, data_dir, tenant), embedder)
+    settings = settings_from(url, data_dir, tenant)
+    core = Core(settings, Models(settings, embedder))
     owners = asyncio.run(_make(core, owner, quiet=json))
     if json:
         print_json({"owners": [asdict(each) for each in owners]})

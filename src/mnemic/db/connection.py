@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
+from mnemic.db.hints import Hint, hints_in
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.sql import query
@@ -126,16 +127,29 @@ async def _has_own_settings(connection: AppConnection) -> bool:
     return await cursor.fetchone() is not None
 
 
-async def commit_and_clean(connection: AppConnection) -> bool:
-    """Commit and clean in one round trip; returns False if the connection is still to be cleaned.
+@dataclass(frozen=True)
+class Committed:
+    """How committing went: whether the connection is clean already, and which hints the transaction left."""
 
-    That is so where SQL has ended the transaction itself, or has left something that cleaning cannot take
-    away. A commit that fails is an error, and the connection is to be cleaned, too. So is cleaning that fails
-    after the commit, as if the server were lost in that moment; only SQL that planted something can cause it.
+    is_clean: bool
+    hints: frozenset[Hint] = frozenset()
+
+
+async def commit_and_clean(connection: AppConnection) -> Committed:
+    """Commit, read the hints and clean, in one round trip.
+
+    The connection is still to be cleaned where SQL has ended the transaction itself, or has left something
+    that cleaning cannot take away. A commit that fails is an error, and the connection is to be cleaned, too.
+    So is cleaning that fails after the commit, as if the server were lost in that moment; only SQL that
+    planted something can cause it.
     """
     if connection.info.transaction_status is not TransactionStatus.INTRANS:
-        return False
-    return await _leaves_nothing(connection, query("session.commit_and_clean"))
+        return Committed(is_clean=False)
+    cursor = await connection.execute(query("session.commit_and_clean"))
+    cursor.nextset()
+    row = await cursor.fetchone()
+    hints = hints_in(row["hints"]) if row is not None else frozenset[Hint]()
+    return Committed(await _leaves_nothing(cursor), hints)
 
 
 async def clean_or_close(connection: AppConnection) -> None:
@@ -143,7 +157,7 @@ async def clean_or_close(connection: AppConnection) -> None:
     if connection.closed:
         return
     try:
-        if not await _leaves_nothing(connection, query("session.clean")):
+        if not await _leaves_nothing(await connection.execute(query("session.clean"))):
             raise PlantedError("statements were prepared by SQL on a pooled connection")
     except (psycopg.Error, PlantedError) as error:
         logger.warning("a connection could not be cleaned and is closed: %s", error)
@@ -153,9 +167,8 @@ async def clean_or_close(connection: AppConnection) -> None:
         raise
 
 
-async def _leaves_nothing(connection: AppConnection, cleaning: LiteralString) -> bool:
-    """Run a cleaning; whether nothing is left that the next tenant could meet."""
-    cursor = await connection.execute(cleaning)
+async def _leaves_nothing(cursor: AsyncCursor[DictRow]) -> bool:
+    """Whether a cleaning left nothing that the next tenant could meet: its last result tells."""
     while cursor.nextset():
         pass
     row = await cursor.fetchone()

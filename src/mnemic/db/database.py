@@ -9,7 +9,7 @@ If the server went away in the meantime (a restart, a crash), beginning is tried
 connections: nothing has run yet, so nothing can run twice.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, LiteralString, TypeVar
 
@@ -20,6 +20,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from mnemic.db.access import Access
 from mnemic.db.connection import (
     AppConnection,
+    Committed,
     Limits,
     Row,
     begin_proven,
@@ -27,6 +28,7 @@ from mnemic.db.connection import (
     commit_and_clean,
     refuse_planted_settings,
 )
+from mnemic.db.hints import Hint, Hints
 from mnemic.db.tenancy import Purpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -45,14 +47,11 @@ Result = TypeVar("Result")
 Parameters = Mapping[str, Any]
 
 
-class Transaction:
-    """What code may do inside a tenant's transaction: run named queries."""
+class Queries:
+    """What code may do inside a transaction: run named queries."""
 
-    def __init__(self, connection: AppConnection, tenant: Tenant, remembered: dict[str, Any]) -> None:
+    def __init__(self, connection: AppConnection) -> None:
         self.connection = connection
-        self.tenant = tenant
-        self.remembered = remembered
-        """What never changes while the database is open, so that it need not be asked for again."""
 
     async def execute(self, name: str, parameters: Parameters | None = None) -> int:
         """Run a query for its effect; returns how many rows it touched."""
@@ -98,6 +97,16 @@ class Transaction:
         if row is None:
             raise NotFoundError(f"The query {name} found nothing.")
         return row
+
+
+class Transaction(Queries):
+    """A transaction of one tenant."""
+
+    def __init__(self, connection: AppConnection, tenant: Tenant, remembered: dict[str, Any]) -> None:
+        super().__init__(connection)
+        self.tenant = tenant
+        self.remembered = remembered
+        """What never changes while the database is open, so that it need not be asked for again."""
 
 
 class TenantDatabase:
@@ -154,6 +163,7 @@ class Database:
         )
         self._limits = limits
         self._remembered: dict[str, Any] = {}
+        self._hints = Hints(self._notify)
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -162,7 +172,12 @@ class Database:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        await self._hints.aclose()
         await self._pool.close(timeout=CLOSE_TIMEOUT_S)
+
+    def on_hint(self, hint: Hint, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have a function called after commits of this process that left a hint; returns how to end that."""
+        return self._hints.on(hint, callback)
 
     async def open_tenant(self, name: str) -> Tenant:
         """The tenant of this name; it comes into being when it is first opened."""
@@ -193,6 +208,13 @@ class Database:
                 connection = await self._begin(stack, begin, subjects)
                 yield Transaction(connection, tenant, self._remembered)
 
+    @asynccontextmanager
+    async def proven(self, purpose: Purpose, subject: str) -> AsyncIterator[Queries]:
+        """A transaction of no tenant, for what a purpose of its own is proved for (see `tenancy.py`)."""
+        with translated():
+            async with AsyncExitStack() as stack:
+                yield Queries(await self._begin(stack, query("session.begin"), {purpose: subject}))
+
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]
     ) -> AppConnection:
@@ -221,16 +243,21 @@ class Database:
         """
         connection = await self._pool.getconn()
         try:
-            is_clean = False
+            committed = Committed(is_clean=False)
             try:
                 async with connection:
                     yield connection
-                    is_clean = await commit_and_clean(connection)
+                    committed = await commit_and_clean(connection)
             finally:
-                if not is_clean:
+                if not committed.is_clean:
                     await clean_or_close(connection)
         finally:
             await self._pool.putconn(connection)
+        self._hints.tell(committed.hints)
+
+    async def _notify(self, hints: Collection[Hint]) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(query("session.notify"), {"hints": list(hints)})
 
     async def _living_conninfo(self) -> str:
         """Where to connect. A new connection is often needed because the server has died: revive it first."""

@@ -10,6 +10,8 @@ purpose         subject           lets the transaction
 ``tenant``      the tenant's id   see and write the rows of that tenant
 ``opening``     a tenant's name   find that tenant's id, or make the tenant
 ``maintenance`` the tenant's id   erase an owner, and import rows with their history
+``working``     ``queue``         claim and settle the jobs of all tenants
+``key``         a key's SHA-256   find the API key that has this hash, and its tenant
 =============== ================= ====================================================
 
 The moment (process id of the connection's server process, start time of the transaction) ties a
@@ -25,7 +27,7 @@ from uuid import UUID
 
 from mnemic.errors import ConfigurationError
 
-Purpose = Literal["tenant", "opening", "maintenance"]
+Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

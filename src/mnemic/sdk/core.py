@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 from mnemic.config import Settings
 from mnemic.db.database import TenantDatabase
+from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError
-from mnemic.models.embedding import EmbedderSpec, TextEmbedder, open_embedder
-from mnemic.models.language import LanguageModel, LanguageModelSpec, open_language_model
-from mnemic.models.reranking import Reranker, RerankerSpec, open_reranker
+from mnemic.models.embedding import TextEmbedder
+from mnemic.models.language import LanguageModel
+from mnemic.models.reranking import Reranker
+from mnemic.sdk.models import Models
 from mnemic.sdk.place import Place, open_place
 from mnemic.sdk.recalled_counts import RecalledCounts
 from mnemic.sdk.upkeep import Upkeep
@@ -23,41 +24,31 @@ RECALLED_COUNTS = ("recalled counts",)
 class Core:
     """What a memory and all its scoped views share. States: new → open → closed."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        embedder: EmbedderSpec | None = None,
-        llm: LanguageModelSpec | None = None,
-        reranker: RerankerSpec | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, models: Models) -> None:
         self.settings = settings
+        self.models = models
         self.upkeep = Upkeep()
         self.recalled_counts = RecalledCounts()
         self.upkeep.on_close(RECALLED_COUNTS, self.write_recalled_counts)
-        self._llm_spec: LanguageModelSpec | None = llm if llm is not None else settings.llm
-        self._reranker_spec: RerankerSpec | None = reranker if reranker is not None else settings.reranker
-        self._embedder_spec: EmbedderSpec = embedder if embedder is not None else settings.embedder
-        self._embedder: TextEmbedder | None = None
         self._place: Place | None = None
+        self._is_guest = False
         self._closed = False
         self._opening = asyncio.Lock()
 
     @property
     def embedder(self) -> TextEmbedder:
         """What turns text into vectors; loaded when it is first needed."""
-        if self._embedder is None:
-            self._embedder = open_embedder(self._embedder_spec)
-        return self._embedder
+        return self.models.embedder
 
-    @cached_property
+    @property
     def language_model(self) -> LanguageModel | None:
         """The LLM that was configured, if any."""
-        return open_language_model(self._llm_spec)
+        return self.models.language_model
 
-    @cached_property
+    @property
     def reranker(self) -> Reranker | None:
         """Who has the last word on the order of hits, if anybody."""
-        return open_reranker(self._reranker_spec, self.language_model, timeout_s=self.settings.llm_timeout_s)
+        return self.models.reranker
 
     @property
     def place(self) -> Place:
@@ -74,9 +65,15 @@ class Core:
             if self._closed:
                 raise ClosedError("This Memory is closed. Open a new one.")
             if self._place is None:
-                # So that a model that cannot work is known before anything is started.
-                _ = self.embedder, self.language_model, self.reranker
+                self.models.check()
                 self._place = await open_place(self.settings)
+
+    def beside(self, tenant: Tenant) -> "Core":
+        """The same place and models for another tenant; it is closed before this one, which owns them."""
+        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
+        guest._place = replace(self.place, tenant=tenant)
+        guest._is_guest = True
+        return guest
 
     @asynccontextmanager
     async def closed_for_a_while(self) -> AsyncIterator[None]:
@@ -97,8 +94,9 @@ class Core:
             # First, since its jobs need the place.
             await self.upkeep.aclose()
             place, self._place, self._closed = self._place, None, True
-            if self._embedder is not None:
-                await self._embedder.aclose()
+            if self._is_guest:
+                return
+            await self.models.aclose()
             if place is not None:
                 await place.aclose()
 

@@ -33,6 +33,7 @@ from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
+from mnemic.sdk.models import Models
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.recalling import recall_request
 from mnemic.sdk.retaining import retain_items
@@ -72,8 +73,8 @@ class AsyncMemory:
         nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
         comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
         """
-        self._core = Core(_settle(url, data_dir, api_key, tenant, settings), embedder, llm, reranker)
-        settled = self._core.settings
+        settled = _settle(url, data_dir, api_key, tenant, settings)
+        self._core = Core(settled, Models(settled, embedder, llm, reranker))
         self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
             owner=owner, channel=channel, process=process
         )
@@ -110,10 +111,15 @@ class AsyncMemory:
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
         """A cheap view of the same memory with other defaults; what is not given stays as it is."""
-        view = AsyncMemory.__new__(AsyncMemory)
-        view._core = self._core
-        view._scope = self._scope.narrowed(owner=owner, channel=channel, process=process)
-        view._is_view = True
+        return AsyncMemory._view(
+            self._core, self._scope.narrowed(owner=owner, channel=channel, process=process)
+        )
+
+    @classmethod
+    def _view(cls, core: Core, scope: Scope) -> "AsyncMemory":
+        """A memory over what somebody else opens and closes."""
+        view = cls.__new__(cls)
+        view._core, view._scope, view._is_view = core, scope, True
         return view
 
     async def retain(

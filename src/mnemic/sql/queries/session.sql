@@ -104,8 +104,10 @@ SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
 
 -- name: commit_and_clean
--- Commits, then does what `clean` does; one round trip for both. A commit that fails ends it there.
+-- Commits, tells what the transaction left as hints (see mnemic/db/hints.py), then does what `clean` does; one
+-- round trip for all of it. A commit that fails ends it there.
 COMMIT;
+SELECT current_setting('mnemic.hints', true) AS hints;
 CLOSE ALL;
 UNLISTEN *;
 RESET ROLE;
@@ -114,3 +116,8 @@ DISCARD TEMP;
 DISCARD SEQUENCES;
 SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
+
+-- name: notify
+-- Wakes whoever listens for one of the hints. In a transaction of its own, since NOTIFY makes commits wait for
+-- each other, and this one has nothing to write.
+SELECT pg_notify('mnemic_' || hint, '') FROM unnest(%(hints)s::text[]) AS hint

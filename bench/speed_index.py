@@ -69,7 +69,9 @@ def tidy_up(data_dir: Path) -> None:
                 connection.execute(statement)
 
 
-async def measure_ann_recall(memory: AsyncMemory, owner: str, asked: Sequence[Asked]) -> float | None:
+async def measure_ann_recall(
+    memory: AsyncMemory, owner: str, asked: Sequence[Asked], memory_count: int
+) -> float | None:
     """What share of the ten nearest the index finds; None where the owner has no index."""
     found_count = 0
     async with memory._core.place.tenant_database.transaction() as transaction:
@@ -79,7 +81,7 @@ async def measure_ann_recall(memory: AsyncMemory, owner: str, asked: Sequence[As
         for each in asked:
             vector = question_vector(each.question, each.about)
             exact = await nearest_exact(transaction, table, owner, vector, BEST_COUNT)
-            near = await nearest(transaction, table, owner, vector, BEST_COUNT)
+            near = await nearest(transaction, table, owner, vector, BEST_COUNT, memory_count)
             found_count += len(set(exact.memory_ids) & set(near.memory_ids))
     return found_count / (BEST_COUNT * len(asked))
 

@@ -62,7 +62,7 @@ async def measure_size(
             await measure_readers(memory, _next(rest, call_count), reader_count=count)
             for count in READER_COUNTS
         ]
-        ann_recall = await measure_ann_recall(memory, OWNER, _next(rest, EXACT_QUERIES))
+        ann_recall = await measure_ann_recall(memory, OWNER, _next(rest, EXACT_QUERIES), memory_count)
     return SizeResult(memory_count, memory_count / fill_s, settle_s, cold, warm, ann_recall)
 
 

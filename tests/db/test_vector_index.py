@@ -155,7 +155,7 @@ async def test_the_index_finds_what_an_exact_search_finds(
     async with database.transaction(tenant_a) as transaction:
         for query in clustered(20, seed=7):
             exact = await nearest_exact(transaction, filled.table, OWNER, query, 10)
-            indexed = await nearest(transaction, filled.table, OWNER, query, 10)
+            indexed = await nearest(transaction, filled.table, OWNER, query, 10, 2 * ROWS)
             assert indexed.usual is None, "the index was used"
             shares.append(len({*exact.memory_ids} & {*indexed.memory_ids}) / 10)
             assert list(indexed.cosines) == sorted(indexed.cosines, reverse=True)
@@ -168,7 +168,7 @@ async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
     await build(admin_conninfo, filled.table, tenant_a)
     query = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
-        found = await nearest(transaction, filled.table, OWNER, query, 300, ef_search=10)
+        found = await nearest(transaction, filled.table, OWNER, query, 300, ROWS)
     assert len(set(found.memory_ids)) == 300
 
 

@@ -18,7 +18,7 @@ the tenant by its id and the owner by a hash, never by its name.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -56,6 +56,9 @@ DROP_TIMEOUT_S = 30.0
 # Candidates that the index keeps while it searches. Of the 10 nearest among 100,000 uneven vectors (those of
 # `make bench-speed`) .88 were found with 100, .94 with 200, .96 to .998 with 300.
 EF_SEARCH = 300
+# A smaller graph needs fewer: of 10,000 all ten nearest are found with 100.
+EF_SEARCH_MIN = 100
+MEMORIES_PER_CANDIDATE = 200
 EF_SEARCH_MAX = 1_000
 
 OnProgress = Callable[[int], None]
@@ -76,7 +79,8 @@ _LARGE_OWNERS = sql.SQL(
     " GROUP BY owner HAVING count(*) > %(above)s ORDER BY count(*) DESC, owner"
 )
 _INDEXED = sql.SQL(
-    "SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine"
+    "SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine,"
+    " NULL::float8 AS mean, NULL::float8 AS deviation, NULL::bigint AS row_count"
     " FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
     " AND hashtextextended(owner, 0) = hashtextextended(%(owner)s, 0)"
     " ORDER BY embedding <=> %(vector)s::halfvec LIMIT %(limit)s"
@@ -120,6 +124,11 @@ class Usual:
     deviation: float
     count: int
 
+    @classmethod
+    def of(cls, cosines: Sequence[float]) -> "Usual":
+        """What is usual among these, of which there is at least one."""
+        return cls(float(np.mean(cosines)), float(np.std(cosines)), len(cosines))
+
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
@@ -152,7 +161,7 @@ async def nearest_exact(
     transaction: Transaction, table: VectorTable, owner: str, vector: Vectors, limit: int
 ) -> Nearest:
     """Compare with each vector of the owner, all in one scan."""
-    rows = await _run(transaction, _EXACT, table, owner, vector, limit=limit)
+    rows = await run_near(transaction, _on(_EXACT, table), owner, vector, {"limit": limit})
     whole = rows[0]
     usual = Usual(whole["mean"] or 0.0, whole["deviation"] or 0.0, whole["row_count"])
     return _nearest(rows if usual.count else [], usual)
@@ -164,24 +173,52 @@ async def nearest(
     owner: str,
     vector: Vectors,
     limit: int,
-    ef_search: int = EF_SEARCH,
+    memory_count: int,
 ) -> Nearest:
-    """Search by the owner's index if there is a valid one, else compare with each vector.
+    """Search by the owner's index if there is a valid one, else compare with each vector."""
+    text = await near_query(transaction, table, owner, limit, memory_count)
+    rows = await run_near(transaction, text, owner, vector, {"limit": limit})
+    row_count = rows[0]["row_count"] if rows else None
+    if row_count is None:
+        # The index may give a row a little too late.
+        return _nearest(sorted(rows, key=_by_cosine), None)
+    usual = Usual(rows[0]["mean"] or 0.0, rows[0]["deviation"] or 0.0, row_count)
+    return _nearest(rows if row_count else [], usual)
 
-    `ef_search` is raised to `limit`, and is at most `EF_SEARCH_MAX`. After a search by the index the
-    transaction avoids sorting until its end.
+
+async def near_query(
+    transaction: Transaction, table: VectorTable, owner: str, limit: int, memory_count: int
+) -> sql.Composed:
+    """The query for the nearest: by the owner's index if there is a valid one, else by comparing with all.
+
+    Its parameters are those that `run_near` gives, and `limit`. After a search by the index the transaction
+    avoids sorting until its end. `memory_count` is about how many memories the owner has.
     """
     name = index_name(table.name, transaction.tenant.id, owner)
-    parameters = {
-        "qualified_name": f"vectors.{name}",
-        "ef_search": min(max(ef_search, limit), EF_SEARCH_MAX),
-    }
+    parameters = {"qualified_name": f"vectors.{name}", "ef_search": _ef_search(limit, memory_count)}
     index = await transaction.first("vector_index.prepare_search", parameters)
-    if index is None:
-        return await nearest_exact(transaction, table, owner, vector, limit)
-    rows = await _run(transaction, _INDEXED, table, owner, vector, limit=limit)
-    # The index may give a row a little too late.
-    return _nearest(sorted(rows, key=_by_cosine), None)
+    return _on(_EXACT if index is None else _INDEXED, table)
+
+
+async def run_near(
+    transaction: Transaction,
+    text: sql.Composed,
+    owner: str,
+    vector: Vectors,
+    parameters: Mapping[str, Any],
+) -> list[Row]:
+    """The rows of a query around a vector and an owner's vectors."""
+    values = {
+        **parameters,
+        "tenant_id": transaction.tenant.id,
+        "owner": owner,
+        "vector": HalfVector(vector),
+    }
+    async with transaction.connection.cursor(binary=True) as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
+        # Not prepared: a plan for any owner could not tell whose index it may use.
+        await cursor.execute(text, values, prepare=False)
+        return await cursor.fetchall()
 
 
 async def list_indexes(transaction: Transaction, table: VectorTable) -> list[VectorIndex]:
@@ -273,22 +310,14 @@ def _nearest(rows: Sequence[Row], usual: Usual | None) -> Nearest:
     )
 
 
-async def _run(
-    transaction: Transaction,
-    text: sql.SQL,
-    table: VectorTable,
-    owner: str,
-    vector: Vectors | None = None,
-    **parameters: Any,
-) -> list[Row]:
-    values = {"tenant_id": transaction.tenant.id, "owner": owner, **parameters}
-    if vector is not None:
-        values["vector"] = HalfVector(vector)
-    async with transaction.connection.cursor() as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
-        # Not prepared: a plan for any owner could not tell whose index it may use.
-        await cursor.execute(text.format(table=sql.Identifier(table.name)), values, prepare=False)
-        return await cursor.fetchall()
+def _on(text: sql.SQL, table: VectorTable) -> sql.Composed:
+    return text.format(table=sql.Identifier(table.name))
+
+
+def _ef_search(limit: int, memory_count: int) -> int:
+    """How many candidates the index keeps: more in a larger graph, and never fewer than are wanted."""
+    wanted = min(max(memory_count // MEMORIES_PER_CANDIDATE, EF_SEARCH_MIN), EF_SEARCH)
+    return min(max(wanted, limit), EF_SEARCH_MAX)
 
 
 def _on_table(table: VectorTable) -> dict[str, str]:

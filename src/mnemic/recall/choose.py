@@ -1,7 +1,7 @@
 """Choosing hits from ranked pools: the best of all sources, a cap per conversation, and their reasons."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -49,19 +49,24 @@ class Choice:
 
 def choose(pools: Sequence[Pool], rankings: Sequence[Ranking], limit: int) -> list[Choice]:
     """The best `limit` members of all pools, each memory once, best first."""
-    everything = [
-        Choice(pool, ranking, place)
-        for pool, ranking in zip(pools, rankings, strict=True)
-        for place in range(len(pool))
-    ]
-    everything.sort(key=lambda choice: (-choice.fused, choice.memory_id))
-    distinct: dict[UUID, Choice] = {}
-    for choice in everything:
-        distinct.setdefault(choice.memory_id, choice)
-    return _diverse(list(distinct.values()), limit)
+    return _diverse(_ranked(pools, rankings), limit)
 
 
-def _diverse(ranked: Sequence[Choice], limit: int) -> list[Choice]:
+def _ranked(pools: Sequence[Pool], rankings: Sequence[Ranking]) -> Iterator[Choice]:
+    """The members of all pools, best first; one that is in several pools counts where it is best."""
+    order = sorted(
+        (-fused, memory_id, number, place)
+        for number, (pool, ranking) in enumerate(zip(pools, rankings, strict=True))
+        for place, (fused, memory_id) in enumerate(zip(ranking.fused.tolist(), pool.memory_ids, strict=True))
+    )
+    seen: set[UUID] = set()
+    for _, memory_id, number, place in order:
+        if memory_id not in seen:
+            seen.add(memory_id)
+            yield Choice(pools[number], rankings[number], place)
+
+
+def _diverse(ranked: Iterable[Choice], limit: int) -> list[Choice]:
     """The first `limit`, where those beyond their conversation's cap stand back behind all others."""
     most = max(CONVERSATION_MIN, round(CONVERSATION_SHARE * limit))
     taken: Counter[tuple[str, str]] = Counter()

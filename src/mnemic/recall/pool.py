@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from mnemic.db.database import Transaction
+from mnemic.db.connection import Row
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.words import Words
@@ -65,33 +65,37 @@ _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences",
 _LISTS = ("memory_ids", "conversations", "positions", "roles", "names", "channels", "terms")
 
 
-async def gather(
-    transaction: Transaction,
+def evidence_parameters(
     source: Source,
     request: Request,
     words: Words,
     found: Mapping[str, Sequence[UUID]],
     expanded: int,
 ) -> dict[str, Any]:
-    """The columns of what was found, and of the turns around the first `expanded` of each technique."""
-    ids = {memory_id for candidates in found.values() for memory_id in candidates}
-    row = await transaction.one(
-        "recall.evidence",
-        {
-            **source.parameters(request),
-            "ids": list(ids),
-            "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
-            "terms": list(words.known.terms),
-            "reach": NEIGHBOUR_REACH,
-        },
-    )
+    """What `mnemic.evidence` looks at: what was found, and the first `expanded` of each technique."""
+    return {
+        **source.parameters(request),
+        "ids": list({memory_id for candidates in found.values() for memory_id in candidates}),
+        "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
+        "expanded": expanded,
+        "terms": list(words.known.terms),
+        "sample": list(words.known.sample),
+        "reach": NEIGHBOUR_REACH,
+    }
+
+
+def columns_of(row: Row, found: Mapping[str, Sequence[UUID]]) -> dict[str, Any]:
+    """The columns of a pool from the arrays that the database gave."""
     columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}
     columns |= {name: np.array(row[name] or (), float) for name in _FLOATS}
-    by_technique = [(name, frozenset(candidates)) for name, candidates in found.items()]
-    columns["found_by"] = tuple(
-        tuple(name for name, candidates in by_technique if memory_id in candidates) or ("neighbours",)
-        for memory_id in columns["memory_ids"]
-    )
+    # Hashing an id is slow in Python, so each member and each candidate is looked up just once.
+    places = {memory_id: place for place, memory_id in enumerate(columns["memory_ids"])}
+    found_by: list[tuple[str, ...]] = [()] * len(places)
+    for name, candidates in found.items():
+        for memory_id in candidates:
+            if (place := places.get(memory_id)) is not None:
+                found_by[place] += (name,)
+    columns["found_by"] = tuple(names or ("neighbours",) for names in found_by)
     return columns
 
 
@@ -119,7 +123,10 @@ class Turns:
     def shifted(self, values: Floats, offset: int) -> Floats:
         """For each member the value of the one `offset` turns away, 0 where there is none."""
         if offset not in self._shifts:
-            places = (self.place(place, offset) for place in range(len(self._keys)))
-            self._shifts[offset] = np.array([-1 if place is None else place for place in places], int)
+            places = (
+                -1 if position is None else self._places.get((conversation, position + offset), -1)
+                for conversation, position in self._keys
+            )
+            self._shifts[offset] = np.fromiter(places, int, len(self._keys))
         shifted: Floats = np.append(values, 0.0)[self._shifts[offset]]
         return shifted

@@ -129,9 +129,9 @@ def _conversation_words(pool: Pool) -> Floats:
     total = float(pool.words.weights.sum())
     if len(covered) < 2 or not total:
         return np.zeros(len(pool))
-    shares = {name: pool.words.weight_of(bits) / total for name, bits in covered.items()}
-    mean = float(np.mean(list(shares.values())))
-    return np.array([shares[name] - mean if name is not None else 0.0 for name in pool.conversations])
+    shares = pool.words.weights_of(list(covered.values())) / total
+    above = dict(zip(covered, (shares - shares.mean()).tolist(), strict=True))
+    return np.array([above[name] if name is not None else 0.0 for name in pool.conversations])
 
 
 def _conversation_meaning(pool: Pool, meaning: Floats) -> Floats:

@@ -8,20 +8,19 @@ they make the pool that is ranked.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.vector_index import (
-    INDEX_MIN_ROWS,
-    Nearest,
-    Usual,
-    nearest,
-)
+from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, Usual
+from mnemic.db.vector_pool import NearPool, near_pool
 from mnemic.db.vectors import Vectors, VectorTable, cosines_of, find_vectors
 from mnemic.recall.clock import Clock
-from mnemic.recall.pool import Pool, Wish, gather
+from mnemic.recall.pool import Floats, Pool, Wish, columns_of, evidence_parameters
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
@@ -96,35 +95,93 @@ async def pool_of(
 ) -> Pool:
     """The pool of a source: what the techniques found and the turns around it."""
     space = await _space(transaction, request, query)
-    found: dict[str, Sequence[UUID]] = {"text": lead.words.memory_ids, "graph": list(lead.by_graph)}
-    near, lacks_index = None, False
-    with clock.measure("vector"):
-        if space is not None:
-            near, lacks_index = await _nearest(transaction, space, lead.source, request)
-            found["vector"] = near.memory_ids
+    found: dict[str, Sequence[UUID]] = {
+        "text": lead.words.memory_ids,
+        "graph": list(lead.by_graph),
+        "vector": (),
+    }
     with clock.measure("time"):
         found["time"] = await _nearest_in_windows(transaction, space, lead)
-    with clock.measure("neighbours"):
-        expanded = _with_neighbours(request) if "neighbours" in request.techniques else 0
-        columns = await gather(transaction, lead.source, request, lead.words, found, expanded)
-        if space is not None and near is not None and _crowded_out(near, columns["found_by"], request):
-            near = await _nearest_filtered(transaction, space, lead.source, request, _wanted(request)) or near
-            found["vector"] = near.memory_ids
-            columns = await gather(transaction, lead.source, request, lead.words, found, expanded)
-        sample = lead.words.known.sample if near is not None and near.usual is None else ()
-        cosines = await _cosines(transaction, space, {*columns["memory_ids"], *sample})
-    mean, deviation = _usual(near, [cosines[memory_id] for memory_id in sample if memory_id in cosines])
+    gathered = await _gather(transaction, lead, request, space, found, clock)
+    found["vector"] = gathered.near_ids
+    columns = columns_of(gathered.row, found)
+    mean, deviation = _drawn_to_usual(gathered.usual)
     return Pool(
         source=lead.source,
         words=lead.words,
         **columns,
-        hops=np.array([lead.by_graph.get(memory_id, np.inf) for memory_id in columns["memory_ids"]], float),
-        cosines=np.array([cosines.get(memory_id, np.nan) for memory_id in columns["memory_ids"]], float),
+        hops=_hops(lead.by_graph, columns["memory_ids"]),
+        cosines=_cosines_in(gathered.row, len(columns["memory_ids"])),
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts=_counted(found, columns["found_by"], request),
-        wish=Wish(lead.source.owner, lead.words.known.lacks_statistics, lacks_index),
+        wish=Wish(lead.source.owner, lead.words.known.lacks_statistics, gathered.lacks_index),
     )
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """The row of a pool's columns, which of them are the nearest in meaning, and what cosines are usual."""
+
+    row: Row
+    near_ids: Sequence[UUID] = ()
+    usual: Usual | None = None
+    lacks_index: bool = False
+
+
+async def _gather(
+    transaction: Transaction,
+    lead: Lead,
+    request: Request,
+    space: _Space | None,
+    found: Mapping[str, Sequence[UUID]],
+    clock: Clock,
+) -> _Gathered:
+    """All candidates, the nearest in meaning among them, and the turns around the best."""
+    expanded = _with_neighbours(request) if "neighbours" in request.techniques else 0
+    parameters = evidence_parameters(lead.source, request, lead.words, found, expanded)
+    if space is None:
+        with clock.measure("neighbours"):
+            return _Gathered(await transaction.one("recall.evidence", parameters))
+    filtered = None
+    if lead.source.filter.leaves_few and request.as_of is None:
+        with clock.measure("vector"):
+            filtered = await _nearest_filtered(transaction, space, lead.source, request)
+    pool = await _near_pool(transaction, lead, request, space, filtered, parameters, clock)
+    if filtered is None and _crowded_out(pool, request):
+        with clock.measure("vector"):
+            filtered = await _nearest_filtered(transaction, space, lead.source, request)
+        if filtered is not None:
+            pool = await _near_pool(transaction, lead, request, space, filtered, parameters, clock)
+    usual = filtered.usual if filtered is not None else pool.usual
+    lacks_index = pool.is_complete and usual is not None and usual.count > INDEX_MIN_ROWS
+    return _Gathered(pool.row, pool.near_ids, usual, lacks_index)
+
+
+async def _near_pool(
+    transaction: Transaction,
+    lead: Lead,
+    request: Request,
+    space: _Space,
+    filtered: Nearest | None,
+    parameters: Mapping[str, Any],
+    clock: Clock,
+) -> NearPool:
+    """One statement for two techniques: it tells itself how long the first of them took."""
+    started_s = perf_counter()
+    pool = await near_pool(
+        transaction,
+        space.table,
+        lead.source.owner,
+        space.vector,
+        limit=_wanted(request),
+        memory_count=lead.words.known.memory_count,
+        near_ids=None if filtered is None else filtered.memory_ids,
+        parameters=parameters,
+    )
+    clock.add("vector", pool.near_ms)
+    clock.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - pool.near_ms))
+    return pool
 
 
 def _counted(
@@ -188,32 +245,20 @@ async def _in_windows(
     return tuple(found)
 
 
-async def _nearest(
-    transaction: Transaction, space: _Space, source: Source, request: Request
-) -> tuple[Nearest, bool]:
-    """The memories nearest in meaning, and whether an index would have made it faster."""
-    limit = _wanted(request)
-    if source.filter.leaves_few and request.as_of is None:
-        filtered = await _nearest_filtered(transaction, space, source, request, limit)
-        if filtered is not None:
-            return filtered, False
-    near = await nearest(transaction, space.table, source.owner, space.vector, limit)
-    return near, near.usual is not None and near.usual.count > INDEX_MIN_ROWS
-
-
-def _crowded_out(near: Nearest, found_by: Sequence[Sequence[str]], request: Request) -> bool:
+def _crowded_out(pool: NearPool, request: Request) -> bool:
     """Whether memories that do not pass the filter took the places of some that do.
 
     Only where all were compared: with an index an owner is so large that to look for those that pass could
     take seconds.
     """
-    passing = sum("vector" in techniques for techniques in found_by)
-    is_full = near.usual is not None and near.usual.count > len(near.memory_ids)
-    return is_full and passing < request.limit and request.as_of is None
+    if not pool.is_complete or pool.usual is None or pool.usual.count <= len(pool.near_ids):
+        return False
+    passing = len(set(pool.near_ids).intersection(pool.row["memory_ids"] or ()))
+    return passing < request.limit and request.as_of is None
 
 
 async def _nearest_filtered(
-    transaction: Transaction, space: _Space, source: Source, request: Request, limit: int
+    transaction: Transaction, space: _Space, source: Source, request: Request
 ) -> Nearest | None:
     """The nearest of those that pass the filter; None if it lets too many through for that."""
     parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
@@ -221,12 +266,11 @@ async def _nearest_filtered(
     if len(rows) > FILTERED_MAX:
         return None
     cosines = await _cosines(transaction, space, {row["memory_id"] for row in rows})
-    values = np.array(list(cosines.values()) or [0.0], np.float32)
-    best = _best(cosines, limit)
+    best = _best(cosines, _wanted(request))
     return Nearest(
         memory_ids=tuple(best),
         cosines=np.array([cosines[memory_id] for memory_id in best], np.float32),
-        usual=Usual(float(values.mean()), float(values.std()), len(cosines)),
+        usual=Usual.of(list(cosines.values())) if cosines else Usual(0.0, 0.0, 0),
     )
 
 
@@ -245,11 +289,22 @@ def _best(cosines: Mapping[UUID, float], limit: int) -> list[UUID]:
     return sorted(cosines, key=lambda memory_id: (-cosines[memory_id], memory_id))[:limit]
 
 
-def _usual(near: Nearest | None, sample: Sequence[float]) -> tuple[float, float]:
+def _hops(by_graph: Mapping[UUID, int], memory_ids: Sequence[UUID]) -> Floats:
+    """How many relations away each member is from what the query names; infinite where it is not near."""
+    if not by_graph:
+        return np.full(len(memory_ids), np.inf)
+    return np.array([by_graph.get(memory_id, np.inf) for memory_id in memory_ids], float)
+
+
+def _cosines_in(row: Row, count: int) -> Floats:
+    """The cosine of each member; NaN where it has no vector."""
+    return np.array(row.get("cosines") or [None] * count, float)
+
+
+def _drawn_to_usual(usual: Usual | None) -> tuple[float, float]:
     """Mean and deviation of the owner's cosines, drawn towards what is usual when few are known."""
-    if near is None or (near.usual is None and not sample):
+    if usual is None:
         return USUAL_COSINE, USUAL_DEVIATION
-    usual = near.usual or Usual(float(np.mean(sample)), float(np.std(sample)), len(sample))
     share = PRIOR_MEMORIES / (PRIOR_MEMORIES + usual.count)
     mean = (1 - share) * usual.mean + share * USUAL_COSINE
     variance = (1 - share) * usual.deviation**2 + share * USUAL_DEVIATION**2

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import chromadb  # type: ignore[import-not-found]
+import chromadb
 
 from bench.drivers.workload import Store, Work, serve
 

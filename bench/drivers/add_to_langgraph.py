@@ -7,8 +7,8 @@ write that it offers.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from langgraph.store.base import PutOp  # type: ignore[import-not-found]
-from langgraph.store.postgres import PostgresStore  # type: ignore[import-not-found]
+from langgraph.store.base import PutOp
+from langgraph.store.postgres import PostgresStore
 
 from bench.drivers.workload import Store, Work, serve
 

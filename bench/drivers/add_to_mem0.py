@@ -7,7 +7,7 @@ never called: the embedder is replaced by one that looks the vectors up, or asks
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mem0 import Memory  # type: ignore[import-not-found]
+from mem0 import Memory
 
 from bench.drivers.workload import Store, Work, serve
 

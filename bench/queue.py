@@ -1,0 +1,274 @@
+"""How fast jobs are added, claimed and done, beside procrastinate and pgqueuer on the same server.
+
+    python -m bench.queue [--quick] [--json bench/results/queue.json]
+
+1. Adding jobs one by one, and in calls of 1,000.
+2. Draining a full queue of no-op jobs with 1 and with 4 worker processes, 10 and 100 jobs at a time each.
+3. The time from adding a job in one process to its start in another one that is idle.
+
+Each has a database of its own on one embedded server with fsync on, and they take turns. pgqueuer claims as
+many jobs as it runs at a time; so does Mnemic; procrastinate always claims one. Mnemic does more per job: it
+keeps the payload, the attempt, its worker and its duration, checks a tenant's policy, and is fair between
+tenants. The machine is not ours alone: medians count, and a ratio says more than a rate. Ends with 1 when a
+target is missed.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+from rich.console import Console
+
+from bench.competitors import REPOSITORY, Contestant, NotInstalledError, interpreter_of, quiet_environment
+from bench.report import Line, as_json, report_table, table_of
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+
+INSTALL_TIMEOUT_S = 600.0
+DRAIN_TIMEOUT_S = 600.0
+POLL_S = 0.02
+LATENCY_TARGET_MS = 10.0
+
+MNEMIC = Contestant("Mnemic", "bench.queue_on_mnemic", "keeps payload, attempt, worker and duration")
+PGQUEUER = Contestant(
+    "pgqueuer",
+    "bench.queue_on_pgqueuer",
+    "over asyncpg; logs state changes",
+    ("pgqueuer==1.6.0", "asyncpg==0.31.0"),
+    needs_database=True,
+)
+PROCRASTINATE = Contestant(
+    "procrastinate",
+    "bench.queue_on_procrastinate",
+    "fetches one job at a time",
+    ("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.8"),
+    needs_database=True,
+)
+# How many jobs of each are not done yet.
+LEFT = {
+    "Mnemic": "SELECT count(*) FROM queue.jobs",
+    "pgqueuer": "SELECT count(*) FROM pgqueuer",
+    "procrastinate": "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing')",
+}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    rounds: int = 3
+    one: int = 500
+    drained: int = 20_000
+    drained_one_by_one: int = 2_000
+    latencies: int = 200
+
+
+QUICK = Sizes(rounds=1, one=200, drained=5_000, drained_one_by_one=500, latencies=60)
+
+
+@dataclass
+class Measured:
+    """What was measured of one queue, a value for each round."""
+
+    one_per_s: list[float] = field(default_factory=list)
+    bulk_per_s: list[float] = field(default_factory=list)
+    drained_per_s: dict[str, list[float]] = field(default_factory=dict)
+    latency_ms: list[float] = field(default_factory=list)
+
+
+class Queue:
+    """One queue on the server, and the programs that work on it."""
+
+    def __init__(self, contestant: Contestant, server: EmbeddedServer, folder: Path) -> None:
+        self.contestant = contestant
+        self.measured = Measured()
+        self._interpreter = interpreter_of(contestant, INSTALL_TIMEOUT_S)
+        self._environment = quiet_environment(contestant, folder)
+        self._database = contestant.name.lower() if contestant.needs_database else DATABASE_NAME
+        if contestant.needs_database:
+            with psycopg.connect(
+                server.conninfo(user=ADMIN_ROLE, dbname="postgres"), autocommit=True
+            ) as admin:
+                admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(self._database)))
+        self._conninfo = server.conninfo(user=ADMIN_ROLE, dbname=self._database)
+        parts = conninfo_to_dict(self._conninfo)
+        address = {"host": parts["host"], "port": int(str(parts.get("port", 5432)))}
+        self._where = {
+            "data_dir": str(server.data_dir),
+            "server": {**address, "user": ADMIN_ROLE, "database": self._database},
+        }
+
+    @contextmanager
+    def program(self, task: str, **orders: Any) -> Iterator["subprocess.Popen[str]"]:
+        """Start a program; it is ready, and waits for a line."""
+        process = subprocess.Popen(
+            [str(self._interpreter), "-m", self.contestant.driver],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+            env=dict(self._environment),
+        )
+        with process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps({**self._where, "task": task, **orders}) + "\n")
+            process.stdin.flush()
+            if process.stdout.readline() != "ready\n":
+                raise RuntimeError(f"{self.contestant.name} did not begin: {task}")
+            yield process
+
+    def do(self, task: str, **orders: Any) -> tuple[float, list[str]]:
+        """Run a task; the seconds it took, and the lines it printed."""
+        with self.program(task, **orders) as process:
+            printed, _ = process.communicate("go\n")
+        *lines, last = printed.splitlines()
+        return float(json.loads(last)["seconds"]), lines
+
+    def drain(self, processes: int, batch: int) -> float:
+        """Work off what is in the queue; how long that took."""
+        with ExitStack() as stack:
+            workers = [stack.enter_context(self.program("work", batch=batch)) for _ in range(processes)]
+            admin = stack.enter_context(psycopg.connect(self._conninfo, autocommit=True))
+            began_s = time.monotonic()
+            for worker in workers:
+                _say(worker, "go")
+            while self._left(admin):
+                assert time.monotonic() < began_s + DRAIN_TIMEOUT_S, "the queue does not get empty"
+                time.sleep(POLL_S)
+            seconds = time.monotonic() - began_s
+            for worker in workers:
+                worker.communicate("stop\n")
+            return seconds
+
+    def _left(self, admin: "psycopg.Connection[Any]") -> int:
+        (count,) = admin.execute(LEFT[self.contestant.name].encode()).fetchone() or (0,)
+        return int(count)
+
+    def latencies_ms(self, count: int, batch: int) -> list[float]:
+        """From adding a job to its start, on an idle worker in another process."""
+        with self.program("work_timed", batch=batch) as worker:
+            _say(worker, "go")
+            time.sleep(1)  # until it listens
+            _, added = self.do("enqueue_timed", count=count)
+            time.sleep(1)
+            printed, _ = worker.communicate("stop\n")
+        begun = dict(line.split() for line in printed.splitlines() if not line.startswith("{"))
+        pairs = (line.split() for line in added)
+        return [1000 * (float(begun[number]) - float(at_s)) for number, at_s in pairs]
+
+
+def _say(process: "subprocess.Popen[str]", word: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(f"{word}\n")
+    process.stdin.flush()
+
+
+def measure(queues: list[Queue], sizes: Sizes) -> None:
+    """Everything, in turns."""
+    for queue in queues:
+        queue.do("setup")
+    for _ in range(sizes.rounds):
+        for queue in queues:
+            measure_round(queue, sizes)
+
+
+def measure_round(queue: Queue, sizes: Sizes) -> None:
+    """One round of one queue."""
+    measured = queue.measured
+    is_slow = queue.contestant is PROCRASTINATE
+    count = sizes.drained_one_by_one if is_slow else sizes.drained
+    measured.one_per_s.append(sizes.one / queue.do("enqueue_one", count=sizes.one)[0])
+    queue.drain(1, 100)
+    for processes in (1, 4):
+        for batch in (10, 100):
+            bulk = max(count, 1_000)
+            measured.bulk_per_s.append(bulk / queue.do("enqueue_bulk", count=bulk)[0])
+            rates = measured.drained_per_s.setdefault(f"{processes} × {batch}", [])
+            rates.append(bulk / queue.drain(processes, batch))
+    measured.latency_ms += queue.latencies_ms(sizes.latencies, 10)
+
+
+def judge(queues: list[Queue]) -> list[Line]:
+    """Mnemic beside the faster of the others."""
+    ours, *others = [queue.measured for queue in queues]
+    p95 = statistics.quantiles(ours.latency_ms, n=20)[18]
+    lines = [
+        Line(
+            "enqueue to start, p95",
+            f"{p95:.1f} ms",
+            f"≤ {LATENCY_TARGET_MS:.0f} ms",
+            p95 <= LATENCY_TARGET_MS,
+        )
+    ]
+    for kind, rates in ours.drained_per_s.items():
+        best = max((statistics.median(other.drained_per_s[kind]) for other in others), default=0.0)
+        if best:
+            ratio = statistics.median(rates) / best
+            lines.append(Line(f"drain, {kind}, beside the faster", f"{ratio:.2f} times", "≥ 1", ratio >= 1))
+    return lines
+
+
+def show(console: Console, queues: list[Queue]) -> None:
+    """All rates."""
+    kinds = list(queues[0].measured.drained_per_s)
+    table = table_of("Jobs per second", "", "one by one", "in bulk", *kinds, "start p50 / p95 ms")
+    for queue in queues:
+        measured = queue.measured
+        quantiles = statistics.quantiles(measured.latency_ms, n=20)
+        table.add_row(
+            queue.contestant.name,
+            f"{statistics.median(measured.one_per_s):,.0f}",
+            f"{statistics.median(measured.bulk_per_s):,.0f}",
+            *(f"{statistics.median(measured.drained_per_s[kind]):,.0f}" for kind in kinds),
+            f"{quantiles[9]:.1f} / {quantiles[18]:.1f}",
+        )
+    console.print(table)
+
+
+def _queues(console: Console, server: EmbeddedServer, folder: Path) -> list[Queue]:
+    """All that can be had here."""
+    queues = []
+    for contestant in (MNEMIC, PGQUEUER, PROCRASTINATE):
+        try:
+            queues.append(Queue(contestant, server, folder))
+        except NotInstalledError as error:
+            console.print(f"{contestant.name} is left out: {error}")
+    return queues
+
+
+def main() -> int:
+    """Measure, print, write, judge."""
+    parser = argparse.ArgumentParser(description="Measure the queue.")
+    parser.add_argument("--quick", action="store_true", help="less of everything")
+    parser.add_argument("--json", type=Path, default=REPOSITORY / "bench" / "results" / "queue.json")
+    given = parser.parse_args()
+    console = Console()
+    with (
+        tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder,
+        EmbeddedServer.start(Path(folder) / "server") as server,
+    ):
+        queues = _queues(console, server, Path(folder))
+        measure(queues, QUICK if given.quick else Sizes())
+    show(console, queues)
+    lines = judge(queues)
+    console.print(report_table("The queue", lines))
+    results = {queue.contestant.name: asdict(queue.measured) for queue in queues}
+    given.json.write_text(as_json({"queues": results}, lines))
+    return 0 if all(line.met is not False for line in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

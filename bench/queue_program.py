@@ -1,0 +1,86 @@
+"""What the programs have in common that work on a queue for bench/queue.py; standard library only.
+
+A program is started for one task and told about it in one line of JSON on standard input: `task`, and what
+that needs. It says ``ready`` when it is set up, waits for ``go``, does it, and prints one line of JSON with
+the seconds that it took. The tasks: `setup` makes the tables; `enqueue_one` adds `count` jobs one by one,
+`enqueue_bulk` in the largest calls that are usual; `work` runs no-op jobs, `batch` at a time, until its
+standard input is closed; `work_timed` prints for each job when it began; `enqueue_timed` prints for each
+job when it was added, a moment apart.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+BULK_CALL = 1_000
+PAUSE_S = 0.03
+
+
+class Program(ABC):
+    """One queue. `orders` is what the program was told."""
+
+    def __init__(self, orders: dict[str, Any]) -> None:
+        self.orders = orders
+
+    @abstractmethod
+    async def open(self) -> None: ...
+
+    @abstractmethod
+    async def setup(self) -> None: ...
+
+    @abstractmethod
+    async def enqueue(self, kind: str, number: int) -> None: ...
+
+    @abstractmethod
+    async def enqueue_bulk(self, count: int) -> None: ...
+
+    @abstractmethod
+    async def work(self, batch: int, on_timed: Callable[[int], None]) -> None:
+        """Work until cancelled."""
+
+
+def run(program_class: type[Program]) -> None:
+    """The whole life of a program."""
+    asyncio.run(_run(program_class(json.loads(sys.stdin.readline()))))
+
+
+async def _run(program: Program) -> None:
+    await program.open()
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    began_s = time.perf_counter()
+    await _do(program, program.orders["task"])
+    print(json.dumps({"seconds": time.perf_counter() - began_s}), flush=True)
+
+
+async def _do(program: Program, task: str) -> None:
+    count = program.orders.get("count", 0)
+    if task == "setup":
+        await program.setup()
+    elif task == "enqueue_one":
+        for number in range(count):
+            await program.enqueue("noop", number)
+    elif task == "enqueue_bulk":
+        for _ in range(count // BULK_CALL):
+            await program.enqueue_bulk(BULK_CALL)
+    elif task == "enqueue_timed":
+        for number in range(count):
+            print(f"{number} {time.monotonic()}", flush=True)
+            await program.enqueue("timed", number)
+            await asyncio.sleep(PAUSE_S)
+    else:
+        await _work(program)
+
+
+async def _work(program: Program) -> None:
+    def tell(number: int) -> None:
+        print(f"{number} {time.monotonic()}", flush=True)
+
+    work = asyncio.create_task(program.work(program.orders["batch"], tell))
+    await asyncio.to_thread(sys.stdin.readline)
+    work.cancel()
+    await asyncio.wait({work})

@@ -1,0 +1,169 @@
+"""`mnemic jobs`: look at jobs, add, cancel and replay them."""
+
+import asyncio
+import json as json_module
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast
+
+import typer
+from rich.markup import escape
+
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url, settings_from
+from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.job import Job, JobState
+
+ERROR_SHOWN_CHARACTERS = 60
+
+Result = TypeVar("Result")
+
+JobId = Annotated[str, typer.Argument(help="The id of the job.")]
+State = Annotated[
+    str | None,
+    typer.Option("--state", help="Only waiting, scheduled, running, done, dead or cancelled ones."),
+]
+Type = Annotated[str | None, typer.Option("--type", help="Only jobs of this type.")]
+Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+
+app = typer.Typer(help="Look at jobs, add, cancel and replay them.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    state: State = None,
+    type: Type = None,
+    limit: Limit = 20,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """The jobs of a tenant, newest first."""
+    wanted = cast("JobState | None", state)
+    found = _run(url, data_dir, tenant, lambda memory: memory.jobs.list(state=wanted, type=type, limit=limit))
+    _print_jobs(found, json)
+
+
+@app.command()
+def dead(
+    type: Type = None,
+    limit: Limit = 20,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Dead letters: jobs that failed for good."""
+    _print_jobs(_run(url, data_dir, tenant, lambda memory: memory.jobs.dead(type=type, limit=limit)), json)
+
+
+@app.command()
+def show(
+    job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """One job, with all attempts at it."""
+    job = _run(url, data_dir, tenant, lambda memory: memory.jobs.status(job_id))
+    if json:
+        print_json(asdict(job))
+        return
+    _print_jobs([job], json=False)
+    for attempt in job.history:
+        why = f": {attempt.error.type}: {one_line(attempt.error.message)}" if attempt.error else ""
+        print_line(f"{attempt.outcome} after {attempt.duration_s:.1f} s on {attempt.worker}{why}")
+
+
+@app.command()
+def enqueue(
+    type: Annotated[str, typer.Argument(help="The type of the job.")],
+    payload: Annotated[str, typer.Option("--payload", help="What the handler gets, as JSON.")] = "{}",
+    key: Annotated[str | None, typer.Option("--key", help="Add it only once under this key.")] = None,
+    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher goes first.")] = 0,
+    run_at: Annotated[str | None, typer.Option("--run-at", help="Not before this time (ISO 8601).")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Add a job."""
+    given = _parsed(payload)
+    job = _run(
+        url,
+        data_dir,
+        tenant,
+        lambda memory: memory.jobs.enqueue(
+            type, given, key=key, priority=priority, run_at=run_at, owner=owner
+        ),
+    )
+    _print_jobs([job], json)
+
+
+@app.command()
+def cancel(
+    job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """Cancel a job; one that runs is asked to stop."""
+    _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.cancel(job_id))], json)
+
+
+@app.command()
+def replay(
+    job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """Let a dead job run again."""
+    _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.replay(job_id))], json)
+
+
+def _run(
+    url: str | None,
+    data_dir: Path | None,
+    tenant: str | None,
+    call: Callable[[AsyncMemory], Awaitable[Result]],
+) -> Result:
+    # A command that only looks at jobs, or adds one, is not the place to do them.
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": False})
+
+    async def opened() -> Result:
+        async with AsyncMemory(settings=settings, process="cli") as memory:
+            return await call(memory)
+
+    return asyncio.run(opened())
+
+
+def _parsed(payload: str) -> dict[str, Any]:
+    try:
+        given = json_module.loads(payload)
+    except ValueError as error:
+        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
+    return given
+
+
+def _print_jobs(jobs: Sequence[Job], json: bool) -> None:
+    if json:
+        print_json({"jobs": [asdict(job) for job in jobs]})
+        return
+    listing = table("job", "type", "state", "attempts", "progress", "error")
+    for job in jobs:
+        error = one_line(job.error.message)[:ERROR_SHOWN_CHARACTERS] if job.error is not None else ""
+        listing.add_row(
+            str(job.job_id),
+            escape(job.type),
+            job.state,
+            f"{job.attempts} of {job.max_attempts}",
+            escape(_progress(job)),
+            escape(error),
+        )
+    out.print(listing)
+
+
+def _progress(job: Job) -> str:
+    if job.progress is None:
+        return ""
+    total = f" of {job.progress.total:g}" if job.progress.total is not None else ""
+    done = f"{job.progress.done:g}{total}" if job.progress.done is not None else ""
+    return one_line(f"{done} {job.progress.note or ''}")

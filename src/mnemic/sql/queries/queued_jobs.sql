@@ -1,0 +1,138 @@
+-- Jobs as a tenant sees them. What workers do is in workers.sql.
+
+-- name: enqueue
+-- Adds a job and returns it. With a run_at in the future it is scheduled until then.
+INSERT INTO queue.jobs (tenant_id, owner, type, payload, priority, run_at, state, max_attempts)
+SELECT
+    %(tenant_id)s, %(owner)s::text, %(type)s, %(payload)s, %(priority)s,
+    coalesce(%(run_at)s::timestamptz, clock_timestamp()),
+    CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
+    %(max_attempts)s
+RETURNING
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
+    NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at
+
+-- name: enqueue_once
+-- The same under a key; no row when the key is taken. Waits for whoever is just adding a job under the same key.
+WITH reserved AS (
+    INSERT INTO queue.job_keys (tenant_id, type, key, job_id, owner)
+    VALUES (%(tenant_id)s, %(type)s, %(key)s, mnemic.new_id(), %(owner)s::text)
+    ON CONFLICT (tenant_id, type, key) DO NOTHING
+    RETURNING job_id
+)
+INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, run_at, key, state, max_attempts)
+SELECT
+    %(tenant_id)s, job_id, %(owner)s::text, %(type)s, %(payload)s, %(priority)s,
+    coalesce(%(run_at)s::timestamptz, clock_timestamp()), %(key)s,
+    CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
+    %(max_attempts)s
+FROM reserved
+RETURNING
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
+    NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at
+
+-- name: enqueue_many
+-- Adds a job for each payload, all of one type; returns their ids in the order of the payloads.
+WITH given AS MATERIALIZED (
+    SELECT payload, number, mnemic.new_id() AS job_id
+    FROM unnest(%(payloads)s::jsonb[]) WITH ORDINALITY AS given (payload, number)
+),
+added AS (
+    INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, run_at, state, max_attempts)
+    SELECT
+        %(tenant_id)s, job_id, %(owner)s::text, %(type)s, payload, %(priority)s,
+        coalesce(%(run_at)s::timestamptz, clock_timestamp()),
+        CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
+        %(max_attempts)s
+    FROM given
+)
+SELECT job_id FROM given ORDER BY number
+
+-- name: get
+-- One job, wherever it is by now.
+SELECT
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
+    result, error, worker, started_at, created_at, finished_at
+FROM queue.all_jobs
+WHERE job_id = %(job_id)s
+
+-- name: get_by_key
+-- The job that was added under a key.
+SELECT
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
+    result, error, worker, started_at, created_at, finished_at
+FROM queue.all_jobs
+WHERE job_id = (SELECT job_keys.job_id FROM queue.job_keys WHERE type = %(type)s AND key = %(key)s)
+
+-- name: attempts
+-- All attempts at a job that have ended, oldest first.
+SELECT outcome, error, worker, started_at, ended_at
+FROM queue.all_attempts
+WHERE job_id = %(job_id)s
+ORDER BY claim
+
+-- name: list
+-- Jobs, the newest first; ids sort by the time at which they were made. Both halves end by themselves, so that each
+-- goes by its index.
+SELECT
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
+    result, error, worker, started_at, created_at, finished_at
+FROM (
+    (
+        SELECT
+            job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested,
+            progress, NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at,
+            NULL::timestamptz AS finished_at
+        FROM queue.jobs
+        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+          AND (%(state)s::text IS NULL OR state = %(state)s)
+          AND (%(type)s::text IS NULL OR type = %(type)s)
+          AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+        ORDER BY job_id DESC
+        LIMIT %(limit)s
+    )
+    UNION ALL
+    (
+        SELECT
+            job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
+            state = 'cancelled', progress, result, error, worker, started_at, created_at, finished_at
+        FROM queue.finished_jobs
+        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+          AND (%(state)s::text IS NULL OR state = %(state)s)
+          AND (%(type)s::text IS NULL OR type = %(type)s)
+          AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+        ORDER BY job_id DESC
+        LIMIT %(limit)s
+    )
+) AS both_halves
+ORDER BY job_id DESC
+LIMIT %(limit)s
+
+-- name: dead
+-- Dead letters, the newest first. A query of its own, so that it has an index of its own.
+SELECT
+    job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
+    false AS cancel_requested, progress, result, error, worker, started_at, created_at, finished_at
+FROM queue.finished_jobs
+WHERE state = 'dead'
+  AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(type)s::text IS NULL OR type = %(type)s)
+  AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+ORDER BY job_id DESC
+LIMIT %(limit)s
+
+-- name: cancel
+-- Cancels a job, or asks its worker to; the state it has then, or NULL.
+SELECT mnemic.cancel_job(%(job_id)s) AS state
+
+-- name: replay
+-- Lets a dead job wait again; whether there was one.
+SELECT mnemic.replay_job(%(job_id)s) AS replayed
+
+-- name: any_waiting
+-- Whether there is a job of these types that somebody should work on, now or later, or what makes jobs: a webhook, or
+-- a schedule that is due within the hour.
+SELECT EXISTS (
+    SELECT FROM queue.jobs WHERE type = ANY (%(types)s::text[])
+) OR EXISTS (SELECT FROM queue.webhooks WHERE state = 'enabled')
+OR EXISTS (SELECT FROM queue.schedules WHERE enabled AND next_run_at < now() + interval '1 hour') AS any_waiting

@@ -1,0 +1,115 @@
+"""What SQL in the hands of one tenant can try against the queue, and against the jobs of others."""
+
+import psycopg
+import pytest
+
+from mnemic.db.access import Access
+from mnemic.db.tenancy import Tenant
+from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import AppConnection, ConnectAs
+from tests.proofs import begin, prove
+
+CLAIM = "SELECT * FROM mnemic.claim_jobs('ghost', '{work}', 10, NULL, NULL)"
+
+# Each works for a worker, and must not for a tenant.
+OF_WORKERS = (
+    CLAIM,
+    "SELECT mnemic.join_workers('ghost', '{work}')",
+    "SELECT mnemic.beat('ghost', '{work}')",
+    "SELECT * FROM mnemic.list_workers()",
+    "SELECT mnemic.strike_worker('ghost', NULL)",
+    "SELECT mnemic.promote_jobs(NULL, 10)",
+    "SELECT * FROM mnemic.tenant_names(ARRAY['00000000-0000-0000-0000-000000000000']::uuid[])",
+    "SELECT * FROM mnemic.held_jobs('ghost')",
+    "SELECT mnemic.settle_jobs('ghost', '[]')",
+    "SELECT mnemic.report_jobs('ghost', '[]')",
+    "SELECT mnemic.rescue_jobs()",
+    "SELECT mnemic.bury_unknown_jobs('0', 10)",
+    "SELECT mnemic.prune_jobs(1, 10)",
+)
+
+# What not even a worker's proof lets the application do by itself.
+OF_NOBODY = (
+    "SELECT mnemic.return_jobs('ghost', '[]')",
+    "SELECT mnemic.tenants_with_jobs('{work}', 10, NULL)",
+    "TABLE mnemic.workers",
+    "DELETE FROM mnemic.workers",
+    "DELETE FROM queue.jobs",
+    "UPDATE queue.jobs SET state = 'waiting'",
+    "UPDATE queue.jobs SET cancel_requested = true",
+    "INSERT INTO queue.jobs (tenant_id, type, worker) VALUES (mnemic.current_tenant(), 'work', 'ghost')",
+    "DELETE FROM queue.finished_jobs",
+    "DELETE FROM queue.attempts",
+    "DELETE FROM queue.job_keys",
+)
+
+
+@pytest.fixture
+async def their_job(foreign_memory: AsyncMemory, admin: AppConnection) -> str:
+    """A job of tenant B, and a worker that could take it."""
+    admin.execute("INSERT INTO mnemic.workers (worker, types) VALUES ('ghost', '{work}')")
+    return str((await foreign_memory.jobs.enqueue("work", {"secret": "b"}, key="k")).job_id)
+
+
+@pytest.mark.parametrize("statement", OF_WORKERS)
+def test_a_tenant_is_no_worker(
+    connect_as: ConnectAs, tenant_a: Tenant, their_job: str, statement: str
+) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
+        connect_as(tenant_a).execute(statement.encode())
+
+
+@pytest.mark.parametrize("statement", OF_WORKERS)
+def test_a_worker_may_do_what_a_tenant_may_not(access: Access, their_job: str, statement: str) -> None:
+    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
+        prove(connection, access.key, "working", "queue", moment=begin(connection))
+        connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize("subject", ["", "other", "queue "])
+def test_a_proof_of_working_for_something_else_is_none(access: Access, their_job: str, subject: str) -> None:
+    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
+        prove(connection, access.key, "working", subject, moment=begin(connection))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(CLAIM)
+
+
+@pytest.mark.parametrize("statement", OF_NOBODY)
+def test_the_application_cannot_change_jobs_behind_the_back_of_the_queue(
+    connect_as: ConnectAs, tenant_a: Tenant, statement: str
+) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connect_as(tenant_a).execute(statement.encode())
+
+
+@pytest.mark.parametrize("proved", ["tenant a", "nobody", "worker"])
+def test_jobs_of_others_cannot_be_seen(
+    connect_as: ConnectAs, access: Access, tenant_a: Tenant, their_job: str, proved: str
+) -> None:
+    connection = connect_as(tenant_a if proved == "tenant a" else None)
+    if proved == "worker":
+        connection.rollback()
+        prove(connection, access.key, "working", "queue", moment=begin(connection))
+    for table in ("jobs", "finished_jobs", "attempts", "job_keys", "all_jobs", "all_attempts"):
+        assert connection.execute(f"SELECT * FROM queue.{table}".encode()).fetchall() == []
+
+
+def test_jobs_of_others_cannot_be_cancelled_replayed_or_added(
+    connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str, admin: AppConnection
+) -> None:
+    connection = connect_as(tenant_a)
+    assert connection.execute("SELECT mnemic.cancel_job(%s)", [their_job]).fetchone() == (None,)
+    assert connection.execute("SELECT mnemic.replay_job(%s)", [their_job]).fetchone() == (False,)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        connection.execute("INSERT INTO queue.jobs (tenant_id, type) VALUES (%s, 'work')", [tenant_b.id])
+    assert admin.execute("SELECT state, cancel_requested FROM queue.jobs").fetchall() == [("waiting", False)]
+
+
+async def test_erasing_an_owner_leaves_the_jobs_of_its_namesake_in_another_tenant(
+    memory: AsyncMemory, foreign_memory: AsyncMemory
+) -> None:
+    await memory.jobs.enqueue("work", owner="bob")
+    theirs = await foreign_memory.jobs.enqueue("work", owner="bob")
+    await memory.admin.erase("bob")
+    assert await memory.jobs.list() == []
+    assert (await foreign_memory.jobs.status(theirs.job_id)).state == "waiting"

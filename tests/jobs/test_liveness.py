@@ -1,0 +1,199 @@
+"""Workers that die, that are taken for dead, that lose the database: whose jobs are whose."""
+
+import asyncio
+import time
+from uuid import UUID
+
+import pytest
+
+from mnemic.db.database import Database, Queries
+from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.worker import FENCE_AFTER_S, Worker
+from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import AppConnection
+from tests.jobs.conftest import StartWorker
+from tests.jobs.watching import WAIT_S, until
+from tests.waiting import wait_until
+
+JOIN = "INSERT INTO mnemic.workers (worker, types) VALUES ('ghost', '{work}')"
+STRIKE = "DELETE FROM mnemic.workers"
+RUN_AS_GHOST = """
+    UPDATE queue.jobs SET state = 'running', worker = 'ghost', started_at = now(), claims = claims + 1,
+    attempts = attempts + 1
+"""
+
+
+async def work(job: RunningJob) -> int:
+    return job.attempt
+
+
+async def test_a_job_of_a_worker_that_is_gone_runs_again_and_its_crash_is_kept(
+    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    job = await memory.jobs.enqueue("work")
+    admin.execute(RUN_AS_GHOST)
+    await start_worker({"work": work})
+    done = await memory.jobs.wait(job.job_id)
+    assert (done.state, done.result) == ("done", 2)
+    assert [(attempt.outcome, attempt.worker == "ghost") for attempt in done.history] == [
+        ("crashed", True),
+        ("done", False),
+    ]
+
+
+async def test_a_job_that_kills_its_worker_every_time_ends_as_a_dead_letter(
+    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    job = await memory.jobs.enqueue("deadly", max_attempts=3)
+    await start_worker({"work": work})
+    for attempt in range(1, 4):
+        admin.execute(RUN_AS_GHOST)
+        await until(memory, job.job_id, lambda job, n=attempt: len(job.history) == n)  # type: ignore[misc]
+    dead = await memory.jobs.status(job.job_id)
+    assert dead.error is not None
+    assert (dead.state, dead.attempts, dead.error.type) == ("dead", 3, "WorkerDied")
+    assert "died in the last of 3 attempts" in dead.error.message
+    assert [attempt.outcome for attempt in dead.history] == ["crashed"] * 3
+
+
+async def test_a_worker_with_a_blocked_event_loop_still_gives_signs_of_life(
+    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    def beats() -> int:
+        (count,) = admin.execute("SELECT max(beats) FROM mnemic.workers").fetchone() or (0,)
+        return int(str(count))
+
+    async def block(job: RunningJob) -> int:
+        before = beats()
+        wait_until(lambda: beats() >= before + 2, timeout_s=WAIT_S)
+        return beats() - before
+
+    await start_worker({"block": block})
+    job = await memory.jobs.wait((await memory.jobs.enqueue("block")).job_id)
+    assert job.result >= 2
+
+
+async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
+    memory: AsyncMemory, database: Database, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    runs: list[tuple[int, str]] = []
+    running: set[UUID] = set()
+
+    async def note(job: RunningJob) -> int:
+        assert job.id not in running, "the same job runs twice at once"
+        running.add(job.id)
+        runs.append((job.attempt, "begun"))
+        try:
+            if job.attempt == 1:
+                await asyncio.Event().wait()
+        finally:
+            runs.append((job.attempt, "ended"))
+            running.discard(job.id)
+        return job.attempt
+
+    worker = await start_worker({"note": note})
+    job = await memory.jobs.enqueue("note")
+    await until(memory, job.job_id, lambda job: job.state == "running")
+    admin.execute(STRIKE)
+    done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
+    assert (done.result, done.worker) == (2, worker.name)
+    assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]
+    assert [attempt.outcome for attempt in done.history] == ["crashed", "done"]
+
+
+async def test_a_worker_whose_heartbeat_does_not_get_through_stops_its_handlers_in_time(
+    memory: AsyncMemory, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def wait(job: RunningJob) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    worker = Worker(database, {"wait": wait})
+    task = asyncio.create_task(worker.run())
+    job = await memory.jobs.enqueue("wait")
+    await begun.wait()
+    worker._heartbeat.stop()
+    monkeypatch.setattr(worker._heartbeat, "_renewed_at_s", time.monotonic() - FENCE_AFTER_S - 1)
+    async with asyncio.timeout(WAIT_S):
+        await stopped.wait()
+    back = await until(memory, job.job_id, lambda job: job.state == "waiting")
+    assert (back.attempts, [attempt.outcome for attempt in back.history]) == (0, ["handed_back"])
+    worker.stop(grace_s=0)
+    await task
+
+
+async def test_a_claim_whose_answer_was_lost_is_handed_back(
+    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    worker = await start_worker({"work": work})
+    job = await memory.jobs.enqueue("later", run_at="2999-01-01T00:00:00Z")
+    # As if this worker had claimed it in a transaction whose commit it never heard of.
+    admin.execute(
+        "UPDATE queue.jobs SET state = 'running', worker = %s, started_at = now(), claims = 1, attempts = 1",
+        [worker.name],
+    )
+    worker._is_uncertain = True
+    back = await until(memory, job.job_id, lambda job: job.state == "waiting")
+    assert (back.attempts, [attempt.outcome for attempt in back.history]) == (0, ["handed_back"])
+
+
+async def test_a_handler_that_ends_while_the_worker_compares_is_not_handed_back(
+    memory: AsyncMemory, database: Database, start_worker: StartWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(job: RunningJob) -> str:
+        begun.set()
+        await may_end.wait()
+        return "ended"
+
+    worker = await start_worker({"wait": wait})
+    report = worker._report
+
+    async def end_meanwhile(queries: Queries) -> None:
+        await report(queries)
+        may_end.set()
+
+    monkeypatch.setattr(worker, "_report", end_meanwhile)
+    job = await memory.jobs.enqueue("wait")
+    done = await memory.jobs.wait(job.job_id)
+    assert (done.result, [attempt.outcome for attempt in done.history]) == ("ended", ["done"])
+
+
+async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
+    memory: AsyncMemory, database: Database, admin: AppConnection
+) -> None:
+    await memory.jobs.enqueue("work")
+    claim = {"worker": "ghost", "types": ["work"], "slots": 5, "after_tenant": None, "only_tenant": None}
+    async with database.proven("working", "queue") as queries:
+        assert await queries.rows("workers.claim", claim) == []
+    admin.execute(JOIN)
+    async with database.proven("working", "queue") as queries:
+        assert len(await queries.rows("workers.claim", claim)) == 1
+
+
+async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(
+    memory: AsyncMemory, database: Database, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def wait(job: RunningJob) -> str:
+        begun.set()
+        await may_end.wait()
+        return "mine"
+
+    await start_worker({"wait": wait})
+    job = await memory.jobs.enqueue("wait")
+    await begun.wait()
+    await start_worker({"wait": work})
+    admin.execute("UPDATE queue.jobs SET started_at = started_at - interval '1 hour'")
+    async with database.proven("working", "queue") as queries:
+        assert await queries.one("workers.rescue") == {"rescued": 0}
+    may_end.set()
+    done = await memory.jobs.wait(job.job_id)
+    assert (done.result, done.attempts) == ("mine", 1)

@@ -28,7 +28,7 @@ IMPORT_BATCH_ROWS = 500
 IMPORT_BATCH_BYTES = 8 << 20
 
 _NEVER_EXPORTED = ("vectors.", "queue.")
-_NEVER_IMPORTED = ("traces.",)
+_NEVER_IMPORTED = ("traces.", "queue.")
 
 
 @dataclass(frozen=True)

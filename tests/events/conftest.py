@@ -1,0 +1,18 @@
+"""What the tests of events share."""
+
+from collections.abc import Sequence
+
+from mnemic.types.event import Event
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    memory,
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)
+
+
+def told(events: Sequence[Event]) -> list[tuple[str, str]]:
+    """What happened to what, in order."""
+    return [(event.type, event.subject) for event in events]

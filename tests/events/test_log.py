@@ -1,0 +1,186 @@
+"""Reading the log: nothing is missed, nothing is read twice, nothing grows without end."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from mnemic.db.database import Database
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.events import log
+from mnemic.events.log import Wanted, drop_events, read_page
+from mnemic.sdk.memory import AsyncMemory
+from tests.events.conftest import told
+from tests.fresh_tenants import OpenMemory, Rows
+
+SET_STATE = """
+    INSERT INTO state.state_documents (tenant_id, owner, key, document, process)
+    VALUES (%(tenant_id)s, 'alice', %(key)s, '1', 'test')
+"""
+
+
+async def set_many(memory: AsyncMemory, count: int) -> None:
+    for number in range(count):
+        await memory.state.set(f"key {number}", number)
+
+
+def age(rows: Rows, memory: AsyncMemory, *, up_to: int, days: int) -> None:
+    rows.select(
+        "UPDATE queue.events SET at = at - make_interval(days => %s)"
+        " WHERE tenant_id = %s AND position <= %s RETURNING 1",
+        days,
+        memory.tenant.id,
+        up_to,
+    )
+
+
+async def test_pages_by_position(memory: AsyncMemory) -> None:
+    await set_many(memory, 5)
+    first = await memory.events.list(limit=2)
+    second = await memory.events.list(after=first[-1].position, limit=2)
+    third = await memory.events.list(after=second[-1].position, limit=2)
+    assert [event.position for event in (*first, *second, *third)] == [1, 2, 3, 4, 5]
+    assert await memory.events.list(after=5) == []
+
+
+async def test_filters_by_type_and_owner(memory: AsyncMemory) -> None:
+    everybody = memory.events
+    await memory.state.set("a", 1, owner="alice")
+    await memory.state.set("b", 1, owner="bob")
+    await memory.state.delete("a", owner="alice")
+    deleted = await everybody.list(types=["state.deleted", "memory.created"])
+    assert told(deleted) == [("state.deleted", "a")]
+    assert told(await memory.events.list(owner="bob")) == [("state.created", "b")]
+    assert [event.owner for event in await everybody.list()] == ["alice", "alice"], "the scope's owner"
+
+
+async def test_a_memory_without_an_owner_sees_the_events_of_all(open_memory: OpenMemory) -> None:
+    memory = await open_memory(owner=None)
+    await memory.state.set("a", 1, owner="alice")
+    await memory.state.set("b", 1, owner="bob")
+    assert [event.owner for event in await memory.events.list()] == ["alice", "bob"]
+
+
+async def test_a_late_commit_is_read_behind_what_was_read_before(
+    memory: AsyncMemory, shared_database: Database
+) -> None:
+    """The one that began first commits last: a reader that has gone on still gets its event."""
+    tenant_id = memory.tenant.id
+    async with shared_database.transaction(memory.tenant) as late:
+        await late.connection.execute(SET_STATE, {"tenant_id": tenant_id, "key": "late"})
+        await memory.state.set("early", 1)
+        assert told(await memory.events.list()) == [("state.created", "early")]
+    assert told(await memory.events.list(after=1)) == [("state.created", "late")]
+
+
+async def test_what_was_rolled_back_never_happened(memory: AsyncMemory, shared_database: Database) -> None:
+    values = {"tenant_id": memory.tenant.id, "key": "never"}
+    with suppress(RuntimeError):
+        async with shared_database.transaction(memory.tenant) as transaction:
+            await transaction.connection.execute(SET_STATE, values)
+            raise RuntimeError
+    await memory.state.set("after", 1)
+    events = await memory.events.list()
+    assert [(event.subject, event.position) for event in events] == [("after", 1)]
+
+
+async def test_a_page_looks_at_a_bounded_number_of_positions(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "PAGE_POSITIONS", 3)
+    await set_many(memory, 7)
+    await memory.state.delete("key 0")
+    database, wanted = memory._core.place.tenant_database, Wanted(types=["state.deleted"])
+    pages, after = [], 0
+    while True:
+        page = await read_page(database, wanted, after=after)
+        pages.append((len(page.events), page.through, page.has_more))
+        after = page.through
+        if not page.has_more:
+            break
+    assert pages == [(0, 3, True), (0, 6, True), (1, 8, False)]
+
+
+async def test_many_events_are_numbered_in_several_steps(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "SEQUENCE_MAX", 4)
+    await set_many(memory, 10)
+    positions, after = [], 0
+    while True:
+        page = await read_page(memory._core.place.tenant_database, Wanted(), after=after)
+        positions += [event.position for event in page.events]
+        after = page.through
+        if not page.has_more:
+            break
+    assert positions == list(range(1, 11))
+
+
+async def test_old_events_are_dropped_and_that_is_told(memory: AsyncMemory, rows: Rows) -> None:
+    database = memory._core.place.tenant_database
+    await set_many(memory, 5)
+    await memory.events.list()
+    age(rows, memory, up_to=3, days=31)
+    assert await drop_events(database, keep_days=30) == 3
+    assert await drop_events(database, keep_days=30) == 0
+    assert [event.position for event in await memory.events.list()] == [4, 5]
+    assert [event.position for event in await memory.events.list(after=3)] == [4, 5]
+    with pytest.raises(NotFoundError, match="behind position 2 up to 3 are no longer kept"):
+        await memory.events.list(after=2)
+
+
+async def test_dropping_goes_in_bounded_steps_and_reaches_what_nobody_read(
+    memory: AsyncMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "DROP_MAX", 2)
+    monkeypatch.setattr(log, "SEQUENCE_MAX", 3)
+    await set_many(memory, 7)
+    rows.select(
+        "UPDATE queue.event_inbox SET at = at - interval '40 days' WHERE tenant_id = %s RETURNING 1",
+        memory.tenant.id,
+    )
+    assert await drop_events(memory._core.place.tenant_database, keep_days=30) == 7
+    counts = rows.counts(memory.tenant.id)
+    assert (counts.get("queue.events"), counts.get("queue.event_inbox")) == (None, None)
+    await memory.state.set("next", 1)
+    assert [event.position for event in await memory.events.list()] == [8]
+
+
+async def test_erasing_an_owner_takes_its_events_and_leaves_the_others(open_memory: OpenMemory) -> None:
+    memory = await open_memory(owner=None)
+    await memory.state.set("a", 1, owner="alice")
+    await memory.state.set("b", 1, owner="bob")
+    await memory.events.list()
+    await memory.state.set("a", 2, owner="alice")
+    receipt = await memory.admin.erase("alice")
+    assert (receipt.rows["queue.events"], receipt.rows["queue.event_inbox"]) == (1, 1)
+    await memory.state.set("c", 1, owner="bob")
+    assert [(event.owner, event.position) for event in await memory.events.list(after=0)] == [
+        ("bob", 2),
+        ("bob", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"after": -1}, "after"),
+        ({"after": "1"}, "after"),
+        ({"after": True}, "after"),
+        ({"after": 2**70}, "after"),
+        ({"limit": 0}, "limit"),
+        ({"types": ["memory.invented"]}, "types"),
+        ({"types": []}, "types"),
+        ({"types": "memory.created"}, "types"),
+        ({"types": [1]}, "types"),
+        ({"owner": ""}, "owner"),
+    ],
+)
+async def test_bad_input_is_named(arguments: dict[str, Any], field: str, memory: AsyncMemory) -> None:
+    with pytest.raises(InvalidInputError, match=field):
+        await memory.events.list(**arguments)
+
+
+async def test_retention_keeps_at_least_a_day(memory: AsyncMemory) -> None:
+    with pytest.raises(InvalidInputError, match="at least 1 day"):
+        await drop_events(memory._core.place.tenant_database, keep_days=0)

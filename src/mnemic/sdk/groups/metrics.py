@@ -1,17 +1,23 @@
-"""`memory.metrics`: measured values and their summaries."""
+"""`memory.metrics`: measured values and their summaries, and how the tenant itself is doing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from mnemic.sdk.core import Caller
+from mnemic.sdk.overviewing import read_overview, read_snapshots
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
+from mnemic.types.checks import check_flag
+from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 
 
 class AsyncMetrics:
-    """Measured values: latencies, counts, sizes. Never changed afterwards, read as summaries."""
+    """Measured values: latencies, counts, sizes. Never changed afterwards, read as summaries.
+
+    `record` and `summary` are for values of your own; `overview` and `snapshots` tell how the tenant does.
+    """
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -63,3 +69,15 @@ class AsyncMetrics:
             name=name,
             limit=limit,
         )
+
+    async def overview(self) -> Overview:
+        """How the tenant is doing now: how long calls take, its jobs and events, what waits for a vector."""
+        return await read_overview(self._caller.core)
+
+    async def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
+        """What the tenant holds, in counts: five views, as they were when last looked at.
+
+        A job looks once a day; before it did for the first time there are none. `refresh` looks now, which
+        takes some seconds for 100,000 memories.
+        """
+        return await read_snapshots(self._caller.core, refresh=check_flag("refresh", refresh))

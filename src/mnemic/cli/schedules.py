@@ -1,0 +1,174 @@
+"""`mnemic schedules`: jobs that come again and again."""
+
+import asyncio
+import json as json_module
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.markup import escape
+
+from mnemic.cli.options import DataDir, Json, TenantName, Url, settings_from
+from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.place import limits_of
+from mnemic.sdk.restoring import admin_conninfo
+from mnemic.types.schedule import Schedule
+
+Result = TypeVar("Result")
+
+Name = Annotated[str, typer.Argument(help="The name of the schedule.")]
+Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+
+app = typer.Typer(help="Jobs that come again and again: list, set, pause and delete.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    limit: Limit = 100,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """The schedules of a tenant, by name."""
+    found = _run(url, data_dir, tenant, lambda memory: memory.schedules.list(limit=limit))
+    _print_schedules(found, json)
+
+
+@app.command("set")
+def set_(
+    name: Name,
+    job_type: Annotated[str, typer.Argument(help="The type of the job.")],
+    cron: Annotated[
+        str | None, typer.Option("--cron", help="When, as a cron expression: '30 3 * * mon-fri', @daily.")
+    ] = None,
+    every_s: Annotated[int | None, typer.Option("--every", help="Every so many seconds.")] = None,
+    timezone: Annotated[str, typer.Option("--timezone", help="Whose clock cron goes by.")] = "UTC",
+    payload: Annotated[str, typer.Option("--payload", help="What the handler gets, as JSON.")] = "{}",
+    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher goes first.")] = 0,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Make a schedule, or change the one of this name."""
+    given = _parsed(payload)
+    made = _run(
+        url,
+        data_dir,
+        tenant,
+        lambda memory: memory.schedules.set(
+            name, job_type, cron=cron, every_s=every_s, timezone=timezone, payload=given, priority=priority
+        ),
+    )
+    _print_schedules([made], json)
+
+
+@app.command()
+def delete(
+    name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """Delete a schedule; jobs that it made stay."""
+    if not _run(url, data_dir, tenant, lambda memory: memory.schedules.delete(name)):
+        raise NotFoundError(f"There is no schedule {name!r}. `mnemic schedules list` shows what there is.")
+    if json:
+        print_json({"deleted": name})
+    else:
+        print_line(f"Deleted: {one_line(name)}")
+
+
+@app.command()
+def pause(
+    name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """Let a schedule tick no more until it is resumed."""
+    _print_schedules([_run(url, data_dir, tenant, lambda memory: memory.schedules.pause(name))], json)
+
+
+@app.command()
+def resume(
+    name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
+) -> None:
+    """Let a paused schedule tick again, from its next tick on."""
+    _print_schedules([_run(url, data_dir, tenant, lambda memory: memory.schedules.resume(name))], json)
+
+
+@app.command("pg-cron")
+def pg_cron(
+    off: Annotated[bool, typer.Option("--off", help="Leave ticking to the workers again.")] = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Have pg_cron tick for all tenants, where it is installed. Needs an administrator's URL."""
+
+    async def tell(memory: AsyncMemory) -> bool:
+        conninfo, limits = admin_conninfo(memory._core), limits_of(memory._core.settings)
+        if off:
+            return await leave_pg_cron(conninfo, limits)
+        await use_pg_cron(conninfo, limits)
+        return True
+
+    changed = _run(url, data_dir, None, tell)
+    if off:
+        print_line("The workers tick again." if changed else "pg_cron was never told to tick.")
+    else:
+        print_line("pg_cron ticks from now on; workers step in if it is late.")
+
+
+def _run(
+    url: str | None,
+    data_dir: Path | None,
+    tenant: str | None,
+    call: Callable[[AsyncMemory], Awaitable[Result]],
+) -> Result:
+    # A command that only looks at schedules, or sets one, is not the place to work on jobs.
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": False})
+
+    async def opened() -> Result:
+        async with AsyncMemory(settings=settings, process="cli") as memory:
+            return await call(memory)
+
+    return asyncio.run(opened())
+
+
+def _parsed(payload: str) -> dict[str, Any]:
+    try:
+        given = json_module.loads(payload)
+    except ValueError as error:
+        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
+    return given
+
+
+def _print_schedules(schedules: Sequence[Schedule], json: bool) -> None:
+    if json:
+        print_json({"schedules": [asdict(schedule) for schedule in schedules]})
+        return
+    listing = table("schedule", "job", "when", "next (UTC)", "last (UTC)")
+    for schedule in schedules:
+        paused = f"paused: {schedule.problem}" if schedule.problem else "paused"
+        listing.add_row(
+            escape(one_line(schedule.name)),
+            escape(schedule.job_type),
+            escape(_when(schedule)),
+            _shown(schedule.next_run_at) if schedule.enabled else escape(one_line(paused)),
+            _shown(schedule.last_run_at),
+        )
+    out.print(listing)
+
+
+def _when(schedule: Schedule) -> str:
+    if schedule.every_s is not None:
+        return f"every {schedule.every_s} s"
+    return f"{schedule.cron} ({schedule.timezone})"
+
+
+def _shown(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment is not None else ""

@@ -1,0 +1,43 @@
+"""Ticking: whoever has a moment enqueues the jobs of the schedules that are due, of all tenants.
+
+Workers call `tick` every second. The database does all of it in one transaction (migration 0014), so any
+number of workers may tick at once, one may die in the middle, and none needs to know of the others. Where
+pg_cron was told to tick, a worker finds nothing due unless pg_cron is late.
+"""
+
+import psycopg
+
+from mnemic.db.connection import Limits, admin_connection
+from mnemic.db.database import Database
+from mnemic.db.translate import translated
+from mnemic.errors import ConfigurationError
+from mnemic.sql import query
+
+
+async def tick(database: Database) -> int:
+    """Enqueue the jobs of all schedules that are due now; returns how many there were."""
+    async with database.proven("working", "queue") as queries:
+        return int((await queries.one("schedules.run_due"))["ticked"])
+
+
+async def use_pg_cron(admin_conninfo: str, limits: Limits) -> None:
+    """Have pg_cron tick, every ten seconds or, before its version 1.5, every minute."""
+    async with admin_connection(admin_conninfo, limits) as connection:
+        with translated():
+            try:
+                await connection.execute(query("schedules.use_pg_cron"))
+            except psycopg.errors.UndefinedObject:
+                raise ConfigurationError(
+                    "pg_cron is not installed in this database, and nothing was changed: workers tick "
+                    "without it. To install it, put pg_cron into shared_preload_libraries, restart "
+                    "PostgreSQL, and run CREATE EXTENSION pg_cron;"
+                ) from None
+
+
+async def leave_pg_cron(admin_conninfo: str, limits: Limits) -> bool:
+    """Leave ticking to the workers again; returns whether pg_cron had been told to tick."""
+    async with admin_connection(admin_conninfo, limits) as connection:
+        with translated():
+            cursor = await connection.execute(query("schedules.leave_pg_cron"))
+            row = await cursor.fetchone()
+            return row is not None and bool(row["was_told"])

@@ -1,0 +1,86 @@
+-- What is done to a tenant's rows, and to logs, from time to time.
+
+-- name: archive_expired
+-- Archives some memories whose time is over; recall passes them over already. Anybody else's hold on one leaves
+-- it to the next time.
+UPDATE state.memories
+SET status = 'archived', changed_by = 'system', change_reason = 'expired'
+FROM (
+    SELECT memory_id FROM state.memories
+    WHERE expires_at IS NOT NULL AND expires_at <= now()
+      AND status IN ('active', 'pending_review') AND deleted_at IS NULL
+    ORDER BY expires_at
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+) AS over
+WHERE memories.memory_id = over.memory_id
+
+-- name: archive_faint
+-- Archives some memories of little weight that nobody has used for long; never anchored ones. Of a text in
+-- several chunks all must be so. The number is that of the index memories_faint.
+UPDATE state.memories
+SET status = 'archived', changed_by = 'system', change_reason = 'faint and unused'
+FROM (
+    SELECT memory_id FROM state.memories AS faint
+    WHERE salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
+      AND coalesce(greatest(last_retrieved_at, last_injected_at), created_at)
+          < now() - make_interval(days => %(unused_days)s)
+      AND NOT EXISTS (
+          SELECT FROM state.memories AS chunk
+          WHERE chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
+            AND (
+                chunk.salience >= 0.1 OR chunk.anchored
+                OR coalesce(greatest(chunk.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
+                    >= now() - make_interval(days => %(unused_days)s)
+            )
+      )
+    ORDER BY memory_id
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+) AS over
+WHERE memories.memory_id = over.memory_id
+
+-- name: archive_conversations
+-- Marks some conversations as archived in which nobody has said anything for long. What was said in them stays
+-- as it is and is recalled as before.
+UPDATE state.conversations
+SET archived_at = now()
+FROM (
+    SELECT tenant_id, owner, conversation FROM state.conversations
+    WHERE archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
+    ORDER BY owner, conversation
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+) AS silent
+WHERE conversations.tenant_id = silent.tenant_id AND conversations.owner = silent.owner
+  AND conversations.conversation = silent.conversation
+
+-- name: make_log_days
+-- Makes the partitions of the memory log for today and the days ahead, as far as they are missing.
+SELECT mnemic.make_log_partitions(current_date, %(days)s) AS made
+
+-- name: drop_old_logs
+-- Drops the partitions of days that are too old, for all tenants; returns how many those were.
+SELECT mnemic.drop_old_logs(%(keep_days)s) AS dropped
+
+-- name: prune_jobs
+-- Forgets some jobs that ended long ago, of all tenants; returns how many those were.
+SELECT mnemic.prune_jobs(%(keep_days)s, %(limit)s) AS pruned
+
+-- name: take_snapshots
+-- Keeps what the views of migration 0017 show now.
+INSERT INTO traces.snapshots (tenant_id, name, rows)
+SELECT %(tenant_id)s::uuid, 'tenant_summary', coalesce(jsonb_agg(shown), '[]') FROM traces.tenant_summary AS shown
+UNION ALL
+SELECT %(tenant_id)s::uuid, 'metrics_24h', coalesce(jsonb_agg(shown ORDER BY operation), '[]') FROM traces.metrics_24h AS shown
+UNION ALL
+SELECT %(tenant_id)s::uuid, 'stale_active', coalesce(jsonb_agg(shown ORDER BY category), '[]') FROM traces.stale_active AS shown
+UNION ALL
+SELECT %(tenant_id)s::uuid, 'dead_xrefs', coalesce(jsonb_agg(shown ORDER BY kind), '[]') FROM traces.dead_xrefs AS shown
+UNION ALL
+SELECT %(tenant_id)s::uuid, 'growth_7d', coalesce(jsonb_agg(shown ORDER BY day), '[]') FROM traces.growth_7d AS shown
+ON CONFLICT (tenant_id, name) DO UPDATE SET rows = excluded.rows, taken_at = excluded.taken_at
+
+-- name: snapshots
+-- What the views showed when they were last kept.
+SELECT name, rows, taken_at FROM traces.snapshots ORDER BY name

@@ -1,0 +1,30 @@
+"""Values of schedules."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A job that comes again and again: by `cron` in a time zone, or every `every_s` seconds.
+
+    `problem` says why it was paused by itself, which happens when it cannot tick any more.
+    """
+
+    name: str
+    job_type: str
+    payload: dict[str, Any]
+    owner: str | None
+    priority: int
+    cron: str | None
+    every_s: int | None
+    timezone: str
+    enabled: bool
+    problem: str | None
+    next_run_at: datetime
+    last_run_at: datetime | None
+    last_job_id: UUID | None
+    created_at: datetime
+    updated_at: datetime

@@ -1,0 +1,24 @@
+"""What the tests of maintenance and metrics share."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mnemic.db.tenancy import Tenant
+from mnemic.jobs.handling import RunningJob
+from mnemic.sdk.memory import AsyncMemory
+from tests.two_tenants import foreign_memory, memory  # noqa: F401 (fixtures)
+
+MakeJob = Callable[[str], RunningJob]
+
+
+@pytest.fixture
+def job(memory: AsyncMemory) -> RunningJob:  # noqa: F811 (a fixture)
+    """A job of tenant A that has just begun."""
+    return running_job(memory.tenant)
+
+
+def running_job(tenant: Tenant, **payload: Any) -> RunningJob:
+    return RunningJob(uuid4(), "maintenance.test", payload, None, 1, tenant)

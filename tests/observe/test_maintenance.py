@@ -1,0 +1,141 @@
+"""The jobs that keep a place in order: what they archive, forget and drop, and what they leave alone."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.jobs.handling import RunningJob
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.work import maintenance
+from tests.conftest import AppConnection
+from tests.opened import opened
+
+PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0}
+NOTHING = {"expired_count": 0, "faint_count": 0, "conversation_count": 0}
+
+
+@pytest.fixture
+def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
+    """Tenant A's memory with the test model."""
+    return opened(database, tenant_a, embedder="test")
+
+
+async def statuses(memory: AsyncMemory) -> dict[str, str]:
+    return {found.content: found.status for found in await memory.memories.list(statuses=None)}
+
+
+async def clean_up(memory: AsyncMemory, job: RunningJob) -> Any:
+    return await maintenance.clean_up(memory._core, job)
+
+
+async def test_what_has_expired_is_archived_as_a_version_of_the_system(
+    memory: AsyncMemory, job: RunningJob
+) -> None:
+    soon = datetime.now(UTC) + timedelta(hours=1)
+    kept = await memory.retain("Bob visits tomorrow.", expires_at=soon)
+    await memory.retain("Bob lives in Oslo.")
+    gone = await memory.retain("Bob visits today.", expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert await clean_up(memory, job) == NOTHING | {"expired_count": 1}
+    assert await clean_up(memory, job) == NOTHING
+    archived = await memory.memories.get(gone.memory_ids[0])
+    assert (archived.status, archived.changed_by, archived.change_reason) == ("archived", "system", "expired")
+    assert archived.version == 2
+    assert (await memory.memories.get(kept.memory_ids[0])).status == "active"
+
+
+async def test_what_is_faint_and_unused_is_archived_unless_anchored(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    for content in ("faint", "faint but used", "faint but young", "strong"):
+        await memory.retain(content)
+    await memory.retain("faint but anchored", anchored=True)
+    long_ago, lately = datetime.now(UTC) - timedelta(days=31), datetime.now(UTC) - timedelta(days=29)
+    admin.execute("UPDATE state.memories SET salience = 0.09, created_at = %s", [long_ago])
+    admin.execute("UPDATE state.memories SET salience = 0.1 WHERE content = 'strong'")
+    admin.execute("UPDATE state.memories SET created_at = %s WHERE content LIKE '%%young'", [lately])
+    admin.execute("UPDATE state.memories SET last_retrieved_at = %s WHERE content LIKE '%%used'", [lately])
+    assert await clean_up(memory, job) == NOTHING | {"faint_count": 1}
+    archived = [content for content, status in (await statuses(memory)).items() if status == "archived"]
+    assert archived == ["faint"]
+
+
+async def test_a_text_of_several_chunks_fades_as_a_whole(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    retained = await memory.retain("A long story. " * 1500)
+    chunk_count = len(retained.stored[0].chunk_ids)
+    assert chunk_count > 1
+    long_ago = datetime.now(UTC) - timedelta(days=31)
+    admin.execute("UPDATE state.memories SET salience = 0.01, created_at = %s", [long_ago])
+    admin.execute("UPDATE state.memories SET last_retrieved_at = now() WHERE chunk_index = 1")
+    assert await clean_up(memory, job) == NOTHING
+    admin.execute("UPDATE state.memories SET last_retrieved_at = NULL")
+    assert await clean_up(memory, job) == NOTHING | {"faint_count": chunk_count}
+
+
+async def test_a_silent_conversation_is_archived_and_what_was_said_is_still_recalled(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    await memory.retain({"role": "user", "content": "I keep bees in Bergen."}, conversation="old")
+    await memory.retain({"role": "user", "content": "I keep goats in Turku."}, conversation="new")
+    admin.execute(
+        "UPDATE state.conversations SET last_turn_at = now() - interval '91 days' WHERE conversation = 'old'"
+    )
+    assert await clean_up(memory, job) == NOTHING | {"conversation_count": 1}
+    assert (await memory.conversations.get("old")).archived_at is not None
+    assert (await memory.conversations.get("new")).archived_at is None
+    found = await memory.recall("bees in Bergen", refuse_below=0)
+    assert "I keep bees in Bergen." in [hit.memory.content for hit in found]
+
+
+async def test_more_than_a_batch_is_cleaned_up(
+    memory: AsyncMemory, job: RunningJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "BATCH_ROWS", 3)
+    over = datetime.now(UTC) - timedelta(seconds=1)
+    await memory.retain([{"content": f"note {number}", "expires_at": over} for number in range(9)])
+    assert await clean_up(memory, job) == NOTHING | {"expired_count": 9}
+
+
+async def test_another_tenant_is_left_alone(
+    memory: AsyncMemory, foreign_memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    theirs = opened(foreign_memory._core.place.database, foreign_memory.tenant, embedder="test")
+    await theirs.retain("theirs", expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert await clean_up(memory, job) == NOTHING
+    assert await statuses(theirs) == {"theirs": "active"}
+
+
+async def test_old_jobs_and_events_are_pruned(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    await memory.retain("something happened")
+    admin.execute("UPDATE queue.event_inbox SET at = now() - interval '31 days'")
+    async with memory._core.place.tenant_database.transaction() as transaction:
+        await transaction.execute("events.sequence", {"most": 100})
+    for days in (29, 31):
+        admin.execute(
+            "INSERT INTO queue.finished_jobs (tenant_id, job_id, type, payload, priority, run_at, state,"
+            " attempts, max_attempts, claims, created_at, finished_at)"
+            " VALUES (%s, mnemic.new_id(), 'sync.run', '{}', 0, now(), 'done', 1, 5, 1, now(),"
+            " now() - make_interval(days => %s))",
+            [memory.tenant.id, days],
+        )
+    assert await maintenance.prune(memory._core, job) == PRUNED | {"job_count": 1, "event_count": 1}
+    assert await maintenance.prune(memory._core, job) == PRUNED
+
+
+async def test_log_days_are_made_ahead_and_dropped_when_too_old(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    async with memory._core.place.tenant_database.transaction() as transaction:
+        made = await transaction.connection.execute(
+            b"SELECT mnemic.make_log_partitions(current_date - 92, 3) AS made"
+        )
+        assert await made.fetchone() == {"made": 3}
+    # 92 and 91 days ago are too old; 90 days ago is the last day that is kept.
+    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 8, "dropped_count": 2}
+    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 0, "dropped_count": 0}

@@ -1,0 +1,52 @@
+"""`mnemic schedules`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, folder, mnemic, tenant  # noqa: F401 (fixtures)
+
+
+def test_a_schedule_is_set_listed_paused_resumed_and_deleted(mnemic: Run) -> None:  # noqa: F811
+    made = mnemic(
+        *("schedules", "set", "digest", "mail.digest", "--payload", '{"to": "team"}', "--json"),
+        *("--cron", "30 8 * * mon-fri", "--timezone", "Europe/Berlin"),
+    )
+    assert made.code == 0, made.err
+    (schedule,) = made.json["schedules"]
+    assert (schedule["cron"], schedule["payload"], schedule["enabled"]) == (
+        "30 8 * * mon-fri",
+        {"to": "team"},
+        True,
+    )
+    listed = mnemic("schedules", "list")
+    assert "(Europe/Berlin)" in listed.out
+    assert "every 86400 s" in listed.out
+    assert "paused" in mnemic("schedules", "pause", "digest").out
+    assert "paused" not in mnemic("schedules", "resume", "digest").out
+    assert mnemic("schedules", "delete", "digest").out == "Deleted: digest\n"
+    gone = mnemic("schedules", "delete", "digest")
+    assert gone.code == 1
+    assert "There is no schedule 'digest'" in gone.said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--cron", "61 * * * *"], "'61' is no minute"),
+        ([], "either cron or every_s"),
+        (["--every", "60", "--payload", "[1]"], "--payload must be a JSON object"),
+        (["--every", "60", "--payload", "{"], "--payload must be JSON"),
+    ],
+)
+def test_bad_input_ends_in_one_clear_message(mnemic: Run, arguments: list[str], complaint: str) -> None:  # noqa: F811
+    refused = mnemic("schedules", "set", "digest", "mail.digest", *arguments)
+    assert refused.code == 1
+    assert complaint in refused.said
+
+
+def test_without_pg_cron_the_command_says_how_to_get_it(mnemic: Run, folder: Path) -> None:  # noqa: F811
+    refused = mnemic("schedules", "pg-cron")
+    assert refused.code == 1
+    assert "CREATE EXTENSION pg_cron" in refused.said
+    assert mnemic("schedules", "pg-cron", "--off").out == "pg_cron was never told to tick.\n"

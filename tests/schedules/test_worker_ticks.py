@@ -1,0 +1,68 @@
+"""A worker ticks by itself, and does the jobs that come of it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.sdk.core import Core
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.working import HANDLERS, tenants_worker
+from tests.conftest import AppConnection
+from tests.opened import opened
+from tests.waiting import wait_for
+
+
+async def test_a_schedule_that_is_due_is_done_by_a_worker(
+    database: Database, tenant_a: Tenant, admin: AppConnection
+) -> None:
+    memory: AsyncMemory = opened(database, tenant_a, embedder="test")
+    gone = await memory.retain("Bob visits today.", expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    admin.execute(
+        "UPDATE queue.schedules SET next_run_at = now() - interval '1 day' WHERE tenant_id = %s",
+        [tenant_a.id],
+    )
+
+    async def core_of(tenant: Tenant) -> Core:
+        return opened(database, tenant, embedder="test")._core
+
+    worker = tenants_worker(database, core_of)
+    working = asyncio.create_task(worker.run())
+    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the five jobs of birth")
+    worker.stop()
+    await asyncio.wait_for(working, timeout=30)
+    states = admin.execute("SELECT DISTINCT state FROM queue.finished_jobs").fetchall()
+    assert states == [("done",)]
+    assert (await memory.memories.get(gone.memory_ids[0])).status == "archived"
+    schedules = await memory.schedules.list()
+    assert all(schedule.last_job_id is not None for schedule in schedules)
+    assert all(schedule.next_run_at > datetime.now(UTC) for schedule in schedules)
+
+
+def finished(admin: AppConnection) -> int:
+    (count,) = admin.execute("SELECT count(*) FROM queue.finished_jobs").fetchone() or (0,)
+    return int(str(count))
+
+
+async def test_every_schedule_of_birth_has_a_handler(database: Database, tenant_a: Tenant) -> None:
+    memory = opened(database, tenant_a, embedder="test")
+    assert {schedule.job_type for schedule in await memory.schedules.list()} <= HANDLERS.keys()
+
+
+async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(
+    database: Database, tenant_a: Tenant
+) -> None:
+    memory = opened(database, tenant_a, embedder="test")
+    hints: list[str] = []
+    end = database.on_hint("jobs", lambda: hints.append("jobs"))
+
+    async def is_needed() -> bool:
+        async with memory._core.place.tenant_database.transaction() as transaction:
+            return bool((await transaction.one("queued_jobs.any_waiting", {"types": []}))["any_waiting"])
+
+    assert not await is_needed()
+    assert hints == []
+    await memory.schedules.set("sync", "sync.run", every_s=600)
+    end()
+    assert await is_needed()
+    assert hints == ["jobs"]

@@ -2,11 +2,13 @@
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.document import ReferenceDocument
 from tests.fresh_tenants import Rows, contents
 from tests.many_writers import WRITERS
 
@@ -18,7 +20,13 @@ async def active(memory: AsyncMemory) -> list[str]:
 
 
 async def text_of(memory: AsyncMemory, name: str) -> str:
-    return await memory.memories.whole((await memory.documents.get(name)).whole_id)
+    return await memory.memories.whole(whole_of(await memory.documents.get(name)))
+
+
+def whole_of(document: ReferenceDocument) -> UUID:
+    """The memory that holds the text of a document that was put."""
+    assert document.whole_id is not None
+    return document.whole_id
 
 
 @pytest.mark.parametrize("text", ["Short.", LONG], ids=["short", "long"])
@@ -36,7 +44,7 @@ async def test_a_document_comes_back_byte_for_byte(memory: AsyncMemory, text: st
         len(text),
     )
     assert await text_of(memory, "manual") == text
-    chunk = await memory.memories.get(made.whole_id)
+    chunk = await memory.memories.get(whole_of(made))
     assert (chunk.category, chunk.source, chunk.tags, chunk.metadata) == (
         "reference",
         "imported",
@@ -61,9 +69,9 @@ async def test_another_text_takes_the_place_of_the_old_one(memory: AsyncMemory, 
     assert (second.document_id, second.version, second.title) == (first.document_id, 2, "Second")
     assert await text_of(memory, "manual") == new
     assert "".join(contents((await memory.memories.list(limit=100))[::-1])) == new
-    superseded = await memory.memories.get(first.whole_id)
+    superseded = await memory.memories.get(whole_of(first))
     assert (superseded.status, superseded.superseded_by) == ("superseded", second.whole_id)
-    assert await memory.memories.whole(first.whole_id) == old
+    assert await memory.memories.whole(whole_of(first)) == old
     third = await memory.documents.put("manual", old)
     assert (third.version, await text_of(memory, "manual")) == (3, old)
 
@@ -75,13 +83,13 @@ async def test_deleting_a_document_forgets_all_of_its_text(memory: AsyncMemory) 
     assert await active(memory) == []
     with pytest.raises(NotFoundError):
         await memory.documents.get("manual")
-    await memory.memories.restore(made.whole_id)
+    await memory.memories.restore(whole_of(made))
     assert "".join(contents((await memory.memories.list(limit=100))[::-1])) == LONG
 
 
 async def test_a_document_whose_text_was_forgotten_can_be_put_again(memory: AsyncMemory) -> None:
     made = await memory.documents.put("manual", LONG)
-    await memory.memories.forget(made.whole_id)
+    await memory.memories.forget(whole_of(made))
     await memory.documents.put("manual", LONG)
     assert await text_of(memory, "manual") == LONG
     assert "".join(contents((await memory.memories.list(limit=100))[::-1])) == LONG

@@ -1,15 +1,27 @@
 """Embedding: a failing model loses nothing, models never meet, and what is missing is made up for."""
 
+from collections.abc import Sequence
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from mnemic.errors import ConflictError, EmbeddingError
+from mnemic.models.engine import FloatArray, InputType
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
 from tests.unsteady_engine import Unsteady
+
+
+class Picky(Unsteady):
+    """Refuses every batch in which a text has a bad word."""
+
+    async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
+        if any("bad" in text for text in texts):
+            raise ValueError("no bad words")
+        return await super().embed(texts, input_type=input_type)
+
 
 BACKLOG = "SELECT last_error, attempts FROM queue.embedding_backlog WHERE memory_id = %s"
 
@@ -118,19 +130,55 @@ async def test_an_owner_erased_while_being_made_up_for_is_no_error(open_memory: 
     assert await memory.admin.embed_backlog() == 1
 
 
-async def test_two_models_have_two_tables(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_models_never_meet_whatever_is_configured_the_one_that_serves_embeds(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
     small, large = Unsteady(16), Unsteady(32)
     first = await open_memory(embedder=small)
     second = await open_memory(first.tenant.name, embedder=large)
     (one,) = (await first.retain("one")).memory_ids
     (two,) = (await second.retain("two")).memory_ids
-    assert table_of(rows, small.name) != table_of(rows, large.name)
-    assert vector_of(rows, one, small.name) is not None
-    assert vector_of(rows, one, large.name) is None
-    assert vector_of(rows, two, small.name) is None
     await second.memories.update(one, content="one, embedded anew")
-    assert vector_of(rows, one, small.name) is None
-    assert vector_of(rows, one, large.name) is not None
+    for memory_id in (one, two):
+        assert vector_of(rows, memory_id, small.name) is not None
+        assert vector_of(rows, memory_id, large.name) is None
+    assert next(iter(await second.recall("two"))).memory.memory_id == two
+
+
+async def test_a_model_that_serves_and_cannot_be_opened_loses_nothing(open_memory: OpenMemory) -> None:
+    first = await open_memory(embedder=Unsteady(16, name=f"mine:{uuid4()}"))
+    await first.retain("Alice lives in Berlin.")
+    second = await open_memory(first.tenant.name)
+    assert (await second.retain("Bob lives in Bonn.")).awaiting_embedding_count == 1
+    found = await second.recall("Where does Bob live?")
+    assert contents([hit.memory for hit in found])[0] == "Bob lives in Bonn."
+    assert "cannot be opened" in " ".join(found.notes)
+    assert await first.admin.embed_backlog() == 1
+
+
+async def test_a_text_that_is_always_refused_keeps_nobody_waiting(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
+    engine = Picky(failing=True)
+    memory = await open_memory(embedder=engine)
+    retained = await memory.retain_many(
+        f"{'bad' if number == 300 else 'fact'} {number}" for number in range(600)
+    )
+    engine.failing = False
+    assert await memory.admin.embed_backlog() == 599
+    assert (await memory.admin.stats()).awaiting_embedding_count == 0
+    assert await memory.admin.embed_backlog() == 0
+    ((error, attempts),) = rows.select(BACKLOG, retained.memory_ids[300])
+    assert (attempts, "no bad words" in str(error)) == (3, True)
+
+
+async def test_one_job_makes_up_for_many_calls(open_memory: OpenMemory, rows: Rows) -> None:
+    engine = Unsteady(failing=True)
+    memory = await open_memory(embedder=engine)
+    for number in range(3):
+        await memory.retain(f"fact {number}")
+    jobs = rows.select("SELECT type, state FROM queue.jobs WHERE tenant_id = %s", memory.tenant.id)
+    assert jobs == [("embeddings.backlog", "waiting")]
 
 
 async def test_another_dimension_under_the_same_name_is_a_conflict_and_nothing_is_written(

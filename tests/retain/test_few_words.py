@@ -46,7 +46,8 @@ async def test_a_few_words_are_one_transaction(
         await memory.retain("Alice likes tea.")
         transactions.clear()
     await memory.retain("Alice likes tea.")
-    assert len(transactions) == 1
+    # The first call of a process asks, once, which model serves.
+    assert len(transactions) == 1 + (not retained_before)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """Vector tables: their names depend on the model, so their SQL is composed, here and nowhere else.
 
+One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or writes vectors asks which one
+in the same transaction, and may rely on the answer until it ends: changing the model waits for that
+(docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
+
 Vectors travel in pgvector's binary form, many in one array parameter: no text to print and parse,
 and no Python object per number.
 """
@@ -30,6 +34,9 @@ _INSERT = sql.SQL(
     " ON CONFLICT DO NOTHING"
 )
 _REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])")
+_REMOVE_SOME = sql.SQL(
+    "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
+)
 # The newest vectors of the owner, bounded, compared exactly with each of the given ones.
 _NEAREST = sql.SQL(
     "SELECT given.memory_id, near.memory_id AS like_id, near.similarity"
@@ -54,14 +61,27 @@ _COSINES = sql.SQL(
 )
 
 
+class ModelChanged(Exception):
+    """Another model serves the tenant than the one that was meant: `model`. News, and no failure."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"The embedding model was changed to {model!r} meanwhile.")
+        self.model = model
+
+
 @dataclass(frozen=True)
 class VectorTable:
-    """The table of one embedding model."""
+    """The table of one embedding model.
+
+    While the model is being changed, `next_name` is the table of the next one: what is stored is marked
+    for it.
+    """
 
     model: str
     dimensions: int
     name: str
     halfvec_oid: int
+    next_name: str | None = None
 
 
 class HalfVectors:
@@ -105,31 +125,52 @@ class HalfVectorsDumper(Dumper):
 
 
 async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
-    """The table of a model; it is made on first use. Another dimension than before is an error."""
-    table = await find_vectors(transaction, model)
+    """The table to store a model's vectors in; it is made on first use.
+
+    Raises ModelChanged if another model serves the tenant, ConflictError if the model's vectors had another
+    dimension before.
+    """
+    table = await vectors_in_use(transaction)
     if table is None:
-        row = await transaction.one("vectors.open", {"model": model, "dimensions": dimensions})
-        table = VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
-    if table.dimensions != dimensions:
-        raise ConflictError(
-            f"The embedding model {model!r} gave {dimensions} dimensions, but its vectors here have "
-            f"{table.dimensions}. Two models must not share a name: give this one another."
-        )
+        await transaction.one("vectors.adopt", {"model": model, "dimensions": dimensions})
+        table = await vectors_in_use(transaction)
+        assert table is not None, "a model was just adopted"
+    if table.model != model:
+        raise ModelChanged(table.model)
+    _check_dimensions(table, dimensions)
     return table
+
+
+async def vectors_in_use(transaction: Transaction) -> VectorTable | None:
+    """The vectors that serve the tenant, until the transaction ends; None before the first one."""
+    row = await transaction.first("vectors.in_use")
+    if row is None:
+        return None
+    return VectorTable(
+        row["model"], row["dimensions"], row["table_name"], row["halfvec_oid"], row["next_table_name"]
+    )
 
 
 async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
-    """The table of a model, if it was ever used. It stays the same for good, so it is asked for once."""
-    key = f"vectors of {model}"
-    known: VectorTable | None = transaction.remembered.get(key)
-    if known is not None:
-        return known
+    """The table of a model, if there is one, whether it serves the tenant or not."""
     row = await transaction.first("vectors.find", {"model": model})
-    if row is None:
-        return None
+    return VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"]) if row else None
+
+
+async def make_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
+    """The table of a model that is to be changed to; another dimension than before is an error."""
+    row = await transaction.one("vectors.open", {"model": model, "dimensions": dimensions})
     table = VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
-    transaction.remembered[key] = table
+    _check_dimensions(table, dimensions)
     return table
+
+
+def _check_dimensions(table: VectorTable, dimensions: int) -> None:
+    if table.dimensions != dimensions:
+        raise ConflictError(
+            f"The embedding model {table.model!r} gave {dimensions} dimensions, but its vectors here have "
+            f"{table.dimensions}. Two models must not share a name: give this one another."
+        )
 
 
 async def cosines_of(
@@ -145,21 +186,46 @@ async def insert_vectors(
 ) -> None:
     """Store one vector per memory; a memory that has one keeps it."""
     await _execute(transaction, _INSERT, table, vectors, ids=list(ids), owners=list(owners))
+    if table.next_name is not None:
+        parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids)}
+        await transaction.execute("reembedding.mark", parameters)
 
 
 async def remove_vectors(transaction: Transaction, ids: Sequence[UUID]) -> None:
-    """Take the vectors of memories out of every model's table."""
-    for row in await transaction.rows("vectors.tables"):
-        await transaction.connection.execute(
-            _REMOVE.format(table=sql.Identifier(row["table_name"])), {"ids": list(ids)}
-        )
+    """Take the vectors of memories away, of the model that serves and of the one being changed to."""
+    table = await vectors_in_use(transaction)
+    names = (table.name, table.next_name) if table is not None else ()
+    for name in names:
+        if name is not None:
+            statement = _REMOVE.format(table=sql.Identifier(name))
+            await transaction.connection.execute(statement, {"ids": list(ids)})
+
+
+async def replace_vectors(
+    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], owners: Sequence[str], vectors: Vectors
+) -> None:
+    """Store one vector per memory in place of the one that it has in this table, if it has one."""
+    statement = _REMOVE.format(table=sql.Identifier(table.name))
+    await transaction.connection.execute(statement, {"ids": list(ids)})
+    await insert_vectors(transaction, table, ids, owners, vectors)
+
+
+async def remove_some_vectors(transaction: Transaction, table: VectorTable, limit: int) -> int:
+    """Take some of the tenant's vectors out of a model's table; returns how many that were."""
+    statement = _REMOVE_SOME.format(table=sql.Identifier(table.name))
+    cursor = await transaction.connection.execute(statement, {"limit": limit})
+    return cursor.rowcount
 
 
 async def mark_for_embedding(transaction: Transaction, ids: Sequence[UUID], error: str) -> None:
-    """Remember that memories have no vector yet, and why; the words of a foreign error may be anything."""
-    storable = error[:ERROR_MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
-    parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids), "error": storable}
+    """Remember that memories have no vector yet, and why."""
+    parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids), "error": storable_error(error)}
     await transaction.execute("vectors.mark_backlog", parameters)
+
+
+def storable_error(error: str) -> str:
+    """The words of a foreign error, which may be anything, so that they can be stored."""
+    return error[:ERROR_MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
 
 
 async def near_duplicates(

@@ -21,7 +21,7 @@ import numpy as np
 from mnemic.errors import ConfigurationError, EmbeddingError, MnemicError
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 from mnemic.models.local import MiniLM
-from mnemic.models.testing import HashedWords
+from mnemic.models.testing import HashedWords, dimensions_named
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import Embedder, EmbeddingModel
@@ -33,9 +33,9 @@ def open_embedder(spec: EmbedderSpec) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
     ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic one for tests, and
-    ``"provider:model"`` any that pydantic-ai knows. An `Embedder` or `EmbeddingModel` of pydantic-ai is taken
-    as it is, and so is an engine of Mnemic's own. Raises ConfigurationError when a package or a key is
-    missing, and says which.
+    ``"provider:model"`` any that pydantic-ai knows; the name that an embedder's vectors are stored by means
+    that embedder. An `Embedder` or `EmbeddingModel` of pydantic-ai is taken as it is, and so is an engine of
+    Mnemic's own. Raises ConfigurationError when a package or a key is missing, and says which.
     """
     # An object may serve others as well: it is closed by whoever made it.
     return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str))
@@ -113,10 +113,12 @@ class TextEmbedder:
 
 
 def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
-    if spec == "local":
+    if spec in ("local", MiniLM.name):
         return MiniLM()
     if spec == "test":
         return HashedWords()
+    if isinstance(spec, str) and (dimensions := dimensions_named(spec)) is not None:
+        return HashedWords(dimensions)
     if not isinstance(spec, str) and isinstance(spec, EmbeddingEngine):
         return spec
     # Whoever holds an object of pydantic-ai has imported it; for anything else it need not be loaded.

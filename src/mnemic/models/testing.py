@@ -26,6 +26,8 @@ MAX_BLOCK_TEXTS = 1_024
 STEM_CHARACTERS = 4
 """A word is also known by this many first letters."""
 
+NAME_PREFIX = "test:hash-"
+
 _WORD = re.compile(r"\w+")
 
 
@@ -40,7 +42,7 @@ class HashedWords:
 
     @property
     def name(self) -> str:
-        return f"test:hash-{self.dimensions}"
+        return f"{NAME_PREFIX}{self.dimensions}"
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), dimensions)."""
@@ -54,6 +56,16 @@ class HashedWords:
 
     async def aclose(self) -> None:
         """Nothing to give back."""
+
+
+def dimensions_named(name: str) -> int | None:
+    """How many dimensions the test model of this name has; None if it is no name of one."""
+    number = name.removeprefix(NAME_PREFIX)
+    if number == name or not (
+        number.isascii() and number.isdigit() and len(number) <= len(str(MAX_DIMENSIONS))
+    ):
+        return None
+    return int(number) if 1 <= int(number) <= MAX_DIMENSIONS else None
 
 
 def _embed_block(texts: Sequence[str], dimensions: int) -> FloatArray:

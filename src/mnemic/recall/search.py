@@ -18,7 +18,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, Usual
 from mnemic.db.vector_pool import NearPool, near_pool
-from mnemic.db.vectors import Vectors, VectorTable, cosines_of, find_vectors
+from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of, vectors_in_use
 from mnemic.recall.clock import Clock
 from mnemic.recall.pool import Floats, Pool, Wish, columns_of, evidence_parameters
 from mnemic.recall.request import Request
@@ -194,10 +194,15 @@ def _counted(
 
 
 async def _space(transaction: Transaction, request: Request, query: QueryVector | None) -> _Space | None:
-    """Where to compare; None if nothing was ever embedded by this model, or meaning is not asked for."""
+    """Where to compare; None if nothing was ever embedded, or meaning is not asked for.
+
+    Raises ModelChanged if the query was embedded by another model than the one that serves.
+    """
     if query is None or "vector" not in request.techniques:
         return None
-    table = await find_vectors(transaction, query.model)
+    table = await vectors_in_use(transaction)
+    if table is not None and table.model != query.model:
+        raise ModelChanged(table.model)
     return _Space(table, query.vector) if table is not None else None
 
 

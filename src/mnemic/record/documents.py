@@ -1,7 +1,9 @@
 """Reference documents: a text under a name, found by recall like every other memory.
 
-Putting the same text again changes nothing; putting another one supersedes the old text. The text is
-stored by `retain`, which is handed in as `store`: it writes in the same transaction as the entry here.
+Putting the same text again changes nothing; putting another one supersedes the old text. The text is stored
+by `retain`, which is handed in as `store`: it writes in the same transaction as the entry here. Documents
+that are too large for that are ingested in the background (`record/ingest.py`); they share this list of
+names.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,7 +13,8 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
+from mnemic.record.memories import read_whole
 from mnemic.types.checks import check_text
 from mnemic.types.document import ReferenceDocument
 from mnemic.types.page import check_limit
@@ -68,6 +71,16 @@ async def get_document(database: TenantDatabase, scope: Scope, name: str) -> Ref
     return ReferenceDocument(**row)
 
 
+async def read_text(database: TenantDatabase, scope: Scope, name: str) -> str:
+    """The text of a document, as it was put or as it was read from its file."""
+    document = await get_document(database, scope, name)
+    if document.whole_id is not None:
+        return await read_whole(database, scope, document.whole_id)
+    async with database.transaction() as transaction:
+        row = await transaction.one("ingest.text", {"document_id": document.document_id})
+    return str(row["content"])
+
+
 async def list_documents(
     database: TenantDatabase, scope: Scope, *, after: str, limit: int
 ) -> list[ReferenceDocument]:
@@ -87,10 +100,19 @@ async def delete_document(database: TenantDatabase, scope: Scope, name: str) -> 
 
     async def delete(transaction: Transaction) -> bool:
         await transaction.one("documents.take_turns", key)
-        row = await transaction.first("documents.delete", key)
-        if row is not None:
-            await transaction.execute("documents.forget_text", key | {"whole_id": row["whole_id"]})
-        return row is not None
+        document = await transaction.first("documents.get", key)
+        if document is None:
+            return False
+        chunks = await transaction.rows("ingest.remove_all_chunks", {"document_id": document["document_id"]})
+        await transaction.execute("documents.delete", key)
+        await transaction.execute("documents.forget_text", key | {"whole_id": document["whole_id"]})
+        forgotten = {
+            "ids": sorted({row["memory_id"] for row in chunks}),
+            "changed_by": "user",
+            "reason": "document deleted",
+        }
+        await transaction.execute("ingest.forget_chunks", forgotten)
+        return True
 
     return await database.run(delete)
 
@@ -104,6 +126,10 @@ async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UU
     # Or else two writers would take the same text for the old one, and leave each other's behind.
     await transaction.one("documents.take_turns", entry)
     before = await transaction.first("documents.get", entry)
+    if before is not None and before["whole_id"] is None:
+        raise ConflictError(
+            f"The document {entry['name']!r} was ingested: ingest its new text, or delete it first."
+        )
     await transaction.one(
         "documents.put", {**entry, "tenant_id": transaction.tenant.id, "whole_id": whole_id}
     )

@@ -107,9 +107,10 @@ async def _embed(embedder: DocumentEmbedder, new: Sequence[Draft]) -> tuple[Vect
         return None, str(error)
 
 
-def embedded_text(name: str | None, content: str) -> str:
-    """What stands for a memory in the space of meanings: its words, and who said them."""
-    return f"{name}: {content}" if name else content
+def embedded_text(name: str | None, content: str, context: str = "") -> str:
+    """What stands for a memory in the space of meanings: its words, who said them, and what stands before."""
+    said = f"{name}: {content}" if name else content
+    return f"{context}\n{said}" if context else said
 
 
 def _groups(all_drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

@@ -12,6 +12,7 @@ from psycopg.errors import SerializationFailure
 
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import (
+    ModelChanged,
     Vectors,
     VectorTable,
     insert_vectors,
@@ -84,7 +85,7 @@ async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mention
     """Write every batch and say what became of each item."""
     await _take_turns(transaction, plan)
     # Before anything is locked: the first call of a model makes its table, and waits for all writers.
-    table = await open_vectors(transaction, plan.model, plan.dimensions) if plan.dimensions else None
+    table = await _open_vectors(transaction, plan)
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
     for batch in spool:
@@ -99,9 +100,19 @@ async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mention
             await link_mentions(transaction, plan.owner, texts)
         await _reinforce(transaction, duplicates)
         outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
-        outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None else 0
+        outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None or table is None else 0
     await _give_back_places(transaction, plan, places)
     return outcomes.retained()
+
+
+async def _open_vectors(transaction: Transaction, plan: Plan) -> VectorTable | None:
+    """Where the vectors go; None if there are none, or if another model serves by now and has to embed."""
+    if plan.dimensions is None:
+        return None
+    try:
+        return await open_vectors(transaction, plan.model, plan.dimensions)
+    except ModelChanged:
+        return None
 
 
 async def _take_turns(transaction: Transaction, plan: Plan) -> None:
@@ -245,7 +256,8 @@ async def _write_vectors(
     if not stored:
         return
     if batch.vectors is None or table is None:
-        await mark_for_embedding(transaction, list(stored), batch.embedding_error or "")
+        error = batch.embedding_error or f"{plan.model} was replaced by another model meanwhile."
+        await mark_for_embedding(transaction, list(stored), error)
         return
     chunks = [chunk for draft in batch.drafts for chunk in draft.chunks]
     keep = [place for place, chunk in enumerate(chunks) if chunk.memory_id in stored]

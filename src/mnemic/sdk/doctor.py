@@ -21,10 +21,14 @@ from mnemic.errors import MnemicError
 from mnemic.models.embedding import open_embedder
 from mnemic.sdk.indexing import IndexSurvey, OwnerIndex, admin_conninfo, survey_indexes
 from mnemic.sdk.place import Place, check_settings, limits_of, open_place
+from mnemic.sdk.reembedding import read_change
+from mnemic.types.embedding import ModelChange
 
 OWNERS_SHOWN_MAX = 5
 FREE_DISK_WARN_BYTES = 1 << 30
 OLDEST_VECTOR_VERSION = (0, 7)
+
+NO_INDEXES = IndexSurvey((), 0, ())
 
 State = Literal["ok", "warning", "failed"]
 
@@ -129,7 +133,10 @@ async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> A
         yield Check("row security", "ok", "forced on every table")
     yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
     yield await _embedder_check(settings)
-    yield await _index_check(place, settings)
+    change = await read_change(place.tenant_database)
+    yield _model_check(change, settings)
+    yield await _backlog_check(place)
+    yield await _index_check(place, settings, change.model)
 
 
 async def _embedder_check(settings: Settings) -> Check:
@@ -145,12 +152,47 @@ async def _embedder_check(settings: Settings) -> Check:
     return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
 
 
-async def _index_check(place: Place, settings: Settings) -> Check:
-    """Which owners with many vectors have the index that makes searching them fast."""
+def _model_check(change: ModelChange, settings: Settings) -> Check:
+    """Whether the model that serves the tenant is the configured one, and how far a change of it has come."""
+    if change.model is None:
+        return Check("embedding model", "ok", "nothing is embedded yet")
+    if change.next_model is not None:
+        done = max(change.memory_count - change.waiting_count, 0)
+        found = (
+            f"{change.model}; changing to {change.next_model}: {done:,} of {change.memory_count:,} memories"
+        )
+        if change.refused_count:
+            found += f", {change.refused_count:,} refused"
+        if change.job_id is None:
+            return Check("embedding model", "warning", found, "No job is at it: run `mnemic reembed` again.")
+        return Check("embedding model", "ok", found)
     try:
-        survey = await survey_indexes(place.tenant_database, open_embedder(settings.embedder).name)
+        configured = open_embedder(settings.embedder).name
     except MnemicError as error:
-        return Check("vector indexes", "warning", "could not be looked at", str(error))
+        return Check("embedding model", "warning", change.model, str(error))
+    if configured != change.model:
+        advice = f"`mnemic reembed` changes to {configured}; or configure {change.model}."
+        return Check("embedding model", "warning", f"{change.model}, not the configured {configured}", advice)
+    return Check("embedding model", "ok", change.model)
+
+
+async def _backlog_check(place: Place) -> Check:
+    """How many memories have no vector, and are found by their words only."""
+    async with place.tenant_database.transaction() as transaction:
+        size = await transaction.one("vectors.backlog_size")
+    found = f"{size['waiting']:,} memories wait for a vector, {size['refused']:,} were refused by the model"
+    if size["waiting"]:
+        return Check(
+            "embedding backlog", "warning", found, "A worker embeds them; or run `mnemic embed` now."
+        )
+    if size["refused"]:
+        return Check("embedding backlog", "warning", found, "They are found by their words only.")
+    return Check("embedding backlog", "ok", "none")
+
+
+async def _index_check(place: Place, settings: Settings, model: str | None) -> Check:
+    """Which owners with many vectors have the index that makes searching them fast."""
+    survey = await survey_indexes(place.tenant_database, model) if model is not None else NO_INDEXES
     missing = survey.missing
     if not survey.owners:
         return Check("vector indexes", "ok", f"no owner has more than {INDEX_MIN_ROWS:,} vectors")

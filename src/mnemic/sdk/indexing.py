@@ -1,6 +1,6 @@
 """The vector indexes of a memory's large owners: which there are, which are wanted, making and dropping them.
 
-Everything concerns the tenant that is open and the model that it embeds with. Looking is done as that tenant;
+Everything concerns the tenant that is open and the model that serves it. Looking is done as that tenant;
 making and dropping needs an administrator, whom the embedded server and an administrator's URL give. With a
 plain login there is none: then owners are searched without an index until somebody runs `mnemic index`.
 """
@@ -30,6 +30,7 @@ from mnemic.db.vectors import find_vectors
 from mnemic.errors import ConfigurationError, ConflictError, MnemicError
 from mnemic.sdk.core import Core
 from mnemic.sdk.place import Place, limits_of
+from mnemic.sdk.serving import serving_embedder
 
 COUNT_MAX = 10_000_000
 # How long `mnemic index` waits for another process that builds.
@@ -70,16 +71,22 @@ class IndexSurvey:
 
 
 async def index_owner(
-    core: Core, owner: str, *, on_progress: OnProgress | None = None, turn_wait_s: float = 0.0
+    core: Core,
+    owner: str,
+    *,
+    model: str | None = None,
+    on_progress: OnProgress | None = None,
+    turn_wait_s: float = 0.0,
 ) -> float | None:
-    """Build the index of an owner for the model of this memory; returns the seconds it took.
+    """Build the index of an owner for a model, else for the one that serves; returns the seconds it took.
 
     0.0 means that it was there; None that the owner is too small, or that another process is building one.
     Raises ConfigurationError without an administrator, ConflictError where the table has no room for more.
     """
     place = core.place
+    wanted = model or (await serving_embedder(core)).name
     async with place.tenant_database.transaction() as transaction:
-        table = await find_vectors(transaction, core.embedder.name)
+        table = await find_vectors(transaction, wanted)
         if table is None:
             return None
         row_count = await count_vectors(transaction, table, owner, at_most=COUNT_MAX)
@@ -123,7 +130,7 @@ async def make_missing(
     Gives the owners that were meant, largest first, as they are afterwards; those that found no room stay
     as they were. `on_progress` gets the owner and how many of its vectors are done.
     """
-    survey = await survey_indexes(core.place.tenant_database, core.embedder.name)
+    survey = await survey_indexes(core.place.tenant_database, (await serving_embedder(core)).name)
     if owner is None:
         for name in survey.leftovers:
             await drop_index(admin_conninfo(core.place, core.settings), limits_of(core.settings), name)
@@ -167,9 +174,9 @@ async def _made(core: Core, large: OwnerIndex, on_progress: Callable[[OwnerIndex
 
 
 async def _size_of(core: Core, owner: str) -> int | None:
-    database = core.place.tenant_database
+    database, model = core.place.tenant_database, (await serving_embedder(core)).name
     async with database.transaction() as transaction:
-        table = await find_vectors(transaction, core.embedder.name)
+        table = await find_vectors(transaction, model)
         assert table is not None, "an index was just made on it"
         name = index_name(table.name, database.tenant.id, owner)
         indexes = await list_indexes(transaction, table)

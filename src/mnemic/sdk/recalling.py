@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 
 from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.vectors import ModelChanged
+from mnemic.errors import ConflictError
 from mnemic.govern.memory_log import log_read
 from mnemic.govern.shares import readable_grants
 from mnemic.mind.detect import detect_times
@@ -17,24 +19,39 @@ from mnemic.recall.request import Request
 from mnemic.recall.understand import FoundTime
 from mnemic.sdk.core import RECALLED_COUNTS, Caller, Core
 from mnemic.sdk.indexing import index_owner
+from mnemic.sdk.serving import serving_embedder
 from mnemic.types.recalled import Recalled
 from mnemic.types.traces import LogEntry
+
+MODEL_CHANGES_MAX = 3
 
 
 async def recall_request(caller: Caller, request: Request) -> Recalled:
     """Recall, log it if reads are logged, and count what was recalled."""
     started_s = time.perf_counter()
-    found = await recall(caller.database, request, _collaborators(caller))
+    with caller.core.observed.call("recall") as call:
+        found = await _recall(caller, request)
+        call.refused, call.memory_count = found.refused, len(found)
     await _log(caller.database, caller, request, found, (time.perf_counter() - started_s) * 1000)
     if caller.core.recalled_counts.count([hit.memory.memory_id for hit in found]):
         caller.core.upkeep.request(RECALLED_COUNTS, caller.core.write_recalled_counts)
     return found
 
 
-def _collaborators(caller: Caller) -> Collaborators:
+async def _recall(caller: Caller, request: Request) -> Recalled:
+    """Recall by the model that serves; again if another one serves by the time that the query is embedded."""
+    for _ in range(MODEL_CHANGES_MAX):
+        try:
+            return await recall(caller.database, request, await _collaborators(caller))
+        except ModelChanged as change:
+            caller.core.serving_model = change.model
+    raise ConflictError("The embedding model was changed several times during one recall. Try again.")
+
+
+async def _collaborators(caller: Caller) -> Collaborators:
     core = caller.core
     return Collaborators(
-        embedder=core.embedder,
+        embedder=await serving_embedder(core),
         find_times=_find_times,
         named_entities=entities_named,
         readable_grants=readable_grants,

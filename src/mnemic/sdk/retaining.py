@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import (
+    ModelChanged,
     Vectors,
     insert_vectors,
     mark_for_embedding,
@@ -21,15 +21,17 @@ from mnemic.govern.memory_log import log_write
 from mnemic.mind.mentions import link_mentions
 from mnemic.record import memories
 from mnemic.retain.items import ItemInput
-from mnemic.retain.pipeline import Collaborators, embedded_text, retain
-from mnemic.sdk.core import Caller
+from mnemic.retain.pipeline import Collaborators, DocumentEmbedder, embedded_text, retain
+from mnemic.sdk.core import Caller, Core
+from mnemic.sdk.making_up import enqueue_making_up
+from mnemic.sdk.serving import serving_embedder
 from mnemic.types.checks import check_time
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 from mnemic.types.traces import LogEntry
 
-EMBED_BATCH = 256
+Wrap = Callable[[DocumentEmbedder], DocumentEmbedder]
 
 
 async def retain_items(
@@ -41,21 +43,31 @@ async def retain_items(
     channel: str | None = None,
     and_then: Callable[[Transaction, Retained], Awaitable[None]] | None = None,
     on_progress: Callable[[int], None] = lambda count: None,
+    wrap: Wrap = lambda embedder: embedder,
 ) -> Retained:
-    """Store every item or none, in the caller's scope."""
+    """Store every item or none, in the caller's scope. `wrap` may change what of a text is embedded."""
     scope = caller.scoped(owner, channel)
-    return await retain(
-        caller.database,
-        scope,
-        _collaborators(caller, scope, fields.get("conversation")),
-        items,
-        fields,
-        and_then=and_then,
-        on_progress=on_progress,
-    )
+    embedder = await serving_embedder(caller.core)
+    with caller.core.observed.call("retain") as call:
+        retained = await retain(
+            caller.database,
+            scope,
+            _collaborators(caller, scope, wrap(embedder), fields.get("conversation")),
+            items,
+            fields,
+            and_then=and_then,
+            on_progress=on_progress,
+        )
+        call.memory_count = retained.stored_count
+    if retained.stored_count:
+        # What has no vector may lack it because another model serves by now: then it is asked for again.
+        caller.core.serving_model = None if retained.awaiting_embedding_count else embedder.name
+    return retained
 
 
-def _collaborators(caller: Caller, scope: Scope, conversation: str | None) -> Collaborators:
+def _collaborators(
+    caller: Caller, scope: Scope, embedder: DocumentEmbedder, conversation: str | None
+) -> Collaborators:
     started = time.perf_counter()
 
     async def log(transaction: Transaction, retained: Retained) -> None:
@@ -69,9 +81,11 @@ def _collaborators(caller: Caller, scope: Scope, conversation: str | None) -> Co
             duration_ms=(time.perf_counter() - started) * 1000,
             detail={"duplicates": retained.duplicate_count, "refused": retained.refused_count},
         )
+        if retained.awaiting_embedding_count:
+            await enqueue_making_up(transaction)
         await log_write(transaction, caller.core.settings.memory_log, entry)
 
-    return Collaborators(caller.core.embedder, link_mentions, log)
+    return Collaborators(embedder, link_mentions, log)
 
 
 async def supersede(
@@ -136,11 +150,12 @@ def reembed(caller: Caller) -> memories.Reembed:
 
     A failing embedder marks it for later.
     """
-    embedder = caller.core.embedder
 
     async def prepare(record: MemoryRecord) -> Callable[[Transaction], Awaitable[None]]:
+        embedder = await serving_embedder(caller.core)
+        text = embedded_text(record.name, record.content)
         try:
-            vectors = await embedder.embed_documents([embedded_text(record.name, record.content)])
+            vectors = await embedder.embed_documents([text])
             failure = None
         except EmbeddingError as error:
             failure = str(error)
@@ -148,9 +163,9 @@ def reembed(caller: Caller) -> memories.Reembed:
         async def put(transaction: Transaction) -> None:
             await remove_vectors(transaction, [record.memory_id])
             if failure is not None:
-                await mark_for_embedding(transaction, [record.memory_id], failure)
+                await _leave_for_later(transaction, record.memory_id, failure)
             else:
-                await _put_vectors(transaction, embedder.name, [record.memory_id], [record.owner], vectors)
+                await _put_vector(transaction, caller.core, embedder.name, record, vectors)
             await transaction.execute(
                 "memories.unlink_mentions", {"owner": record.owner, "memory_id": record.memory_id}
             )
@@ -161,43 +176,20 @@ def reembed(caller: Caller) -> memories.Reembed:
     return prepare
 
 
-async def embed_backlog(caller: Caller, *, on_progress: Callable[[int], None] = lambda count: None) -> int:
-    """Embed what was stored without a vector, until nothing is left; returns how many there were.
-
-    EmbeddingError ends it; what was done until then is kept, the rest stays marked.
-    """
-    done = 0
-    while True:
-        async with caller.database.transaction() as transaction:
-            rows = await transaction.rows("vectors.backlog", {"limit": EMBED_BATCH})
-        if not rows:
-            return done
-        texts = [embedded_text(row["name"], row["content"]) for row in rows]
-        vectors = await caller.core.embedder.embed_documents(texts)
-        done += await caller.database.run(_make_up(caller.core.embedder.name, rows, vectors))
-        on_progress(done)
-
-
-def _make_up(model: str, rows: list[Row], vectors: Vectors) -> Callable[[Transaction], Awaitable[int]]:
-    """Store the vectors of memories whose words are still the ones that were embedded; counts them."""
-    versions = {"ids": [row["memory_id"] for row in rows], "versions": [row["version"] for row in rows]}
-
-    async def store(transaction: Transaction) -> int:
-        unchanged = {row["memory_id"] for row in await transaction.rows("vectors.unchanged", versions)}
-        keep = [place for place, row in enumerate(rows) if row["memory_id"] in unchanged]
-        kept = [rows[place] for place in keep]
-        if kept:
-            ids, owners = [row["memory_id"] for row in kept], [row["owner"] for row in kept]
-            await _put_vectors(transaction, model, ids, owners, vectors[keep])
-        return len(kept)
-
-    return store
-
-
-async def _put_vectors(
-    transaction: Transaction, model: str, ids: list[UUID], owners: list[str], vectors: Vectors
+async def _put_vector(
+    transaction: Transaction, core: Core, model: str, record: MemoryRecord, vectors: Vectors
 ) -> None:
-    """Store vectors of memories, which then wait for none any more."""
-    table = await open_vectors(transaction, model, vectors.shape[1])
-    await insert_vectors(transaction, table, ids, owners, vectors)
-    await transaction.execute("vectors.clear_backlog", {"ids": ids})
+    """Store the vector of a memory, which then waits for none; or leave it to the model that serves."""
+    try:
+        table = await open_vectors(transaction, model, vectors.shape[1])
+    except ModelChanged as change:
+        core.serving_model = change.model
+        await _leave_for_later(transaction, record.memory_id, str(change))
+        return
+    await insert_vectors(transaction, table, [record.memory_id], [record.owner], vectors)
+    await transaction.execute("vectors.clear_backlog", {"ids": [record.memory_id]})
+
+
+async def _leave_for_later(transaction: Transaction, memory_id: UUID, reason: str) -> None:
+    await mark_for_embedding(transaction, [memory_id], reason)
+    await enqueue_making_up(transaction)

@@ -1,4 +1,4 @@
-"""Reference documents."""
+"""Reference documents, what they are made of, and how far their ingestion has come."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,16 +8,46 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class ReferenceDocument:
-    """A document by name. `whole_id` is the memory that holds its text, or the first of its chunks."""
+    """A document by name.
+
+    `whole_id` is the memory that holds its text, or the first of its chunks; None if it was ingested: then
+    many memories hold its text, and `memory.documents.chunks` lists them.
+    """
 
     document_id: UUID
     owner: str
     name: str
     title: str | None
-    whole_id: UUID
+    whole_id: UUID | None
     character_count: int
     metadata: dict[str, Any]
     version: int
     process: str
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ingestion:
+    """A document that is or was ingested: `chunk_count` chunks are there, all of them if it `is_complete`.
+
+    The job `job_id` makes them; its progress is that of the ingestion.
+    """
+
+    document: ReferenceDocument
+    media_type: str
+    is_complete: bool
+    chunk_count: int
+    job_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChunk:
+    """A memory that is part of a document, and where it stands in the text of the document, in characters."""
+
+    chunk_index: int
+    memory_id: UUID
+    start_character: int
+    end_character: int
+    headings: tuple[str, ...]
+    page: int | None

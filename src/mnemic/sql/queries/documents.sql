@@ -66,5 +66,5 @@ WHERE owner = %(owner)s AND (memory_id = %(whole_id)s OR whole_id = %(whole_id)s
   )
 
 -- name: delete
--- Deletes the entry of a document and returns where its text is.
-DELETE FROM state.reference_documents WHERE owner = %(owner)s AND name = %(name)s RETURNING whole_id
+-- Deletes the entry of a document.
+DELETE FROM state.reference_documents WHERE owner = %(owner)s AND name = %(name)s

@@ -1,0 +1,77 @@
+"""`mnemic ingest`: take files in as documents."""
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemic.cli.follow import follow
+from mnemic.cli.options import (
+    Channel,
+    DataDir,
+    Embedder,
+    Json,
+    Owner,
+    TenantName,
+    Url,
+    settings_from,
+)
+from mnemic.cli.output import print_json, print_line
+from mnemic.errors import InvalidInputError
+from mnemic.record.reading.source import MediaType
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.document import Ingestion
+
+Files = Annotated[list[Path], typer.Argument(help="Files to take in: text, Markdown, HTML or PDF.")]
+
+
+def ingest(
+    files: Files,
+    name: Annotated[str | None, typer.Option(help="The document's name; the file's unless given.")] = None,
+    media_type: Annotated[
+        MediaType | None, typer.Option(help="What the files are; their endings say so unless given.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
+    owner: Owner = None,
+    channel: Channel = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Take files in as documents, and wait until they are found. The same file again does nothing."""
+    if name is not None and len(files) > 1:
+        raise InvalidInputError("--name goes with one file.")
+    # Whoever waits for a job works on it, too, whatever the place.
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": True})
+    opened = AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")
+
+    async def run() -> list[Ingestion]:
+        async with opened as memory:
+            return [await _ingest(memory, file, name, media_type, tag or [], quiet=json) for file in files]
+
+    done = asyncio.run(run())
+    if json:
+        print_json({"documents": [asdict(ingestion) for ingestion in done]})
+    else:
+        for ingestion in done:
+            print_line(f"{ingestion.document.name}: {ingestion.chunk_count:,} chunks")
+
+
+async def _ingest(
+    memory: AsyncMemory,
+    file: Path,
+    name: str | None,
+    media_type: MediaType | None,
+    tags: list[str],
+    *,
+    quiet: bool,
+) -> Ingestion:
+    filed = await memory.documents.ingest_file(file, name=name, media_type=media_type, tags=tags)
+    if filed.is_complete or filed.job_id is None:
+        return filed
+    await follow(memory, filed.job_id, file.name, quiet=quiet)
+    return await memory.documents.status(filed.document.name)

@@ -1,0 +1,24 @@
+"""Jobs that embed: what was stored while the embedder failed, and everything when the model is changed."""
+
+from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.sdk.core import Core
+from mnemic.sdk.making_up import embed_backlog
+from mnemic.sdk.reembedding import complete_change
+
+
+async def make_up(core: Core, job: RunningJob) -> JsonValue:
+    """`embeddings.backlog`: embed what waits for a vector; fails, to be tried again, if the model is down."""
+
+    def report(done: int) -> None:
+        _ = job.report(done=done)
+
+    return {"embedded_count": await embed_backlog(core, on_progress=report)}
+
+
+async def change_model(core: Core, job: RunningJob) -> JsonValue:
+    """`embeddings.change_model`: embed everything by `model`, then let it serve."""
+
+    def report(done: int, total: int) -> None:
+        _ = job.report(done=done, total=total)
+
+    return {"is_serving": await complete_change(core, str(job.payload["model"]), report)}

@@ -1,0 +1,160 @@
+"""`mnemic keys`: make, list and revoke API keys.
+
+The key itself goes to standard output once, when it is made, and nothing else does, so that it can be piped
+where it belongs.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
+from mnemic.errors import InvalidInputError
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.key import ApiKey, NewApiKey, Role
+from mnemic.types.scope import Scope
+
+PERIOD = re.compile(r"(\d{1,5})([hdw])")
+HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+
+app = typer.Typer(no_args_is_help=True, help="API keys: who may call a server, as what, and for whom.")
+
+KeyOwner = Annotated[
+    str | None,
+    typer.Option("--owner", help="Only keys of this owner; MNEMIC_OWNER is not looked at here."),
+]
+
+
+@app.command("create")
+def create(
+    role: Annotated[Role, typer.Option(help="What the key may do; admin may do everything.")],
+    owner: Annotated[
+        str | None,
+        typer.Option("--owner", help="Bind the key to this owner; MNEMIC_OWNER is not looked at here."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What the key is for, for people.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="When it ends: 12h, 30d, 8w, or a date. Never, unless given.")
+    ] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Make a key, and show it this once."""
+    expires_at = _moment(expires) if expires is not None else None
+
+    async def run() -> NewApiKey:
+        async with _memory(url, data_dir, tenant, owner) as memory:
+            return await memory.keys.create(role=role, name=name, expires_at=expires_at)
+
+    made = asyncio.run(run())
+    if json:
+        print_json(asdict(made))
+    else:
+        print_line(made.key)
+        remark(f"{made.role} key {made.key_id}. It is shown only now: only its hash is stored.")
+
+
+@app.command("list")
+def list_keys(
+    owner: KeyOwner = None,
+    ended: Annotated[
+        bool, typer.Option("--ended", help="Also keys that were revoked or have expired.")
+    ] = False,
+    limit: Annotated[int, typer.Option(help="How many at most.")] = 100,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """List keys, newest first; never the keys themselves."""
+
+    async def run() -> Sequence[ApiKey]:
+        async with _memory(url, data_dir, tenant, owner) as memory:
+            return await memory.keys.list(include_ended=ended, limit=limit)
+
+    keys = asyncio.run(run())
+    if json:
+        print_json([asdict(key) for key in keys])
+    else:
+        _print_table(keys)
+
+
+@app.command("revoke")
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="The id of the key, from `mnemic keys list`.")],
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """End a key with the next request that carries it."""
+
+    async def run() -> ApiKey:
+        async with _memory(url, data_dir, tenant, None) as memory:
+            return await memory.keys.revoke(key_id)
+
+    key = asyncio.run(run())
+    if json:
+        print_json(asdict(key))
+    else:
+        print_line(f"Revoked {key.prefix}… ({key.key_id}).")
+
+
+@asynccontextmanager
+async def _memory(
+    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None
+) -> AsyncIterator[AsyncMemory]:
+    """A memory of the whole tenant, whatever owner the environment names, unless one was asked for."""
+    async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+        yield memory._view(memory._core, Scope(owner, memory.channel, memory.process))
+
+
+def _print_table(keys: Sequence[ApiKey]) -> None:
+    shown = table("id", "key", "name", "role", "owner", "created", "expires", "last used", "")
+    for key in keys:
+        shown.add_row(
+            str(key.key_id),
+            f"{key.prefix}…",
+            escape(one_line(key.name or "")),
+            key.role,
+            escape(one_line(key.owner or "everybody")),
+            _day(key.created_at),
+            _day(key.expires_at),
+            _day(key.last_used_at),
+            _condition(key),
+        )
+    out.print(shown)
+
+
+def _condition(key: ApiKey) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= datetime.now(UTC) else ""
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment is not None else "never"
+
+
+def _moment(text: str) -> datetime:
+    """A period from now on, or a date, whose day begins in UTC."""
+    if period := PERIOD.fullmatch(text):
+        count, unit = period.groups()
+        return datetime.now(UTC) + timedelta(hours=int(count) * HOURS[unit])
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError(
+            "--expires must be a period such as 12h, 30d or 8w, or a date such as 2027-01-31."
+        ) from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -1,0 +1,118 @@
+"""`mnemic serve`: the REST server, a worker beside it, and the MCP server under it.
+
+It needs the extra `server`, which is imported only here; MCP is there if the extra `mcp` is installed.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mnemic.cli.options import DataDir, Embedder, Json, Url, settings_from
+from mnemic.cli.output import print_json, print_line, remark
+from mnemic.config import Settings
+from mnemic.errors import ConfigurationError
+from mnemic.govern import keys
+from mnemic.sdk.tenants import Tenants
+from mnemic.sdk.working import tenants_worker
+
+if TYPE_CHECKING:
+    from mnemic.server.app import Served
+
+DEFAULT_PORT = 8420
+NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of them.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = DEFAULT_PORT,
+    worker: Annotated[bool, typer.Option(help="Also do the jobs of the queue.")] = True,
+    mcp: Annotated[
+        bool | None, typer.Option(help="Also serve MCP at /mcp; without either, if its extra is installed.")
+    ] = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Serve all tenants over HTTP until SIGTERM or Ctrl-C. Every request needs an API key."""
+    _require("server", NEEDED)
+    with_mcp = find_spec("mcp") is not None if mcp is None else mcp
+    if with_mcp:
+        _require("mcp", ("mcp",))
+    settings = settings_from(url, data_dir)
+    asyncio.run(_run(settings, embedder, host, port, worker=worker, with_mcp=with_mcp, json=json))
+
+
+async def _run(
+    settings: Settings,
+    embedder: str | None,
+    host: str,
+    port: int,
+    *,
+    worker: bool,
+    with_mcp: bool,
+    json: bool,
+) -> None:
+    """Open the place, listen, serve until told to stop; then close everything in turn."""
+    # The extra `server` is installed: `serve` has looked.
+    from mnemic.server.app import build_app  # noqa: PLC0415 (extra: server)
+    from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
+    from mnemic.server.running import Server, check_host, listen, url_of  # noqa: PLC0415 (extra: server)
+
+    log_to_stderr()
+    async with Tenants(settings, embedder=embedder) as tenants:
+        await check_host(host, tenants)
+        has_keys = await keys.any_exist(tenants.database)
+        served = build_app(tenants, settings)
+        if with_mcp:
+            _add_mcp(served, host)
+        with listen(host, port) as listening:
+            address = url_of(listening)
+            server = Server(served, on_started=lambda: _say_started(address, has_keys, json=json))
+            async with _working(tenants) if worker else nullcontext():
+                await server.serve(sockets=[listening])
+
+
+def _add_mcp(served: "Served", host: str) -> None:
+    """Mount MCP. Its check of the Host header is for loopback addresses; elsewhere names are many."""
+    from mnemic.mcp.http import LOOPBACK_HOSTS, build_http_app  # noqa: PLC0415 (extra: mcp)
+    from mnemic.server.app import mount_mcp  # noqa: PLC0415 (extra: server)
+    from mnemic.server.running import is_loopback  # noqa: PLC0415 (extra: server)
+
+    hosts = LOOPBACK_HOSTS if is_loopback(host) else None
+    mount_mcp(served.app, build_http_app(served.admission.resolve, allowed_hosts=hosts))
+
+
+@asynccontextmanager
+async def _working(tenants: Tenants) -> AsyncIterator[None]:
+    """A worker beside the server. Should it fail, the server ends, too: somebody has to look at it."""
+    worker = tenants_worker(tenants.database, tenants.core)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(worker.run())
+            try:
+                yield
+            finally:
+                worker.stop()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
+
+
+def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
+    if json:
+        print_json({"url": address, "pid": os.getpid()})
+        return
+    print_line(f"Mnemic serves at {address}")
+    if not has_keys:
+        remark("Nobody has an API key yet: mnemic keys create --role write")
+
+
+def _require(extra: str, modules: tuple[str, ...]) -> None:
+    """ConfigurationError that names the extra if a package of it is missing."""
+    if any(find_spec(module) is None for module in modules):
+        raise ConfigurationError(f"This needs an extra: pip install 'mnemic[{extra}]'")

@@ -1,0 +1,185 @@
+"""API keys: what opens a Mnemic server, and for whom.
+
+A key is `mn_` and 43 random characters, 256 bits. It is shown once, when it is made; stored is its SHA-256,
+which needs no salt, since nobody can guess what has 256 bits. A key is *active* from the moment it is
+committed until it *expires* at its time, if it has one, or is *revoked*. Both end it for good. A server asks
+for the key in every request, so that revoking takes effect with the next one.
+
+The role says what a key may do: `read`, `write` with it, `admin` with both. An admin key is for the whole
+tenant; a key for one owner reads, or reads and writes.
+
+Making and revoking keys is audited, by the key's id.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, get_args
+from uuid import UUID
+
+from mnemic.db.connection import Row
+from mnemic.db.database import Database, TenantDatabase, Transaction
+from mnemic.db.newest_first import newest_first
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import InvalidInputError, NotAuthenticatedError, NotFoundError
+from mnemic.govern.audit import audited
+from mnemic.types.checks import check_choice, check_flag, check_id, check_time
+from mnemic.types.identity import new_id
+from mnemic.types.key import ApiKey, NewApiKey, Role
+from mnemic.types.scope import Scope, check_name
+
+KEY_BYTES = 32
+KEY_PATTERN = re.compile(r"mn_[A-Za-z0-9_-]{43}")
+PREFIX_CHARACTERS = 9
+"""`mn_` and six more: enough to tell keys apart, and 220 bits short of the key."""
+ANY_KEY = "any"
+
+
+@dataclass(frozen=True)
+class FoundKey:
+    """A key that holds, and the tenant that it opens."""
+
+    tenant: Tenant
+    key: ApiKey
+
+
+async def create(
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    role: str,
+    name: str | None,
+    expires_at: datetime | str | None,
+) -> NewApiKey:
+    """Make a key for the scope's owner, or for the whole tenant if it has none."""
+    secret = f"mn_{secrets.token_urlsafe(KEY_BYTES)}"
+    parameters: dict[str, Any] = {
+        "tenant_id": database.tenant.id,
+        "key_id": new_id(),
+        "name": check_name("name", name) if name is not None else None,
+        "role": _check_role(role, scope.owner),
+        "owner": scope.owner,
+        "key_hash": _digest(secret),
+        "prefix": secret[:PREFIX_CHARACTERS],
+        "expires_at": _check_expiry(expires_at) if expires_at is not None else None,
+    }
+    detail = {"role": parameters["role"], "expires_at": _written(parameters["expires_at"])}
+    async with (
+        audited(database, scope, action="create_key", target=str(parameters["key_id"]), detail=detail) as act,
+        database.transaction() as transaction,
+    ):
+        row = await transaction.one("keys.create", parameters)
+        await act.commit_with(transaction)
+    return NewApiKey(**row, key=secret)
+
+
+async def get(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> ApiKey:
+    """One key; of the scope's owner, if it has one."""
+    async with database.transaction() as transaction:
+        return await _get(transaction, _one_key(scope, key_id))
+
+
+async def revoke(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> ApiKey:
+    """End a key; one that is revoked already stays as it is, without another audit."""
+    parameters = _one_key(scope, key_id)
+    async with database.transaction() as transaction:
+        key = await _get(transaction, parameters)
+    if key.revoked_at is not None:
+        return key
+    async with (
+        audited(database, scope, action="revoke_key", target=str(key.key_id)) as act,
+        database.transaction() as transaction,
+    ):
+        # 0 if another call revoked it in the meantime: then it is as the caller wants it, too.
+        act.outcome(revoked_count=await transaction.execute("keys.revoke", parameters))
+        revoked = await _get(transaction, parameters)
+        await act.commit_with(transaction)
+    return revoked
+
+
+async def list_keys(
+    database: TenantDatabase, scope: Scope, *, include_ended: bool, before: UUID | str | None, limit: int
+) -> list[ApiKey]:
+    """Keys, newest first: those of the scope's owner, or all of the tenant if it has none."""
+    parameters = {"owner": scope.owner, "include_ended": check_flag("include_ended", include_ended)}
+    rows = await newest_first(database, "keys", parameters, before=before, limit=limit)
+    return [ApiKey(**row) for row in rows]
+
+
+async def find(database: Database, secret: str) -> FoundKey:
+    """The key that somebody came with; NotAuthenticatedError if it does not hold.
+
+    The database looks for the hash of a secret that cannot be guessed bit by bit, so that the time it takes
+    tells nothing about keys; the hash that it found is compared once more in constant time.
+    """
+    digest = _digest(secret)
+    if KEY_PATTERN.fullmatch(secret) is None:
+        raise NotAuthenticatedError("This is no API key: one is mn_ and 43 characters.")
+    async with database.proven("key", digest.hex()) as queries:
+        row = await queries.first("keys.find")
+    if row is None or not hmac.compare_digest(bytes(row["key_hash"]), digest):
+        raise NotAuthenticatedError("Nobody was given this API key.")
+    if row["condition"] != "active":
+        raise NotAuthenticatedError(f"This API key is {row['condition']}. Ask for a new one.")
+    return FoundKey(Tenant(row["tenant_id"], row["tenant_name"]), ApiKey(**_listed(row)))
+
+
+async def any_exist(database: Database) -> bool:
+    """Whether there is an active key, of whichever tenant."""
+    async with database.proven("key", ANY_KEY) as queries:
+        row = await queries.one("keys.exist")
+        return bool(row["exist"])
+
+
+async def note_uses(database: TenantDatabase, last_used_ats: Mapping[UUID, datetime]) -> int:
+    """Write when keys of this tenant were last used; returns how many keys that were."""
+    ids = sorted(last_used_ats)
+    parameters = {"key_ids": ids, "last_used_ats": [last_used_ats[key_id] for key_id in ids]}
+
+    async def note(transaction: Transaction) -> int:
+        return await transaction.execute("keys.note_uses", parameters)
+
+    return await database.run(note)
+
+
+async def _get(transaction: Transaction, parameters: Mapping[str, Any]) -> ApiKey:
+    row = await transaction.first("keys.get", parameters)
+    if row is None:
+        raise NotFoundError(f"There is no API key with the id {parameters['key_id']} here.")
+    return ApiKey(**row)
+
+
+def _one_key(scope: Scope, key_id: UUID | str) -> dict[str, Any]:
+    return {"owner": scope.owner, "key_id": check_id("key_id", key_id)}
+
+
+def _listed(row: Row) -> Row:
+    return {field: row[field] for field in ApiKey.__dataclass_fields__}
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def _check_role(role: object, owner: str | None) -> str:
+    checked = check_choice("role", role, get_args(Role))
+    if checked == "admin" and owner is not None:
+        raise InvalidInputError(
+            "role must be read or write for a key with an owner: an admin key is for the whole tenant."
+        )
+    return checked
+
+
+def _check_expiry(value: object) -> datetime:
+    expires_at = check_time("expires_at", value)
+    if expires_at <= datetime.now(UTC):
+        raise InvalidInputError("expires_at must lie in the future.")
+    return expires_at
+
+
+def _written(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment is not None else None

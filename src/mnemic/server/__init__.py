@@ -1,0 +1,1 @@
+"""The REST server: `mnemic serve`. Needs the extra `server`."""

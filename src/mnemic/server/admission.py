@@ -1,0 +1,153 @@
+"""Who may come in: from the `Authorization` header to a memory that sees what the key may see.
+
+Everything under `/v1` needs a key, also what is not there, so that a stranger learns nothing. The key is
+looked up in the database in each request: revoking it takes effect with the next one. That happens before
+the body is read. Then the route says which role it needs (`admit`), and gets a memory of the key's tenant,
+in the scope of the key's owner if it has one.
+
+A key is taken from one place only: `Authorization: Bearer mn_…`.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemic.db.database import TenantDatabase
+from mnemic.errors import ForbiddenError, NotAuthenticatedError
+from mnemic.govern import keys
+from mnemic.govern.keys import FoundKey
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.tenants import Tenants
+from mnemic.server.auditing import begin_act
+from mnemic.server.front import sent_path
+from mnemic.server.key_uses import KeyUses
+from mnemic.server.rates import Rates
+from mnemic.types.key import ApiKey, Role, allows
+
+__all__ = ["Admission", "AdmissionMiddleware", "Admit", "Admitted", "Role"]
+
+GUARDED = "/v1"
+RECALL = "/v1/recall"
+MCP = "/mcp"
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A caller who may do what he came for.
+
+    `memory` works in the key's tenant and, if the key is bound to an owner, in that owner's scope;
+    `owner` is that owner.
+    """
+
+    memory: AsyncMemory
+    key: ApiKey | None
+    owner: str | None
+
+
+Admit = Callable[[Role], Callable[[Request], Awaitable[Admitted]]]
+"""Gives, for the role that a route needs, the dependency that lets callers with that role in."""
+
+
+class Admission:
+    """Knows the keys of all tenants."""
+
+    def __init__(self, tenants: Tenants, *, recall_rate_per_minute: int) -> None:
+        self._tenants = tenants
+        self.uses = KeyUses()
+        self.recall_rates = Rates(recall_rate_per_minute)
+
+    def admit(self, role: Role) -> Callable[[Request], Awaitable[Admitted]]:
+        """The dependency of a route that needs this role."""
+
+        async def admit(request: Request) -> Admitted:
+            found = await self.found_in(request.scope)
+            if not allows(found.key.role, role):
+                raise ForbiddenError(
+                    f"This call needs a key with the role {role}; this one has {found.key.role}."
+                )
+            if role == "admin" and request.method != "GET":
+                await begin_act(request.scope, await self.database_of(request.scope), found.key)
+            return Admitted(await self.memory_of(found), found.key, found.key.owner)
+
+        return admit
+
+    async def found_in(self, scope: Scope) -> FoundKey:
+        """The key of a request, looked up once; NotAuthenticatedError if it has none that holds."""
+        state = scope.setdefault("state", {})
+        if "found_key" not in state:
+            state["found_key"] = await self._find(bearer_in(Headers(scope=scope)))
+        found: FoundKey = state["found_key"]
+        return found
+
+    async def memory_of(self, found: FoundKey) -> AsyncMemory:
+        """The memory that a key opens."""
+        memory = await self._tenants.memory(found.tenant)
+        return memory.scope(owner=found.key.owner)
+
+    async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
+        """For the MCP server: what a bearer's token opens, and as what."""
+        found = await self._find(token)
+        return await self.memory_of(found), found.key.role
+
+    async def database_of(self, scope: Scope) -> TenantDatabase:
+        """The database as the tenant of a request's key sees it."""
+        return TenantDatabase(self._tenants.database, (await self.found_in(scope)).tenant)
+
+    async def check_again(self, scope: Scope) -> None:
+        """NotAuthenticatedError if the key of a request that goes on for long no longer holds."""
+        await self._find(bearer_in(Headers(scope=scope)))
+
+    async def _find(self, token: str) -> FoundKey:
+        found = await keys.find(self._tenants.database, token)
+        self.uses.note(found)
+        return found
+
+
+class AdmissionMiddleware:
+    """Turns away who has no key, and who recalls too often, before a body is read."""
+
+    def __init__(self, app: ASGIApp, *, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or raise the error that says why not."""
+        if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
+            await self._app(scope, receive, send)
+            return
+        found = await self._admission.found_in(scope)
+        if not _counts_as_recall(scope):
+            await self._app(scope, receive, send)
+            return
+        told = self._admission.recall_rates.take(found.key.key_id)
+
+        async def send_with_rate(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(told)
+            await send(message)
+
+        await self._app(scope, receive, send_with_rate)
+
+
+def bearer_in(headers: Headers) -> str:
+    """The token in the only `Authorization` header; NotAuthenticatedError if there is none such."""
+    given = headers.getlist("authorization")
+    if not given:
+        raise NotAuthenticatedError("This needs an API key, in the header: Authorization: Bearer mn_…")
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise NotAuthenticatedError("The header must be given once, as: Authorization: Bearer mn_…")
+    return token.strip()
+
+
+def _counts_as_recall(scope: Scope) -> bool:
+    """MCP requests count, too: what they ask for is known only from their bodies."""
+    path = sent_path(scope)
+    return scope["method"] == "POST" and (path == RECALL or _is_under(path, MCP))
+
+
+def _is_under(path: str, *roots: str) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)

@@ -1,0 +1,68 @@
+"""Admin calls that change something are in the audit log: which API key made which call, and how it ended.
+
+The intent is committed when the key is admitted, before the call begins; the outcome before the answer goes
+out. What the call itself audits (erasing, making keys) stands in between. The route is named as the API names
+it, without the names and ids in its path: what is erased must not stay in the log.
+"""
+
+from http import HTTPStatus
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemic.db.database import TenantDatabase
+from mnemic.errors import MnemicError
+from mnemic.govern.audit import AuditedAct, audited
+from mnemic.types import scope as scopes
+from mnemic.types.key import ApiKey
+
+ACTION = "admin_call"
+PROCESS = "server"
+ACT = "admin_act"
+
+
+async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None:
+    """Commit the intent of a call; whatever becomes of it, `AuditMiddleware` says so."""
+    route = getattr(scope.get("route"), "path", "")
+    act = audited(
+        database,
+        scopes.Scope(owner=None, channel="_global", process=PROCESS),
+        action=ACTION,
+        target=f"{scope['method']} {route}",
+        detail={"key_id": str(key.key_id), "request_id": scope["state"]["request_id"]},
+    )
+    scope["state"][ACT] = await act.__aenter__()
+
+
+class AuditMiddleware:
+    """Ends the act that the route behind it began, if it began one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and write the outcome before its answer."""
+
+        async def send_after_outcome(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await _end(scope, _failure(message["status"]))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_after_outcome)
+        except BaseException as error:
+            await _end(scope, error)
+            raise
+
+
+async def _end(scope: Scope, error: BaseException | None) -> None:
+    state: dict[str, Any] = scope.get("state", {})
+    act: AuditedAct | None = state.pop(ACT, None)
+    if act is not None:
+        await act.__aexit__(type(error) if error is not None else None, error, None)
+
+
+def _failure(status: int) -> MnemicError | None:
+    if status < HTTPStatus.BAD_REQUEST:
+        return None
+    return MnemicError(f"The answer was {status} {HTTPStatus(status).phrase}.")

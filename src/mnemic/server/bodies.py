@@ -1,0 +1,196 @@
+"""What a client may send as a body: JSON, within bounds, plain or compressed, and not at leisure.
+
+Bodies are read whole before the route is called, and counted while they come: neither a length that lies nor
+chunks without end nor a small body that unpacks to a large one get past the limit. A batch is not read
+ahead: its route reads it as it comes, under a limit of its own.
+
+======  ==========================================================================
+status  when
+======  ==========================================================================
+400     a compressed body that cannot be unpacked, or with something behind it
+408     the client paused for longer than `body_pause_s`
+413     the body, unpacked, is larger than the limit
+415     another media type than JSON, another compression than gzip
+======  ==========================================================================
+"""
+
+import asyncio
+import zlib
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemic.server.front import ClientGoneError, sent_path
+from mnemic.server.limits import ServerLimits
+
+JSON = "application/json"
+LINES = "application/x-ndjson"
+GZIP_WINDOW_BITS = 31
+GUARDED = "/v1/"
+
+
+class Unpacker(Protocol):
+    """Gives back what was packed, not more than it is told to."""
+
+    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
+        """The next part, unpacked: at most `max_bytes` and one more, which says that there is more."""
+        ...
+
+    def end(self) -> None:
+        """Complain if something is missing or left over."""
+        ...
+
+
+class Plain:
+    """A body that is not compressed."""
+
+    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
+        return packed[: max_bytes + 1]
+
+    def end(self) -> None:
+        return
+
+
+class Gzip:
+    """A body compressed by gzip. What unpacks to more than is allowed is never unpacked further than that."""
+
+    def __init__(self) -> None:
+        self._decompressor = zlib.decompressobj(GZIP_WINDOW_BITS)
+
+    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
+        try:
+            unpacked = self._decompressor.decompress(packed, max_bytes + 1)
+        except zlib.error:
+            raise HTTPException(400) from None
+        if self._decompressor.unused_data:
+            raise HTTPException(400)
+        return unpacked
+
+    def end(self) -> None:
+        if not self._decompressor.eof:
+            raise HTTPException(400)
+
+
+@dataclass
+class Body:
+    """A body that is being read, in bounds."""
+
+    receive: Receive
+    unpacker: Unpacker
+    max_bytes: int
+    pause_s: float
+    size_bytes: int = 0
+    has_ended: bool = False
+
+    async def part(self) -> bytes:
+        """The next part, unpacked; `has_ended` says whether it was the last."""
+        message = await self._next_message()
+        unpacked = self.unpacker.take(message.get("body", b""), max_bytes=self.max_bytes - self.size_bytes)
+        self.size_bytes += len(unpacked)
+        if self.size_bytes > self.max_bytes:
+            raise _too_large(self.max_bytes)
+        if not message.get("more_body", False):
+            self.has_ended = True
+            if self.size_bytes:
+                self.unpacker.end()
+        return unpacked
+
+    async def whole(self) -> bytes:
+        """All of it."""
+        parts = []
+        while not self.has_ended:
+            parts.append(await self.part())
+        return b"".join(parts)
+
+    async def message(self) -> Message:
+        """The next part as ASGI has it; after the last one, whatever else comes: that the client is gone."""
+        if self.has_ended:
+            return await self.receive()
+        part = await self.part()
+        return {"type": "http.request", "body": part, "more_body": not self.has_ended}
+
+    async def _next_message(self) -> Message:
+        try:
+            async with asyncio.timeout(self.pause_s):
+                message = await self.receive()
+        except TimeoutError:
+            raise HTTPException(
+                408,
+                f"The body did not come: nothing for {self.pause_s:.0f} s.",
+                headers={"Connection": "close"},
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        return message
+
+
+class BodyMiddleware:
+    """Reads bodies for the routes behind it."""
+
+    def __init__(self, app: ASGIApp, *, limits: ServerLimits, batches: frozenset[str]) -> None:
+        self._app = app
+        self._limits = limits
+        self._batches = batches
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request whose body is within bounds."""
+        if scope["type"] != "http" or not scope["path"].startswith(GUARDED):
+            await self._app(scope, receive, send)
+            return
+        is_batch = sent_path(scope) in self._batches
+        body = self._open(Headers(scope=scope), receive, is_batch=is_batch)
+        if is_batch:
+            await self._app(scope, body.message, send)
+        else:
+            await self._app(scope, _replayed(await body.whole(), receive), send)
+
+    def _open(self, headers: Headers, receive: Receive, *, is_batch: bool) -> Body:
+        max_bytes = self._limits.max_batch_bytes if is_batch else self._limits.max_request_bytes
+        if _has_body(headers):
+            _check_media_type(headers, LINES if is_batch else JSON)
+            _check_length(headers, max_bytes)
+        return Body(receive, _unpacker(headers), max_bytes, self._limits.body_pause_s)
+
+
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _check_media_type(headers: Headers, expected: str) -> None:
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != expected:
+        raise HTTPException(415, f"The body must be {expected}, and the header Content-Type must say so.")
+
+
+def _check_length(headers: Headers, max_bytes: int) -> None:
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > max_bytes:
+        raise _too_large(max_bytes)
+
+
+def _unpacker(headers: Headers) -> Unpacker:
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "gzip":
+        return Gzip()
+    if encoding != "identity":
+        raise HTTPException(415, "The body must be plain or compressed by gzip.")
+    return Plain()
+
+
+def _too_large(max_bytes: int) -> HTTPException:
+    return HTTPException(413, f"The body is too large: the limit is {max_bytes:,} bytes, unpacked.")
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read already; after it, whatever else comes."""
+    waiting = [body]
+
+    async def replay() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return replay

@@ -1,0 +1,157 @@
+"""What the OpenAPI document says about a call: its docstring, its parameters, an example of each."""
+
+import inspect
+from typing import Any
+
+from mnemic.sdk.remote_link import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
+from mnemic.sdk.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
+
+SCOPE_HEADERS = {
+    OWNER_HEADER: "Whose memories, where the call names no owner. Percent-encoded.",
+    CHANNEL_HEADER: "The channel, where the call names none. Percent-encoded.",
+    PROCESS_HEADER: "Which part of your system is calling. Percent-encoded.",
+}
+
+_ID = "019a8f2e-6c00-7abc-8def-0123456789ab"
+EXAMPLES: dict[str, Any] = {
+    "action": "erase",
+    "actor": "spam@example.com",
+    "amount": "12.50",
+    "attribute": "timezone",
+    "category": "person",
+    "content": "Alice moved to Berlin in March.",
+    "consumer": "mailer",
+    "conversation": "c-42",
+    "currency": "EUR",
+    "decision": "distinct",
+    "document": {"theme": "dark"},
+    "entity": _ID,
+    "from_entity": ["person", "Alice"],
+    "from_id": _ID,
+    "grant_id": _ID,
+    "items": '{"content": "Alice moved to Berlin in March.", "tags": ["home"]}\n"Bob likes tea."\n',
+    "job_id": _ID,
+    "job_type": "mail.digest",
+    "key": "settings",
+    "key_id": _ID,
+    "like_id": _ID,
+    "memory_id": _ID,
+    "message": "The mail server did not answer.",
+    "moment": "2026-03-01T10:00:00Z",
+    "name": "Alice",
+    "object": "Berlin",
+    "owner": "alice",
+    "payloads": [{"to": "alice"}],
+    "position": "beginning",
+    "predicate": "lives in",
+    "query": "Where does Alice live?",
+    "reason": "It was wrong.",
+    "role": "read",
+    "source": "advisory_fee",
+    "start": _ID,
+    "subject": "Alice",
+    "tags": ["home"],
+    "to": "bob",
+    "to_entity": ["place", "Berlin"],
+    "to_id": _ID,
+    "tool": "search",
+    "triple": _ID,
+    "type": "mail.digest",
+    "value": 3.5,
+    "url": "https://example.com/hook",
+    "version": 1,
+    "webhook_id": _ID,
+}
+"""An example for each parameter that some call needs, by its name."""
+
+EXAMPLES_OF: dict[str, dict[str, Any]] = {
+    "retain": {"tags": ["home"]},
+    "entities.relate": {"kind": "lives in"},
+    "entities.unrelate": {"kind": "lives in"},
+    "errors.record": {"kind": "timeout"},
+    "memories.relate": {"kind": "supports"},
+    "documents.ingest": {"name": "guide.md", "content": "# Guide\n\nTea is green."},
+    "jobs.enqueue": {"payload": {"to": "alice"}},
+    "metrics.record": {"kind": "recall", "name": "latency"},
+    "schedules.set": {"name": "digest", "cron": "30 3 * * mon-fri"},
+}
+"""Where a call means something else by a name, or is shown with more than it needs."""
+
+
+def describe_call(call: Call) -> dict[str, Any]:
+    """The arguments of FastAPI's `add_api_route` that describe a call."""
+    group = call.route.call.rpartition(".")[0] or "memory"
+    summary, _, description = (inspect.getdoc(call.function) or "").partition("\n\n")
+    shown = example(call)
+    outside = [_described(each, shown) for each in call.parameters if each.place != "body"]
+    extra: dict[str, Any] = {"parameters": [*outside, *_scope_headers()]}
+    if body := _request_body(call):
+        extra["requestBody"] = body
+    return {
+        "tags": [group],
+        "summary": " ".join(summary.split()).rstrip("."),
+        "description": " ".join(description.split()) or None,
+        "openapi_extra": extra,
+        **({"status_code": 204} if call.has_no_answer else {"response_model": call.returns}),
+    }
+
+
+def example(call: Call) -> dict[str, Any]:
+    """Arguments of a call as people might give them: what it needs, and an owner."""
+    special = EXAMPLES_OF.get(call.route.call, {})
+    return {
+        parameter.name: special.get(parameter.name, EXAMPLES.get(parameter.name))
+        for parameter in call.parameters
+        if parameter.is_required
+        or parameter.is_variadic
+        or parameter.name in special
+        or parameter.name == "owner"
+    }
+
+
+def _described(parameter: Parameter, shown: dict[str, Any]) -> dict[str, Any]:
+    described = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.place == "path" or parameter.is_required,
+        "schema": _query_schema(parameter),
+    }
+    return described | ({"example": shown[parameter.name]} if parameter.name in shown else {})
+
+
+def _query_schema(parameter: Parameter) -> dict[str, Any]:
+    """The schema without null: in a query, what is not given is left out."""
+    schema = parameter.adapter.json_schema()
+    kept = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
+    if len(kept) == 1:
+        schema = {**schema, **kept[0]}
+        del schema["anyOf"]
+    elif kept:
+        # A pair of category and name is written as text, too.
+        schema = {"type": "string"}
+    default = parameter.default
+    if default not in (None, inspect.Parameter.empty, ""):
+        schema["default"] = list(default) if isinstance(default, tuple) else default
+    return schema
+
+
+def _request_body(call: Call) -> dict[str, Any] | None:
+    if call.route.apart:
+        content: dict[str, Any] = {"schema": {"type": "string"}, "example": EXAMPLES["items"]}
+        return {"required": True, "content": {LINES_MEDIA_TYPE: content}}
+    if call.body_model is None or not call.body_model.model_fields:
+        return None
+    inside = {parameter.name for parameter in call.parameters if parameter.place == "body"}
+    content = {
+        "schema": call.body_model.model_json_schema(),
+        "example": {name: value for name, value in example(call).items() if name in inside},
+    }
+    is_required = any(parameter.is_required and parameter.place == "body" for parameter in call.parameters)
+    return {"required": is_required, "content": {JSON_MEDIA_TYPE: content}}
+
+
+def _scope_headers() -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+        for name, text in SCOPE_HEADERS.items()
+    ]

@@ -1,0 +1,142 @@
+"""The outermost layer: every request gets an id, a time limit, safe headers, a line in the log, an answer.
+
+The log has the route as the API names it (`/v1/memories/{memory_id}`), never the path, the query, headers or
+bodies as they were sent: those hold names, contents and keys.
+"""
+
+import asyncio
+import logging
+import re
+from time import perf_counter
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemic.server.limits import HEADERS_MAX_BYTES, ServerLimits
+from mnemic.server.problems import problem, problem_of
+
+GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+UNKNOWN_ROUTE = "unknown"
+CLIENT_GONE_STATUS = 499
+TOO_LATE = "The request took longer than the server allows. Ask for less, or try again later."
+SAFE_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+logger = logging.getLogger("mnemic.access")
+
+
+class ClientGoneError(Exception):
+    """The client went away before its request was read; there is nobody to answer."""
+
+
+class FrontMiddleware:
+    """Answers whatever happens behind it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: ServerLimits,
+        batches: frozenset[str],
+        endless: frozenset[str],
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._batches = batches
+        self._endless = endless
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answering = Answering(send, _request_id(scope))
+        scope.setdefault("state", {})["request_id"] = answering.request_id
+        began_s = perf_counter()
+        try:
+            await self._answer(scope, receive, answering)
+        finally:
+            _log(scope, answering, duration_ms=(perf_counter() - began_s) * 1000)
+
+    async def _answer(self, scope: Scope, receive: Receive, answering: "Answering") -> None:
+        request = Request(scope)
+        try:
+            async with asyncio.timeout(self._timeout_s(sent_path(scope))) as deadline:
+                _check_headers(scope)
+                await self._app(scope, receive, answering.send)
+        except ClientGoneError:
+            answering.status = CLIENT_GONE_STATUS
+        except Exception as error:
+            if answering.status is not None:
+                logger.exception("request %s broke off in its answer", answering.request_id)
+                raise
+            late = isinstance(error, TimeoutError) and deadline.expired()
+            told = (
+                problem(request, 504, TOO_LATE, error="QueryTimeoutError")
+                if late
+                else problem_of(request, error)
+            )
+            await told(scope, receive, answering.send)
+
+    def _timeout_s(self, path: str) -> float | None:
+        if any(path == root or path.startswith(f"{root}/") for root in self._endless):
+            return None
+        return self._limits.batch_timeout_s if path in self._batches else self._limits.request_timeout_s
+
+
+class Answering:
+    """One answer on its way out: notes its status, adds what every answer has."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        """Pass on a part of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self.request_id
+            for name, value in SAFE_HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+def sent_path(scope: Scope) -> str:
+    """The path as it was sent, still encoded, which is how routes compare it: `%62atch` is no `batch`."""
+    return str(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
+
+
+def _check_headers(scope: Scope) -> None:
+    """What came in one piece was not counted by the protocol."""
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS_MAX_BYTES:
+        raise HTTPException(431, f"The headers are too large: the limit is {HEADERS_MAX_BYTES:,} bytes.")
+
+
+def _request_id(scope: Scope) -> str:
+    """The caller's own id for the request if it can stand in a log, else a new one."""
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if GIVEN_ID.fullmatch(given) else uuid4().hex
+
+
+def _log(scope: Scope, answering: Answering, *, duration_ms: float) -> None:
+    route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
+    found = scope["state"].get("found_key")
+    fields = {
+        "request_id": answering.request_id,
+        "method": scope["method"],
+        "route": route,
+        "status": answering.status,
+        "duration_ms": round(duration_ms, 1),
+        "key_id": str(found.key.key_id) if found is not None else None,
+    }
+    logger.info("%s %s %s %.1f ms", scope["method"], route, answering.status, duration_ms, extra=fields)

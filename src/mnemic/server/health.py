@@ -1,0 +1,46 @@
+"""What those who run the server ask it: whether it lives, whether it can work, and how it does."""
+
+import asyncio
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from mnemic.db.migrate import require_current
+from mnemic.errors import DatabaseUnavailableError
+from mnemic.govern.keys import ANY_KEY
+from mnemic.sdk.tenants import Tenants
+
+READY_TIMEOUT_S = 5.0
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: str
+
+
+def health_routes(tenants: Tenants) -> APIRouter:
+    """`/healthz` and `/readyz`."""
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz", summary="Whether the process lives")
+    async def healthz() -> Health:
+        """Answers as long as the process can; says nothing about the database."""
+        return Health(status="alive")
+
+    @router.get("/readyz", summary="Whether the server can work")
+    async def readyz() -> Health:
+        """The database answers, and has the migrations of this version; 503 otherwise."""
+        await check_ready(tenants)
+        return Health(status="ready")
+
+    return router
+
+
+async def check_ready(tenants: Tenants) -> None:
+    """Raise unless the database answers in time and is migrated."""
+    try:
+        async with asyncio.timeout(READY_TIMEOUT_S), tenants.database.proven("key", ANY_KEY) as queries:
+            await require_current(queries.connection)
+    except TimeoutError:
+        raise DatabaseUnavailableError(f"The database did not answer within {READY_TIMEOUT_S} s.") from None

@@ -1,0 +1,49 @@
+"""`/metrics`, in the words of Prometheus."""
+
+from collections.abc import Iterable, Sequence
+
+from fastapi import APIRouter, Depends
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+from starlette.responses import PlainTextResponse, Response
+
+from mnemic.sdk.exposition import MetricFamily, collect
+from mnemic.sdk.tenants import Tenants
+from mnemic.server.admission import Admit
+
+
+def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:
+    """For whoever may come in as an admin; for everybody if nobody is asked."""
+    guards = [Depends(admit("admin"))] if admit is not None else []
+    router = APIRouter(tags=["health"], dependencies=guards)
+
+    @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
+    async def metrics() -> Response:
+        """Needs an admin key, unless the server was set to show them to everybody."""
+        written = as_text(await collect(tenants))
+        return Response(written, media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return router
+
+
+def as_text(families: Sequence[MetricFamily]) -> bytes:
+    """Metrics in the text format of Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(_Collected(families))
+    return generate_latest(registry)
+
+
+class _Collected(Collector):
+    """What was collected already, as the library wants it."""
+
+    def __init__(self, families: Sequence[MetricFamily]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """One metric for each family."""
+        for family in self._families:
+            metric = Metric(family.name, family.help, family.kind)
+            for sample in family.samples:
+                metric.add_sample(f"{family.name}{sample.suffix}", dict(sample.labels), sample.value)
+            yield metric

@@ -1,0 +1,66 @@
+"""The OpenAPI document: what FastAPI reads off the routes, and what holds for all of them."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from mnemic.server.problems import MEDIA_TYPE, Problem
+
+SCHEME = "apiKey"
+PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+DESCRIPTION = """\
+The memory of AI agents over HTTP. Every call of the Python SDK is one request here, by the same names.
+
+Send an API key with each request: `Authorization: Bearer mn_…`; `mnemic keys create` makes one. Failures are
+`application/problem+json`. Writes may carry an `Idempotency-Key`, so that repeating them does nothing twice.
+"""
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Your own word for this request: the same one again gets the first answer, for a day.",
+    "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
+}
+
+
+def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
+    """The document, made once. `reading` are POSTs that do not write."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title="Mnemic", version=app.version, description=DESCRIPTION, routes=app.routes
+        )
+        _add_components(document)
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                _complete(operation, path=path, writes=method != "get" and path not in reading)
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _add_components(document: dict[str, Any]) -> None:
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    schemas |= schema.pop("$defs", {})
+    schemas["Problem"] = schema
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    components["securitySchemes"] = {
+        SCHEME: {"type": "http", "scheme": "bearer", "description": "An API key: `mn_` and 43 characters."}
+    }
+
+
+def _complete(operation: dict[str, Any], *, path: str, writes: bool) -> None:
+    """Add the key that it needs, the problems that it may answer with, the header that it understands."""
+    responses = operation.setdefault("responses", {})
+    responses.pop("422", None)
+    responses["default"] = {
+        "description": "What went wrong.",
+        "content": {MEDIA_TYPE: {"schema": PROBLEM_REFERENCE}},
+    }
+    if path not in OPEN_PATHS:
+        operation["security"] = [{SCHEME: []}]
+    if writes:
+        operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)

@@ -1,0 +1,173 @@
+"""Errors as HTTP tells them: problem+json (RFC 9457), one table from our errors to statuses.
+
+A problem has `type`, `title`, `status`, `detail`, the `request_id` that the log has, too, and `error`, the
+name of the class in `mnemic.errors`, by which the remote SDK raises the same error again. What is the
+server's fault says nothing about the server: its words are in the log.
+"""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from mnemic.errors import (
+    ClosedError,
+    ConfigurationError,
+    ConflictError,
+    DatabaseError,
+    DatabaseUnavailableError,
+    EmbeddedServerError,
+    EmbeddingError,
+    ForbiddenError,
+    InvalidInputError,
+    LanguageModelError,
+    MigrationError,
+    MnemicError,
+    NotAuthenticatedError,
+    NotFoundError,
+    QueryTimeoutError,
+    TooManyRequestsError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 5
+FIELD_ERRORS_MAX = 20
+
+STATUSES: dict[type[MnemicError], int] = {
+    InvalidInputError: 422,
+    NotFoundError: 404,
+    ConflictError: 409,
+    NotAuthenticatedError: 401,
+    ForbiddenError: 403,
+    TooManyRequestsError: 429,
+    ConfigurationError: 400,
+    ClosedError: 503,
+    DatabaseUnavailableError: 503,
+    QueryTimeoutError: 504,
+    DatabaseError: 500,
+    MigrationError: 503,
+    EmbeddingError: 502,
+    LanguageModelError: 502,
+    EmbeddedServerError: 503,
+    MnemicError: 500,
+}
+"""The status of an error is that of its class, or of the nearest class above it that is here."""
+
+logger = logging.getLogger("mnemic.server")
+
+
+class FieldError(BaseModel):
+    """What is wrong with one field."""
+
+    field: str = Field(description="Where it is, for example `body.limit`.")
+    message: str
+
+
+class Problem(BaseModel):
+    """Why a request failed, as RFC 9457 has it."""
+
+    type: str = Field(description="A URN that names the kind of problem.")
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field(description="What happened, and what to do about it.")
+    error: str = Field(description="The class of the error in `mnemic.errors`.")
+    request_id: str = Field(description="The same as in the header X-Request-Id, and in the server's log.")
+    errors: list[FieldError] = Field(default_factory=list, description="The fields that cannot be used.")
+
+
+def problem(
+    request: Request,
+    status: int,
+    detail: str,
+    *,
+    error: str = "MnemicError",
+    headers: Mapping[str, str] | None = None,
+    errors: Sequence[FieldError] = (),
+) -> Response:
+    """The answer to a request that failed."""
+    content = Problem(
+        type=f"urn:mnemic:problem:{error}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        error=error,
+        request_id=getattr(request.state, "request_id", ""),
+        errors=list(errors),
+    )
+    return JSONResponse(content.model_dump(), status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def problem_of(request: Request, error: Exception) -> Response:
+    """The answer to a request that ended in this error."""
+    if isinstance(error, MnemicError):
+        return _of_ours(request, error)
+    if isinstance(error, RequestValidationError):
+        return _of_validation(request, error)
+    if isinstance(error, HTTPException):
+        return _of_http(request, error)
+    logger.error("request %s failed", request.state.request_id, exc_info=error)
+    return problem(request, 500, _our_fault(request))
+
+
+def status_of(error: MnemicError) -> int:
+    """The status that tells of an error."""
+    return next(STATUSES[base] for base in type(error).__mro__ if base in STATUSES)
+
+
+def _of_ours(request: Request, error: MnemicError) -> Response:
+    status = status_of(error)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error("request %s failed: %s", request.state.request_id, error)
+    told = str(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
+    return problem(request, status, told, error=type(error).__name__, headers=_headers_of(error, status))
+
+
+def _headers_of(error: MnemicError, status: int) -> dict[str, str]:
+    if isinstance(error, NotAuthenticatedError):
+        return {"WWW-Authenticate": 'Bearer realm="mnemic"'}
+    if isinstance(error, TooManyRequestsError):
+        return {"Retry-After": str(max(1, math.ceil(error.retry_after_s)))}
+    return {"Retry-After": str(RETRY_AFTER_S)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+
+
+def _of_validation(request: Request, error: RequestValidationError) -> Response:
+    """Only where and what: the values themselves may be anybody's words."""
+    errors = [
+        FieldError(field=".".join(str(part) for part in each["loc"]), message=each["msg"])
+        for each in error.errors()[:FIELD_ERRORS_MAX]
+    ]
+    detail = "; ".join(f"{each.field}: {each.message}" for each in errors) or "The request cannot be used."
+    return problem(request, 422, detail, error="InvalidInputError", errors=errors)
+
+
+def _of_http(request: Request, error: HTTPException) -> Response:
+    details: dict[int, tuple[str, str]] = {
+        400: (
+            "InvalidInputError",
+            "The body cannot be read: it must be JSON in UTF-8, not nested too deeply.",
+        ),
+        404: ("NotFoundError", "There is nothing at this path. /openapi.json lists what there is."),
+        405: ("InvalidInputError", "This path does not take this method."),
+    }
+    name, default = details.get(error.status_code, ("InvalidInputError", error.detail))
+    return problem(request, error.status_code, default, error=name, headers=error.headers)
+
+
+def _our_fault(request: Request) -> str:
+    return f"The server could not do it. Its log tells why, under request {request.state.request_id}."
+
+
+def handlers() -> dict[Any, Any]:
+    """For FastAPI: whatever ends a request becomes a problem."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        return problem_of(request, error)
+
+    return dict.fromkeys((MnemicError, RequestValidationError, HTTPException), handle)

@@ -1,0 +1,154 @@
+"""One route for each call of the SDK, made from the table in `mnemic.sdk.surface` and the call's signature.
+
+A route takes the arguments out of the request, makes the call on the memory that the API key opens, and
+writes the answer. A key that is bound to an owner stays with that owner: it may name no other, neither as
+an argument nor in the scope, and may not make calls that concern the whole tenant.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import IO, Annotated, Any
+from urllib.parse import unquote, unquote_to_bytes
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+from starlette.datastructures import Headers
+from starlette.routing import Match
+from starlette.types import Scope
+
+from mnemic.errors import ForbiddenError, InvalidInputError
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.remote_link import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
+from mnemic.sdk.surface import SURFACE, WHO_AM_I, Route
+from mnemic.sdk.wire import JSON_MEDIA_TYPE, Call, find_call
+from mnemic.server.admission import Admit, Admitted
+from mnemic.server.descriptions import describe_call
+from mnemic.types.whoami import WhoAmI
+
+STREAMED_ELSEWHERE = "events.subscribe"
+IN_MEMORY_MAX_BYTES = 1 << 20
+"""Batches above this wait in a file until all of them is there."""
+
+_WHO_AM_I = TypeAdapter(WhoAmI)
+
+Endpoint = Callable[..., Awaitable[Response]]
+
+
+def add_routes(app: FastAPI, admit: Admit) -> None:
+    """Put every call of the SDK into the app."""
+    for route in SURFACE:
+        if route.call != STREAMED_ELSEWHERE:
+            call = find_call(route, AsyncMemory)
+            _add(app, route, _endpoint(call, admit), describe_call(call))
+    about = {"tags": ["memory"], "summary": "Whose key it is", "response_model": WhoAmI}
+    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(admit), about)
+
+
+def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) -> None:
+    app.router.add_api_route(
+        route.path,
+        endpoint,
+        methods=[route.method],
+        name=route.call,
+        operation_id=route.call.replace(".", "_"),
+        route_class_override=ExactRoute,
+        **about,
+    )
+
+
+class ExactRoute(APIRoute):
+    """A route whose path is compared as it was sent, so that `%2F` in a name is a part of the name."""
+
+    def __init__(self, path: str, endpoint: Endpoint, **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self.path_regex = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]*)", path))
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether a request is for this route, with the names in its path still encoded."""
+        if scope["type"] != "http":
+            return Match.NONE, {}
+        sent = scope["raw_path"].partition(b"?")[0].decode("latin-1")
+        found = self.path_regex.fullmatch(sent)
+        if found is None:
+            return Match.NONE, {}
+        child = {"endpoint": self.endpoint, "path_params": found.groupdict(), "route": self}
+        is_full = scope["method"] in (self.methods or ())
+        return (Match.FULL if is_full else Match.PARTIAL), child
+
+
+def _endpoint(call: Call, admit: Admit) -> Endpoint:
+    async def endpoint(
+        request: Request, admitted: Annotated[Admitted, Depends(admit(call.route.role))]
+    ) -> Response:
+        body = b"" if call.route.apart else await request.body()
+        path = {name: _decoded(name, text) for name, text in request.path_params.items()}
+        arguments = call.arguments(path, request.query_params.multi_items(), body)
+        memory = scoped_memory(admitted, request.headers, call.route, arguments)
+        if not call.route.apart:
+            return _answered(call, await call.run(memory, arguments))
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES) as file:
+            async for part in request.stream():
+                file.write(part)
+            file.seek(0)
+            return _answered(call, await call.run(memory, arguments | {"items": _items(file)}))
+
+    return endpoint
+
+
+def scoped_memory(
+    admitted: Admitted, headers: Headers, route: Route, arguments: Mapping[str, Any]
+) -> AsyncMemory:
+    """The memory in the scope that the request names; ForbiddenError if the key does not reach that far."""
+    scope = {
+        name: _decoded(header, headers[header])
+        for name, header in (
+            ("owner", OWNER_HEADER),
+            ("channel", CHANNEL_HEADER),
+            ("process", PROCESS_HEADER),
+        )
+        if header in headers
+    }
+    if admitted.owner is not None:
+        if route.reach == "tenant":
+            raise ForbiddenError(f"{route.call} concerns all owners, and this API key is for one of them.")
+        if {scope.get("owner"), arguments.get("owner")} - {None, admitted.owner}:
+            raise ForbiddenError("This API key is for another owner.")
+    return admitted.memory.scope(**scope)
+
+
+def _who_am_i(admit: Admit) -> Endpoint:
+    async def who_am_i(admitted: Annotated[Admitted, Depends(admit("read"))]) -> Response:
+        """The tenant that the API key opens, its role, and the owner that it is bound to."""
+        assert admitted.key is not None, "nobody gets here without a key"
+        tenant = admitted.memory.tenant
+        found = WhoAmI(tenant.id, tenant.name, admitted.key.role, admitted.owner)
+        return Response(_WHO_AM_I.dump_json(found), media_type=JSON_MEDIA_TYPE)
+
+    return who_am_i
+
+
+def _answered(call: Call, answer: Any) -> Response:
+    if call.has_no_answer:
+        return Response(status_code=204)
+    return Response(call.answer.dump_json(answer), media_type=JSON_MEDIA_TYPE)
+
+
+def _items(file: IO[bytes]) -> Iterator[Any]:
+    """The items of a batch: one JSON value per line."""
+    for number, line in enumerate(file, start=1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                raise InvalidInputError(f"Line {number} is not JSON. Nothing was stored.") from None
+
+
+def _decoded(name: str, text: str) -> str:
+    """A name from a path or a header, where it stands percent-encoded."""
+    try:
+        return unquote_to_bytes(text).decode() if text.isascii() else unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{name} is not valid UTF-8.") from None

@@ -1,0 +1,42 @@
+"""API keys: who may call a Mnemic server, as what, and for whom. The same words stand in migration 0015."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+from uuid import UUID
+
+Role = Literal["read", "write", "admin"]
+"""What a key may do: each role may do all that the ones before it may."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+def allows(held: Role, needed: Role) -> bool:
+    """Whether a key of the role `held` may do what needs the role `needed`."""
+    return ROLES.index(held) >= ROLES.index(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is listed: everything but the key itself, of which only a hash is stored.
+
+    A key with an `owner` works for that owner alone; one without, for every owner of its tenant.
+    `prefix` is how the key begins, so that people know which one it is.
+    """
+
+    key_id: UUID
+    name: str | None
+    role: Role
+    owner: str | None
+    prefix: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewApiKey(ApiKey):
+    """A key that was just made. `key` is shown this once: nobody can find it out afterwards."""
+
+    key: str = field(repr=False)

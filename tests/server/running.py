@@ -1,0 +1,97 @@
+"""A real server on a loopback port, in a thread of its own, for tests that speak HTTP to it."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from mnemic.config import Settings
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.tenants import Tenants
+from mnemic.server.app import Served, build_app
+from mnemic.server.limits import ServerLimits, limits_of
+from mnemic.server.running import Server, listen, url_of
+from mnemic.types.key import NewApiKey, Role
+
+START_TIMEOUT_S = 60.0
+CALL_TIMEOUT_S = 60.0
+
+Result = TypeVar("Result")
+Prepare = Callable[[Served], None]
+
+
+@dataclass
+class RunningServer:
+    """A server that runs; tests look behind it with `memory` and `create_key`."""
+
+    url: str
+    tenants: Tenants
+    served: Served
+    loop: asyncio.AbstractEventLoop
+    server: Server
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Do something in the server's own event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(CALL_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """Ask the server to end, as a signal does."""
+        self.server.should_exit = True
+
+    def memory(self, tenant: str) -> AsyncMemory:
+        """A memory behind the server; its calls go through `run`."""
+        return self.run(self.tenants.memory(tenant))
+
+    def create_key(self, tenant: str, role: Role, **options: Any) -> NewApiKey:
+        """A key for a tenant."""
+        return self.run(self.memory(tenant).keys.create(role=role, **options))
+
+    def client(self, key: str | None = None, **options: Any) -> httpx.Client:
+        """A client that carries a key, if one is given."""
+        headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=CALL_TIMEOUT_S, **options)
+
+
+@contextmanager
+def running_server(
+    data_dir: Path, *, prepare: Prepare = lambda served: None, **limits: Any
+) -> Iterator[RunningServer]:
+    """A server over a data folder with the test model; `limits` replace those of the settings."""
+    settings = Settings(data_dir=data_dir, embedder="test")
+    started, servers, failures = threading.Event(), list[RunningServer](), list[Exception]()
+
+    async def serve() -> None:
+        async with Tenants(settings) as tenants:
+            bounds: ServerLimits = replace(limits_of(settings), **limits)
+            served = build_app(tenants, settings, limits=bounds)
+            prepare(served)
+            with listen("127.0.0.1", 0) as listening:
+                server = Server(served, on_started=started.set)
+                loop = asyncio.get_running_loop()
+                servers.append(RunningServer(url_of(listening), tenants, served, loop, server))
+                await server.serve(sockets=[listening])
+
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except Exception as error:
+            failures.append(error)
+            started.set()
+            raise
+
+    thread = threading.Thread(target=run, name="mnemic server")
+    thread.start()
+    assert started.wait(START_TIMEOUT_S), "the server starts"
+    assert not failures, failures
+    (running,) = servers
+    try:
+        yield running
+    finally:
+        running.stop()
+        thread.join(START_TIMEOUT_S)
+    assert not thread.is_alive(), "the server ends"

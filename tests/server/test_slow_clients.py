@@ -1,0 +1,140 @@
+"""Clients that take their time: with headers, with bodies, after they have their answer."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.server.running import RunningServer, running_server
+
+PAUSE_S = 0.3
+PATIENCE_S = 30
+
+
+@pytest.fixture(scope="module")
+def impatient(server_folder: Path) -> Iterator[RunningServer]:
+    """A server that waits for next to nothing."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        running_server(
+            server_folder, body_pause_s=PAUSE_S, request_timeout_s=2.0, batch_timeout_s=5.0
+        ) as server,
+    ):
+        patch.setattr("mnemic.server.protocol.HEADERS_TIMEOUT_S", PAUSE_S)
+        patch.setattr("mnemic.server.protocol.LINGER_S", PAUSE_S)
+        yield server
+
+
+@pytest.fixture
+def key(impatient: RunningServer, tenant: str) -> str:
+    return impatient.create_key(tenant, "write", owner="alice").key
+
+
+def connect(server: RunningServer) -> socket.socket:
+    address = urlsplit(server.url)
+    return socket.create_connection((str(address.hostname), address.port or 0), timeout=PATIENCE_S)
+
+
+def rest_of(connection: socket.socket) -> str:
+    """All that comes until the server closes the connection."""
+    received = b""
+    try:
+        while part := connection.recv(65536):
+            received += part
+    except ConnectionResetError:
+        pass
+    return received.decode()
+
+
+def head(key: str, path: str = "/v1/memories", media_type: str = "application/json") -> bytes:
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: x",
+        f"Authorization: Bearer {key}",
+        f"Content-Type: {media_type}",
+    )
+    return "\r\n".join(lines).encode() + b"\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+def test_headers_that_do_not_come_end_the_connection(impatient: RunningServer, sent: bytes) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(sent)
+        assert rest_of(connection).startswith("HTTP/1.1 408 ")
+
+
+def test_a_second_request_is_waited_for_no_longer(impatient: RunningServer) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"GET /hea")
+        assert "HTTP/1.1 408 " in rest_of(connection)
+
+
+@pytest.mark.parametrize(
+    "length", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"]
+)
+def test_a_body_that_does_not_come_is_not_waited_for(
+    impatient: RunningServer, key: str, length: bytes
+) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(head(key) + length)
+        answer = rest_of(connection)
+    assert answer.startswith("HTTP/1.1 408 ")
+    assert "application/problem+json" in answer
+
+
+def test_a_batch_that_pauses_stores_nothing(impatient: RunningServer, key: str) -> None:
+    with connect(impatient) as connection:
+        connection.sendall(head(key, "/v1/memories/batch", "application/x-ndjson"))
+        connection.sendall(b'Transfer-Encoding: chunked\r\n\r\n5\r\n"Tea"\r\n')
+        assert rest_of(connection).startswith("HTTP/1.1 408 ")
+    with impatient.client(key) as client:
+        assert client.get("/v1/memories").json() == []
+
+
+def test_who_goes_on_sending_after_the_answer_is_cut_off(impatient: RunningServer) -> None:
+    """A stranger has his answer before the body, and is not listened to for ever."""
+    with connect(impatient) as connection:
+        connection.sendall(head("nobody") + b"Content-Length: 1000000000\r\n\r\n")
+        received = b""
+        try:
+            while True:
+                connection.sendall(b"x" * 1000)
+                connection.settimeout(0.05)
+                try:
+                    part = connection.recv(65536)
+                except TimeoutError:
+                    continue
+                received += part
+                if not part:
+                    break
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+    assert received.startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_client_that_goes_away_leaves_the_server_well(impatient: RunningServer, key: str) -> None:
+    for _ in range(5):
+        with connect(impatient) as connection:
+            connection.sendall(head(key) + b"Content-Length: 100\r\n\r\n{")
+    with impatient.client(key) as client:
+        assert client.get("/v1/memories").json() == []
+
+
+def test_a_request_that_takes_too_long_is_ended(
+    impatient: RunningServer, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import asyncio  # noqa: PLC0415 (only here)
+
+    async def never(*arguments: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("mnemic.sdk.memory.recall_request", never)
+    with impatient.client(key) as client:
+        answer = client.post("/v1/recall", json={"query": "x"})
+    assert (answer.status_code, answer.json()["error"]) == (504, "QueryTimeoutError")
+    assert isinstance(answer, httpx.Response)

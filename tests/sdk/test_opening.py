@@ -11,12 +11,6 @@ from mnemic.errors import ConfigurationError, DatabaseUnavailableError, MnemicEr
 SECRET = "hunter2"
 
 
-@pytest.mark.parametrize("url", ["https://memory.example", "http://127.0.0.1:8000"])
-def test_a_server_over_http_is_not_there_yet_and_the_error_says_so(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="over HTTP yet"):
-        Memory(url, api_key=SECRET)
-
-
 def test_an_api_key_without_a_server_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="api_key goes with"):
         Memory(data_dir=tmp_path, api_key=SECRET)

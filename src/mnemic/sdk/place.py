@@ -1,4 +1,7 @@
-"""Where a `Memory` lives: the embedded server or a URL, opened and closed as one thing."""
+"""Where a `Memory` lives: the embedded server or a URL, opened and closed as one thing.
+
+A Mnemic server (`https://…`) is no place: `mnemic.sdk.remote` speaks to it.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -42,17 +45,18 @@ async def open_place(settings: Settings) -> Place:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse combinations that cannot work, and places that cannot be opened yet."""
+    """Refuse what is no database: this part of Mnemic needs one of its own."""
+    if is_server(settings):
+        raise ConfigurationError(
+            "This needs the database itself, and the URL is that of a Mnemic server: run it where the server "
+            "runs, with a postgresql:// URL, or without one for the embedded server."
+        )
+
+
+def is_server(settings: Settings) -> bool:
+    """Whether the settings name a Mnemic server and not a database."""
     url = settings.database_url.get_secret_value() if settings.database_url is not None else ""
-    if urlsplit(url).scheme in ("http", "https"):
-        raise ConfigurationError(
-            "This version of Mnemic cannot connect to a Mnemic server over HTTP yet. Open the database "
-            "itself with a postgresql:// URL, or leave the URL out to use the embedded server."
-        )
-    if settings.api_key is not None:
-        raise ConfigurationError(
-            "api_key goes with the https:// URL of a Mnemic server; no such URL was given."
-        )
+    return urlsplit(url).scheme in ("http", "https")
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -1,0 +1,115 @@
+"""Shares, logs, keys, events, jobs and what concerns the whole are the same wherever the memory lives."""
+
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from mnemic.errors import NotFoundError
+from mnemic.types.event import Event
+from mnemic.types.job import Job
+from mnemic.types.key import ApiKey, NewApiKey
+from mnemic.types.receipt import ErasureReceipt
+from mnemic.types.schedule import Schedule
+from mnemic.types.share import Grant
+from mnemic.types.stats import TenantStats
+from mnemic.types.traces import AuditRecord, LoggedCall
+
+
+async def test_a_grant_lets_another_recall_until_it_is_revoked(memory: Any, owner: str) -> None:
+    await memory.retain("Alice moved to Berlin.", tags=["home"])
+    other = memory.scope(owner=f"friend of {owner}")
+    assert (await other.recall("Berlin")).refused
+    grant = await memory.shares.grant(other.owner, tags=["home"], reason="we moved in together")
+    assert isinstance(grant, Grant)
+    assert (grant.owner, grant.tags) == (owner, ("home",))
+    found = await other.recall("Berlin", explain=True)
+    assert [(hit.memory.owner, hit.explain.grant_id) for hit in found] == [(owner, grant.grant_id)]
+    assert await other.shares.list(given=False, received=True) == [grant]
+    with pytest.raises(NotFoundError):
+        await other.shares.revoke(grant.grant_id)
+    assert (await memory.shares.revoke(grant.grant_id)).revoked_at is not None
+    assert (await other.recall("Berlin")).refused
+
+
+async def test_calls_and_acts_are_written_down(memory: Any, owner: str) -> None:
+    await memory.retain("Tea")
+    await memory.entities.upsert("person", "Alice")
+    await memory.entities.delete("person", "Alice")
+    (call,) = await memory.log.list(operation="retain")
+    assert isinstance(call, LoggedCall)
+    assert (call.owner, call.memory_count) == (owner, 1)
+    outcome, intent = await memory.audit.list(action="delete_entity")
+    assert isinstance(outcome, AuditRecord)
+    assert (outcome.phase, outcome.intent_id) == ("succeeded", intent.audit_id)
+    assert await memory.audit.unfinished() == []
+
+
+async def test_an_owner_is_erased_with_a_receipt(memory: Any, owner: str) -> None:
+    await memory.retain(["One", "Two"])
+    archived = await memory.admin.erase(owner, mode="archive")
+    assert (archived.mode, await memory.memories.list()) == ("archive", [])
+    receipt = await memory.admin.erase(owner)
+    assert isinstance(receipt, ErasureReceipt)
+    assert receipt.rows["state.memories"] == 2
+    assert await memory.memories.list(statuses=None) == []
+
+
+async def test_the_whole_is_looked_at(memory: Any, owner: str) -> None:
+    await memory.retain("Tea")
+    stats = await memory.admin.stats()
+    assert isinstance(stats, TenantStats)
+    assert stats.memory_count >= 1
+    assert owner in await memory.admin.owners(after=owner[:-1], limit=1000)
+    assert await memory.admin.embed_backlog() == 0
+
+
+async def test_keys_are_shown_once_and_revoked(memory: Any, owner: str) -> None:
+    made = await memory.keys.create(role="read", name="for tests")
+    assert isinstance(made, NewApiKey)
+    assert (made.owner, made.role) == (owner, "read")
+    assert made.key.startswith("mn_")
+    (listed,) = await memory.keys.list()
+    assert type(listed) is ApiKey
+    assert await memory.keys.get(made.key_id) == listed
+    assert (await memory.keys.revoke(made.key_id)).revoked_at is not None
+    assert await memory.keys.list() == []
+
+
+async def test_events_are_listed_and_followed(memory: Any, owner: str) -> None:
+    await memory.state.set("one", 1)
+    (first,) = await memory.events.list(types=["state.created"])
+    assert isinstance(first, Event)
+    assert (first.owner, first.subject) == (owner, "one")
+    seen: list[str] = []
+    async with aclosing(memory.events.subscribe(types=["state.created"], start=first.position)) as events:
+        await memory.state.set("two", 2)
+        await memory.state.set("three", 3)
+        async for event in events:
+            seen.append(event.subject)
+            if len(seen) == 2:
+                break
+    assert seen == ["two", "three"]
+
+
+async def test_jobs_wait_and_are_cancelled(memory: Any, owner: str) -> None:
+    job = await memory.jobs.enqueue("conformance", {"n": [1]}, key=owner, run_at="2099-01-01T00:00:00Z")
+    assert isinstance(job, Job)
+    assert (job.owner, job.payload, job.state) == (owner, {"n": [1]}, "scheduled")
+    assert (await memory.jobs.enqueue("conformance", key=owner)).job_id == job.job_id
+    assert [each.job_id for each in await memory.jobs.list(owner=owner)] == [job.job_id]
+    assert (await memory.jobs.wait(job.job_id, timeout_s=0)).state == "scheduled"
+    assert (await memory.jobs.cancel(job.job_id)).state == "cancelled"
+    assert (await memory.jobs.wait(job.job_id)).has_ended
+    assert await memory.jobs.dead(owner=owner) == []
+
+
+async def test_schedules_are_set_paused_and_deleted(memory: Any, owner: str) -> None:
+    made = await memory.schedules.set(owner, "conformance", cron="30 3 * * *", payload={"n": 1})
+    assert isinstance(made, Schedule)
+    assert await memory.schedules.get(owner) == made
+    assert made.name in [schedule.name for schedule in await memory.schedules.list(limit=1000)]
+    assert not (await memory.schedules.pause(owner)).enabled
+    assert (await memory.schedules.resume(owner)).enabled
+    assert await memory.schedules.delete(owner) is True
+    assert await memory.schedules.get(owner) is None

@@ -1,0 +1,122 @@
+"""Retaining and recalling are the same wherever the memory lives."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemic.errors import InvalidInputError
+from mnemic.types.recalled import Explanation, Hit, Recalled
+from mnemic.types.retained import Retained
+
+BERLIN = "Alice moved to Berlin in March."
+TEA = "Bob drinks green tea every morning."
+
+
+def said(found: Recalled) -> list[str]:
+    return [hit.memory.content for hit in found]
+
+
+async def test_what_is_retained_is_recalled(memory: Any, owner: str) -> None:
+    retained = await memory.retain([BERLIN, {"content": TEA, "tags": ["Drinks"], "metadata": {"cups": 2.5}}])
+    assert isinstance(retained, Retained)
+    assert retained.stored_count == 2
+    found = await memory.recall("green tea", limit=1)
+    assert isinstance(found, Recalled)
+    (hit,) = found
+    assert (hit.memory.content, hit.memory.tags, hit.memory.owner) == (TEA, ("drinks",), owner)
+    assert hit.memory.metadata == {"cups": 2.5}
+    assert hit.memory.memory_id == retained.memory_ids[1]
+    assert TEA in found.text
+    assert found.timings["total"] > 0
+
+
+async def test_reasons_and_what_was_asked_for_besides_come_along(memory: Any) -> None:
+    await memory.entities.upsert("person", "Alice")
+    turns = [{"role": "user", "content": text} for text in ("Hello there.", BERLIN, "And she likes it.")]
+    await memory.retain(turns, conversation="c-42")
+    found = await memory.recall("Alice Berlin", limit=1, explain=True, include=["neighbours", "entities"])
+    (hit,) = found.hits
+    assert isinstance(hit, Hit)
+    assert isinstance(hit.explain, Explanation)
+    assert "text" in hit.explain.found_by
+    assert hit.explain.conversation == "c-42"
+    assert [turn.content for turn in hit.neighbours] == ["Hello there.", "And she likes it."]
+    assert hit.entities == ("Alice",)
+
+
+async def test_it_refuses_when_nothing_is_close(memory: Any) -> None:
+    await memory.retain(BERLIN)
+    found = await memory.recall("the melting point of tungsten")
+    assert found.refused
+    assert found.reason
+    assert not found
+    forced = await memory.recall("the melting point of tungsten", refuse_below=0, techniques=["vector"])
+    assert said(forced) == [BERLIN]
+
+
+async def test_filters_narrow_what_is_found(memory: Any) -> None:
+    await memory.retain("Tea one", tags=["a"], category="preference", at="2026-01-01T00:00:00Z")
+    await memory.retain("Tea two", conversation="c", role="user", at=datetime(2026, 2, 1, tzinfo=UTC))
+    await memory.retain("Tea three", channel="work", confidence=0.4)
+    asked: dict[str, dict[str, Any]] = {
+        "tags": {"tags": ["a"]},
+        "category": {"categories": ["preference"]},
+        "conversation": {"conversation": "c"},
+        "until": {"until": "2026-01-15T00:00:00Z"},
+        "since": {"since": datetime(2026, 1, 15, tzinfo=UTC), "until": "2026-03-01T00:00:00+01:00"},
+        "channel": {"channel": "work", "channels": ["work"]},
+        "sure": {"channels": ["work"], "min_confidence": 0.5},
+    }
+    found = {name: said(await memory.recall("tea", refuse_below=0, **given)) for name, given in asked.items()}
+    assert found == {
+        "tags": ["Tea one"],
+        "category": ["Tea one"],
+        "conversation": ["Tea two"],
+        "until": ["Tea one"],
+        "since": ["Tea two"],
+        "channel": ["Tea three"],
+        "sure": [],
+    }
+
+
+async def test_many_items_come_from_a_generator_and_progress_is_told(memory: Any) -> None:
+    def items() -> Iterator[Any]:
+        for number in range(300):
+            yield {"content": f"Fact {number} " + "x" * 400, "at": datetime(2026, 1, 1, tzinfo=UTC)}
+
+    told: list[int] = []
+    retained = await memory.retain_many(items(), progress=told.append)
+    assert retained.stored_count == 300
+    assert told == sorted(told)
+    assert told[-1] > 0
+    assert len(await memory.memories.list(limit=1000)) == 300
+
+
+async def test_a_call_stores_all_or_nothing(memory: Any) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"^Item 2: content must not be empty\. Nothing was stored\.$"
+    ):
+        await memory.retain_many(["one", "two", " "])
+    with pytest.raises(InvalidInputError, match=r"^Item 1: unknown field 'colour'"):
+        await memory.retain(["one", {"content": "two", "colour": "red"}])
+    assert await memory.memories.list() == []
+
+
+async def test_an_error_in_the_callers_generator_stores_nothing(memory: Any) -> None:
+    def items() -> Iterator[str]:
+        yield "one"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await memory.retain_many(items())
+    assert await memory.memories.list() == []
+
+
+async def test_a_duplicate_is_told(memory: Any) -> None:
+    (first,) = (await memory.retain(BERLIN)).memory_ids
+    again = await memory.retain(BERLIN)
+    assert isinstance(first, UUID)
+    assert [item.duplicate_of for item in again.duplicates] == [first]

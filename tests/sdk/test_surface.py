@@ -1,0 +1,98 @@
+"""Every public call is in the table of routes, or in the short list of those that are not."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.surface import LOCAL, ON_THIS_SIDE, ROUTES, SURFACE, Route
+from mnemic.sdk.wire import find_call
+from tools.generate_docs import http_page
+
+SCOPED_THEMSELVES = frozenset({"events.consumers", "events.replay", "events.forget_consumer"})
+"""They take no owner and stay with the scope's: see tests/conformance/test_bound_keys.py."""
+
+
+def public_calls() -> Iterator[str]:
+    """The names of all calls, from `memory` on."""
+    for name, member in vars(AsyncMemory).items():
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(member):
+            yield name
+        elif isinstance(member, property) and (group := _group(member)) is not None:
+            yield from (
+                f"{name}.{call}"
+                for call, function in vars(group).items()
+                if inspect.isfunction(function) and not call.startswith("_")
+            )
+
+
+def _group(member: property) -> type | None:
+    given = get_type_hints(member.fget)["return"]
+    return given if inspect.isclass(given) and given.__name__.startswith("Async") else None
+
+
+def test_every_call_is_made_over_http_or_says_why_not() -> None:
+    known = [*ROUTES, *LOCAL, *ON_THIS_SIDE]
+    assert sorted(public_calls()) == sorted(known)
+
+
+def test_no_two_routes_are_the_same() -> None:
+    shapes = [(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in SURFACE]
+    assert len(set(shapes)) == len(shapes)
+
+
+def test_no_literal_path_is_hidden_behind_a_name() -> None:
+    """A path that another route could take for a name would be a name that nobody can have."""
+    hidden = [
+        (one.call, other.call)
+        for one in SURFACE
+        for other in SURFACE
+        if one.method == other.method
+        and "{" in other.path
+        and one is not other
+        and "{" not in one.path
+        and re.fullmatch(re.sub(r"\{\w+\}", "[^/]*", other.path), one.path)
+    ]
+    assert hidden == []
+
+
+def test_every_route_is_documented() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "http.md"
+    assert page.read_text("utf-8") == http_page()
+
+
+@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
+def test_a_route_fits_its_call(route: Route) -> None:
+    call = find_call(route, AsyncMemory)
+    named = set(re.findall(r"\{(\w+)\}", route.path))
+    assert named <= {parameter.name for parameter in call.parameters}
+    assert route.path.startswith("/v1/")
+    assert inspect.getdoc(call.function)
+
+
+@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
+def test_what_reaches_an_owner_takes_one(route: Route) -> None:
+    names = {parameter.name for parameter in find_call(route, AsyncMemory).parameters}
+    assert route.reach == "tenant" or "owner" in names or route.call in SCOPED_THEMSELVES
+
+
+@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
+def test_what_is_called_by_get_needs_only_the_right_to_read_or_is_for_admins(route: Route) -> None:
+    assert (route.method == "GET") <= (route.role in ("read", "admin"))
+
+
+def test_none_can_be_said_in_a_query_where_it_differs_from_leaving_it_out() -> None:
+    """`null` stands for it, so the parameter must not take any text."""
+    free: list[Any] = [
+        (route.call, parameter.name)
+        for route in SURFACE
+        for parameter in find_call(route, AsyncMemory).parameters
+        if parameter.place == "query" and parameter.can_say_null and "str | None" in str(parameter.annotation)
+    ]
+    assert free == []

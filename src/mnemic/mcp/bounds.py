@@ -1,0 +1,54 @@
+"""How much goes to a model at once. What an answer leaves out, it says.
+
+Clients cut or refuse long answers (Claude Code at 25,000 tokens, structured content and text together), and a
+model's context is worth more than the fiftieth hit.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+ANSWER_MAX_CHARACTERS = 40_000
+"""Of the text of one answer, and again of its structured content: about 10,000 tokens of English each."""
+
+LISTED_MAX_CHARACTERS = 36_000
+"""Of the items in an answer; the rest is for what stands around them."""
+
+Item = TypeVar("Item")
+
+
+def shortened(text: str, max_characters: int = ANSWER_MAX_CHARACTERS) -> str:
+    """The text, or its beginning and a word on how long it is."""
+    if len(text) <= max_characters:
+        return text
+    note = f"… [cut here: the text has {len(text):,} characters]"
+    return text[: max(0, max_characters - len(note))] + note
+
+
+def json_size(value: Any) -> int:
+    """How many characters a value takes as JSON: quotes and line ends are written as two."""
+    return len(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def shortened_as_json(text: str, max_characters: int) -> str:
+    """The text, or as much of its beginning as takes no more characters when it is written as JSON."""
+    cut_at = max_characters
+    while json_size(shortened(text, cut_at)) > max_characters:
+        cut_at //= 2
+    return shortened(text, cut_at)
+
+
+def fitting(
+    items: Iterable[Item],
+    size: Callable[[Item], int],
+    max_characters: int = LISTED_MAX_CHARACTERS,
+) -> list[Item]:
+    """The first items that fit together; the others are left out whole."""
+    kept: list[Item] = []
+    left = max_characters
+    for item in items:
+        left -= size(item)
+        if left < 0:
+            break
+        kept.append(item)
+    return kept

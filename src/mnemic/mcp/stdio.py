@@ -1,0 +1,17 @@
+"""The MCP server on standard input and output, for a client that starts `mnemic mcp` itself."""
+
+from mcp.server.stdio import stdio_server
+
+from mnemic.mcp.asker import Asker
+from mnemic.mcp.server import build_server
+
+
+async def serve_stdio(asker: Asker) -> None:
+    """Answer until the client closes our input. Only the protocol is written to standard output."""
+    server = build_server(lambda _: asker)
+    try:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+    except* BrokenPipeError:
+        # The client is gone without waiting for its answer: nobody is left to tell.
+        pass

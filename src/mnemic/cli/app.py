@@ -6,7 +6,32 @@ import sys
 import typer
 
 from mnemic import __version__
-from mnemic.cli import backup, demo, doctor, embed, index, migrate, recall, retain, stop, transfer
+from mnemic.cli import (
+    admin,
+    backup,
+    bench,
+    conversations,
+    demo,
+    doctor,
+    embed,
+    entities,
+    index,
+    ingest,
+    jobs,
+    keys,
+    mcp,
+    memories,
+    migrate,
+    recall,
+    reembed,
+    retain,
+    schedules,
+    serve,
+    shares,
+    stop,
+    transfer,
+    worker,
+)
 from mnemic.cli.output import complain
 from mnemic.errors import MnemicError
 
@@ -21,14 +46,29 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
+app.add_typer(memories.app, name="memories")
+app.add_typer(entities.app, name="entities")
+app.add_typer(conversations.app, name="conversations")
+app.add_typer(shares.app, name="shares")
+app.command("stats")(admin.stats)
+app.command("erase")(admin.erase)
 app.command("export")(transfer.export)
 app.command("import")(transfer.import_)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
+app.command("ingest")(ingest.ingest)
 app.command("embed")(embed.embed)
+app.command("reembed")(reembed.reembed)
 app.command("index")(index.index)
 app.command("migrate")(migrate.migrate)
 app.command("doctor")(doctor.doctor)
+app.command("bench")(bench.bench)
+app.command("serve")(serve.serve)
+app.add_typer(keys.app, name="keys")
+app.command("mcp")(mcp.mcp)
+app.command("worker")(worker.worker)
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(schedules.app, name="schedules")
 app.command("stop")(stop.stop)
 
 

@@ -11,7 +11,11 @@ from mnemic.sdk.memory import AsyncMemory
 
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="postgresql:// URL of your own server (env: MNEMIC_DATABASE_URL)."),
+    typer.Option(
+        "--url",
+        help="postgresql:// URL of your own database, or https:// URL of a Mnemic server, whose key is in "
+        "MNEMIC_API_KEY (env: MNEMIC_DATABASE_URL).",
+    ),
 ]
 DataDir = Annotated[
     Path | None,

@@ -1,4 +1,4 @@
-"""`mnemic export` and `mnemic import`: an owner as a file of JSON lines."""
+"""`mnemic export` and `mnemic import`: an owner as a file of JSON lines, and other systems' memories."""
 
 import asyncio
 from dataclasses import asdict
@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from mnemic.adapters.importing import ImportReport, SourceName, import_from
 from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, open_memory
-from mnemic.cli.output import out, print_backlog, print_json, table
+from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, table
+from mnemic.errors import InvalidInputError
 from mnemic.govern.transfer import Imported
+from mnemic.sdk.memory import AsyncMemory
 
 
 def export(
@@ -31,26 +35,80 @@ def export(
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file that `mnemic export` wrote.")],
+    path: Annotated[Path, typer.Argument(help="A file that `mnemic export` wrote, or another system's.")],
+    source: Annotated[
+        SourceName | None,
+        typer.Option("--from", help="The system that it comes from; without it, `mnemic export`."),
+    ] = None,
+    owner: Annotated[
+        str | None,
+        typer.Option("--owner", help="With --from: whose memories they become (env: MNEMIC_OWNER)."),
+    ] = None,
+    owner_from_source: Annotated[
+        bool, typer.Option("--owner-from-source", help="With --from: keep the owners that it names.")
+    ] = False,
+    channel: Annotated[
+        str | None, typer.Option("--channel", help="With --from: the channel (env: MNEMIC_CHANNEL).")
+    ] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Take an exported owner in, with ids, history and relations; what is there already stays."""
+    """Take in an exported owner, or what another system remembers; what is there already stays."""
+    if source is None and (owner is not None or owner_from_source or channel is not None):
+        raise InvalidInputError("--owner, --owner-from-source and --channel go with --from.")
+    memory = open_memory(url, data_dir, tenant, embedder, owner, channel)
+    if source is None:
+        _print_imported(asyncio.run(_import_owner(memory, path)), json=json)
+    else:
+        report = asyncio.run(_import_source(memory, source, path, owner_from_source, quiet=json))
+        _print_report(report, json=json)
 
-    async def run() -> Imported:
-        async with open_memory(url, data_dir, tenant, embedder, None, None) as memory:
-            return await memory.admin.import_(path)
 
-    imported = asyncio.run(run())
+async def _import_owner(memory: AsyncMemory, path: Path) -> Imported:
+    async with memory:
+        return await memory.admin.import_(path)
+
+
+async def _import_source(
+    memory: AsyncMemory, source: SourceName, path: Path, owner_from_source: bool, *, quiet: bool
+) -> ImportReport:
+    columns = (SpinnerColumn(), TextColumn("importing"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, disable=quiet or not err.is_terminal) as bar:
+        task = bar.add_task("importing", total=None)
+        async with memory:
+            return await import_from(
+                memory,
+                source,
+                path,
+                owner_from_source=owner_from_source,
+                on_progress=lambda done: bar.update(task, completed=done),
+            )
+
+
+def _print_imported(imported: Imported, *, json: bool) -> None:
     if json:
         print_json(asdict(imported))
         return
     _print_rows(imported.rows, json=False)
     if imported.awaiting_embedding_count:
         print_backlog(imported.awaiting_embedding_count)
+
+
+def _print_report(report: ImportReport, *, json: bool) -> None:
+    if json:
+        print_json(asdict(report))
+        return
+    counts = report.imported_count, report.known_count, report.skipped_count
+    out.print("imported {:,}, known already {:,}, skipped {:,}".format(*counts))
+    for name, count in report.owners.items():
+        print_line(f"  {one_line(name)}: {count:,}")
+    for skipped in report.skipped:
+        print_line(f"  skipped {one_line(skipped.record)}: {one_line(skipped.reason)}")
+    if report.awaiting_embedding_count:
+        print_backlog(report.awaiting_embedding_count)
 
 
 def _print_rows(rows: dict[str, int], *, json: bool) -> None:

@@ -1,0 +1,1 @@
+"""Mnemic inside other people's frameworks, and other people's memories inside Mnemic."""

@@ -1,0 +1,86 @@
+"""Claude's export: `conversations.json`, alone, in a folder or in the ZIP.
+
+A conversation has a `uuid`, a `name`, the `account` that it belongs to and `chat_messages`, in order. A
+message says who sent it (`human`, `assistant`) and holds its text in blocks of `content`, in older exports
+in `text`. Tool calls and thinking are left out; of attachments the names are kept.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mnemic.adapters.importing.files import text_files
+from mnemic.adapters.importing.records import Record, read_records
+from mnemic.adapters.importing.units import Sifted, Unit, moment, need_text
+from mnemic.errors import InvalidInputError
+
+FILES = re.compile(r"conversations(-\d+)?\.json")
+WRAPPERS = ("conversations",)
+ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+def read_claude(path: Path) -> Iterator[Unit]:
+    """A unit per conversation."""
+    for name, file in text_files(path, FILES):
+        for record in read_records(file, name, wrappers=WRAPPERS):
+            yield _unit(record)
+
+
+def _unit(record: Record) -> Unit:
+    conversation, messages = record.value.get("uuid"), record.value.get("chat_messages")
+    if not isinstance(conversation, str) or not isinstance(messages, list):
+        raise InvalidInputError(
+            f"{record.place} is no conversation of Claude: it lacks uuid or chat_messages."
+        )
+    sifted = Sifted()
+    for number, message in enumerate(messages, start=1):
+        place = f"{record.place}, message {number}"
+        if not isinstance(message, dict):
+            raise InvalidInputError(f"{place} is no object.")
+        sifted.add(place, partial(_item, record.value, message))
+    return Unit(record.place, sifted.items, _account(record.value), sifted.skipped)
+
+
+def _account(conversation: dict[str, Any]) -> str | None:
+    account = conversation.get("account")
+    named = account.get("uuid") if isinstance(account, dict) else None
+    return named if isinstance(named, str) else None
+
+
+def _item(conversation: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
+    sender = message.get("sender")
+    if sender not in ROLES:
+        raise InvalidInputError(f"sender is neither human nor assistant: {str(sender)[:40]!a}.")
+    about = {"title": conversation.get("name") or None, "attachments": _attachments(message) or None}
+    return {
+        "content": need_text("text", _text(message)),
+        "role": ROLES[sender],
+        "conversation": f"claude:{conversation['uuid']}",
+        "at": moment("created_at", message.get("created_at") or conversation.get("created_at")),
+        "external_id": f"claude:{need_text('uuid', message.get('uuid'))}",
+        "metadata": {name: value for name, value in about.items() if value is not None},
+    }
+
+
+def _text(message: dict[str, Any]) -> object:
+    """The blocks of text; where there are none, the text of older exports."""
+    blocks = message.get("content")
+    texts = [
+        block["text"]
+        for block in (blocks if isinstance(blocks, list) else [])
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    ]
+    return "\n\n".join(text for text in texts if text.strip()) or message.get("text")
+
+
+def _attachments(message: dict[str, Any]) -> list[str]:
+    """The names of what was sent along."""
+    given = [
+        entry
+        for field in ("attachments", "files")
+        for entry in message.get(field) or ()
+        if isinstance(entry, dict)
+    ]
+    return [entry["file_name"] for entry in given if isinstance(entry.get("file_name"), str)]

@@ -1,0 +1,105 @@
+"""Where records are read from: a file, the right files of a folder, the right members of a ZIP archive.
+
+Archives come from strangers as likely as from their makers. Nothing is ever extracted: members are read as
+streams, chosen by the last part of their names, so that a path in an archive leads nowhere. What a member
+claims to hold is limited in size and in how far it was compressed, before a byte of it is read.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TextIO
+
+from mnemic.errors import InvalidInputError, NotFoundError
+
+MEMBER_MAX_BYTES = 8 << 30
+"""Most that one member of an archive may hold."""
+
+COMPRESSION_MAX_RATIO = 200
+"""JSON shrinks to a tenth, repetitive JSON to a fiftieth; what shrinks further is a bomb."""
+
+RATIO_CHECKED_MIN_BYTES = 1 << 20
+"""Small members may be compressed however far: they do no harm."""
+
+MEMBERS_MAX = 100_000
+ENCRYPTED_FLAG = 0x1
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+def text_files(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, TextIO]]:
+    """Name and text of a file, or of those inside a folder or an archive whose names are wanted."""
+    if path.is_dir():
+        yield from _in_folder(path, wanted)
+    elif _is_archive(path):
+        yield from _in_archive(path, wanted)
+    else:
+        with open_text(path) as file:
+            yield path.name, file
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[TextIO]:
+    """A file of UTF-8 text."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield file
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _in_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, TextIO]]:
+    found = sorted(path for path in folder.iterdir() if path.is_file() and wanted.fullmatch(path.name))
+    if not found:
+        raise NotFoundError(f"{folder} has no file that is named like {wanted.pattern}.")
+    for path in found:
+        with open_text(path) as file:
+            yield path.name, file
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _in_archive(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, TextIO]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in _members(path, archive, wanted):
+                with archive.open(member) as file, io.TextIOWrapper(file, encoding="utf-8") as text:
+                    yield PurePosixPath(member.filename).name, text
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, OSError) as error:
+        raise InvalidInputError(f"{path} is a damaged ZIP archive: {error}.") from error
+
+
+def _members(path: Path, archive: zipfile.ZipFile, wanted: re.Pattern[str]) -> list[zipfile.ZipInfo]:
+    every = archive.infolist()
+    if len(every) > MEMBERS_MAX:
+        raise InvalidInputError(f"{path} has {len(every):,} members; the limit is {MEMBERS_MAX:,}.")
+    found = [member for member in every if wanted.fullmatch(PurePosixPath(member.filename).name)]
+    if not found:
+        raise NotFoundError(f"{path} has no member that is named like {wanted.pattern}.")
+    for member in found:
+        _check_member(path, member)
+    return sorted(found, key=lambda member: member.filename)
+
+
+def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
+    what = f"{PurePosixPath(member.filename).name} in {path}"
+    if member.flag_bits & ENCRYPTED_FLAG:
+        raise InvalidInputError(f"{what} is encrypted: unpack it first, and import the file.")
+    if member.file_size > MEMBER_MAX_BYTES:
+        raise InvalidInputError(
+            f"{what} has {member.file_size:,} bytes; the limit in an archive is {MEMBER_MAX_BYTES:,}."
+        )
+    limit = max(RATIO_CHECKED_MIN_BYTES, COMPRESSION_MAX_RATIO * member.compress_size)
+    if member.file_size > limit:
+        raise InvalidInputError(
+            f"{what} is compressed more than {COMPRESSION_MAX_RATIO} times, as no export is. If you trust "
+            "it, unpack it first, and import the file."
+        )

@@ -1,0 +1,145 @@
+"""The file of the reference MCP memory server: a line per entity with its observations, a line per relation.
+
+An entity keeps its name and type. Each of its observations becomes a fact, named as `mnemic mcp` names
+those that it is told under that server's tool names, and a memory as well, so that it is recalled. The file
+is read three times: to check it and to learn the entities' types, since relations name entities by name
+alone; to store the entities; to relate them.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mnemic.adapters.importing.files import open_text
+from mnemic.adapters.importing.records import Record, read_records
+from mnemic.adapters.importing.units import Sifted, Skipped, Unit
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.mind.entities import FACTS_MAX
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.entity import CATEGORY_MAX_CHARACTERS
+from mnemic.types.identity import new_id
+from mnemic.types.retained import Retained
+from mnemic.types.scope import check_name
+
+ENTITIES_MAX = 1_000_000
+"""Most entities of one file: their names and types are kept until the relations are read."""
+
+# As in mnemic.mcp.reference_graph: what one of them stores, the other one serves.
+OBSERVATION = "observation "
+TYPE_KEY = "entity_type"
+FIELDS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}
+
+
+def read_mcp_memory(path: Path) -> Iterator[Unit]:
+    """A unit per entity, then one per relation."""
+    types = _types(path)
+    for record in _records(path):
+        if record.value["type"] == "entity":
+            yield _entity(record)
+    for record in _records(path):
+        if record.value["type"] == "relation":
+            yield _relation(record, types)
+
+
+def _types(path: Path) -> dict[str, str]:
+    """The type of each entity. The whole file is checked on the way, before anything is stored."""
+    types: dict[str, str] = {}
+    for record in _records(path):
+        if record.value["type"] == "entity":
+            types[record.value["name"]] = record.value["entityType"]
+        if len(types) > ENTITIES_MAX:
+            raise InvalidInputError(f"{path} has more than {ENTITIES_MAX:,} entities.")
+    return types
+
+
+def _records(path: Path) -> Iterator[Record]:
+    with open_text(path) as file:
+        for record in read_records(file, path.name):
+            _check(record)
+            yield record
+
+
+def _check(record: Record) -> None:
+    value = record.value
+    fields = FIELDS.get(str(value.get("type")))
+    if fields is None:
+        raise InvalidInputError(f"{record.place}: type must be entity or relation.")
+    for field in fields:
+        if not isinstance(value.get(field), str) or not value[field].strip():
+            raise InvalidInputError(f"{record.place}: {field} is missing or empty.")
+    observations = value.get("observations", [])
+    if not isinstance(observations, list) or not all(isinstance(text, str) for text in observations):
+        raise InvalidInputError(f"{record.place}: observations must be a list of texts.")
+
+
+def _entity(record: Record) -> Unit:
+    name, sifted = record.value["name"], Sifted()
+    observations = record.value.get("observations", [])
+    for number, observation in enumerate(observations, start=1):
+        sifted.add(f"{record.place}, observation {number}", partial(_item, name, observation))
+    unusable = _unusable(name, record.value["entityType"])
+    if unusable is not None:
+        return Unit(record.place, sifted.items, None, [*sifted.skipped, Skipped(record.place, unusable)])
+    known = [observation for observation in observations if observation.strip()]
+    return Unit(
+        record.place, sifted.items, None, sifted.skipped, _upsert(record.value["entityType"], name, known)
+    )
+
+
+def _item(name: str, observation: str) -> dict[str, Any]:
+    if not observation.strip():
+        raise InvalidInputError("the observation is empty.")
+    # By name and words, since observations have no id; hashed, since both may be long.
+    identity = sha256(f"{name}\n{observation}".encode()).hexdigest()
+    return {
+        # Observations leave their subject out: on its own, "lives in Berlin" answers nothing.
+        "content": observation if name.casefold() in observation.casefold() else f"{name}: {observation}",
+        "external_id": f"mcp-memory:{identity}",
+        "metadata": {"entity": name},
+    }
+
+
+def _unusable(name: str, category: str) -> str | None:
+    """Why this cannot be an entity here, if it cannot."""
+    try:
+        check_name("name", name)
+        check_name("entityType", category)
+    except InvalidInputError as error:
+        return str(error)
+    if len(category) > CATEGORY_MAX_CHARACTERS:
+        return f"entityType has more than {CATEGORY_MAX_CHARACTERS} characters; its observations are stored."
+    return None
+
+
+def _upsert(
+    category: str, name: str, observations: list[str]
+) -> Callable[[AsyncMemory, Retained | None], Awaitable[None]]:
+    """Make the entity, or add to the observations that it has."""
+
+    async def upsert(memory: AsyncMemory, retained: Retained | None) -> None:
+        try:
+            held = {str(value) for value in (await memory.entities.get(category, name)).facts.values()}
+        except NotFoundError:
+            held = set()
+        new = [text for text in dict.fromkeys(observations) if text not in held]
+        for start in range(0, max(1, len(new)), FACTS_MAX):
+            facts = {f"{OBSERVATION}{new_id()}": text for text in new[start : start + FACTS_MAX]}
+            await memory.entities.upsert(category, name, facts=facts, metadata={TYPE_KEY: category})
+
+    return upsert
+
+
+def _relation(record: Record, types: dict[str, str]) -> Unit:
+    value = record.value
+    unknown = [value[end] for end in ("from", "to") if value[end] not in types]
+    if unknown:
+        reason = f"it relates {unknown[0][:64]!a}, which is no entity of the file."
+        return Unit(record.place, [], None, [Skipped(record.place, reason)])
+
+    async def relate(memory: AsyncMemory, retained: Retained | None) -> None:
+        ends = [(types[value[end]], value[end]) for end in ("from", "to")]
+        await memory.entities.relate(ends[0], ends[1], value["relationType"])
+
+    return Unit(record.place, [], None, (), relate)

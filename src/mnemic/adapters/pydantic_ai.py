@@ -1,0 +1,135 @@
+"""Memory as tools of an agent of pydantic-ai.
+
+    agent = Agent("openai:gpt-5-mini", toolsets=[memory_toolset(memory)])
+
+The tools are bound to the owner of the memory that they were made with: a model cannot name another one.
+`query_archive` promises answers by meaning, so it is offered only while the embedder works; `recall` also
+searches by words and is there always.
+"""
+
+import time
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mnemic.errors import ConfigurationError, InvalidInputError, MnemicError, NotFoundError
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.memory import Category
+from mnemic.types.recalled import Recalled
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.toolsets import FunctionToolset
+
+Answered = TypeVar("Answered")
+
+TEXT_MAX_TOKENS = 2_000
+"""Most that a tool answers with."""
+
+TRUSTED_S = 60.0
+"""How long the embedder is believed to be as it was found."""
+
+# A tag that no memory has: whoever looks for it embeds the query and finds nothing.
+PROBE = "mnemic:probe"
+
+
+def memory_toolset(memory: AsyncMemory) -> "FunctionToolset[Any]":
+    """The tools retain, recall, query_archive and forget over an open memory, which has an owner."""
+    if memory.owner is None:
+        raise InvalidInputError("The memory needs an owner: memory_toolset(memory.scope(owner=…)).")
+    try:
+        from pydantic_ai.toolsets import FunctionToolset  # noqa: PLC0415  # The extra `providers`.
+    except ImportError as error:
+        raise ConfigurationError("The toolset needs pydantic-ai: pip install 'mnemic[providers]'") from error
+    tools = _Tools(memory)
+    toolset: FunctionToolset[Any] = FunctionToolset(id="mnemic")
+    for function in (tools.retain, tools.recall, tools.forget):
+        toolset.add_function(function, takes_ctx=False)
+    toolset.add_function(tools.query_archive, takes_ctx=False, prepare=tools.while_available)
+    return toolset
+
+
+class _Tools:
+    """The functions that a model calls. Their docstrings are what it reads."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._memory = memory
+        self._is_available = False
+        self._trusted_until_s = 0.0
+
+    async def retain(self, content: str, category: Category | None = None) -> str:
+        """Remember something for later conversations: a fact, a preference, an event, an instruction.
+
+        Args:
+            content: One full sentence that is understood without this conversation: names instead of
+            pronouns,
+                dates instead of "yesterday".
+            category: What kind of memory it is; factual unless given.
+        """
+        retained = await _told(self._memory.retain(content, category=category))
+        return f"{'Stored' if retained.stored_count else 'Known already'}: {retained.memory_ids[0]}"
+
+    async def recall(self, query: str, limit: int = 10) -> str:
+        """Look up what is remembered, best first, before asking the user or guessing.
+
+        Args:
+            query: What to look for, in natural language.
+            limit: Most memories to return.
+        """
+        found = await _told(self._memory.recall(query, limit=limit, max_tokens=TEXT_MAX_TOKENS))
+        return _answer(found)
+
+    async def query_archive(self, question: str) -> str:
+        """Answer a question from the archive of memories, or learn that it holds no answer.
+
+        Nothing close enough means that it is not known: do not guess then.
+
+        Args:
+            question: One question in a full sentence, as you would ask a person.
+        """
+        return _answer(await _told(self._memory.recall(question, max_tokens=TEXT_MAX_TOKENS)))
+
+    async def forget(self, memory_id: str, reason: str | None = None) -> str:
+        """Stop recalling a memory that is wrong or not wanted any more. It can be restored.
+
+        Args:
+            memory_id: The id that recall or retain gave.
+            reason: Why; it is kept in the memory's history.
+        """
+        forgotten = await _told(self._memory.memories.forget(memory_id, reason=reason))
+        return f"Forgotten: {forgotten.content}"
+
+    async def while_available(
+        self, context: "RunContext[Any]", definition: "ToolDefinition"
+    ) -> "ToolDefinition | None":
+        """The tool, while the embedder works."""
+        if time.monotonic() >= self._trusted_until_s:
+            self._is_available = await self._probe()
+            self._trusted_until_s = time.monotonic() + TRUSTED_S
+        return definition if self._is_available else None
+
+    async def _probe(self) -> bool:
+        """Search by meaning alone for what cannot be there; a model that fails is told of in a note."""
+        try:
+            found = await self._memory.recall("probe", tags=[PROBE], techniques=["vector"], limit=1)
+        except MnemicError:
+            return False
+        return not found.notes
+
+
+async def _told(call: Awaitable[Answered]) -> Answered:
+    """What a call answers; what the model did wrong is told to it, so that it can try again."""
+    from pydantic_ai import ModelRetry  # noqa: PLC0415  # The extra `providers`.
+
+    try:
+        return await call
+    except (InvalidInputError, NotFoundError) as error:
+        raise ModelRetry(str(error)) from error
+
+
+def _answer(found: Recalled) -> str:
+    """The memories with their ids, or that there are none."""
+    if found.refused or not found:
+        return f"Nothing is remembered about that. {found.reason or ''}".strip()
+    ids = ", ".join(str(hit.memory.memory_id) for hit in found)
+    return f"{found.text}\n\nIds, in this order: {ids}"

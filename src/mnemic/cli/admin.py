@@ -1,0 +1,72 @@
+"""`mnemic stats` and `mnemic erase`: how much a tenant holds, and the end of what is held about somebody."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError
+from mnemic.types.receipt import ErasureReceipt
+from mnemic.types.stats import TenantStats
+
+
+def stats(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False) -> None:
+    """Show how much the tenant holds."""
+
+    async def run() -> TenantStats:
+        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+            return await memory.admin.stats()
+
+    counts = asdict(asyncio.run(run()))
+    if json:
+        print_json(counts)
+        return
+    listing = table("what", "count")
+    for name, count in counts.items():
+        listing.add_row(name.removesuffix("_count").replace("_", " "), f"{count:,}")
+    out.print(listing)
+
+
+def erase(
+    owner: Annotated[str, typer.Option(help="Whose memories; MNEMIC_OWNER is not looked at here.")],
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Only take them out of recall; nothing is lost.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Erase all that is held about an owner, for good, and print the receipt."""
+    _ask(owner, archive=archive, yes=yes, json=json)
+
+    async def run() -> ErasureReceipt:
+        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+            return await memory.admin.erase(owner, mode="archive" if archive else "erase")
+
+    receipt = asyncio.run(run())
+    if json:
+        print_json(asdict(receipt))
+        return
+    listing = table("table", "rows")
+    for name, count in receipt.rows.items():
+        if count:
+            listing.add_row(name, f"{count:,}")
+    out.print(listing)
+    print_line(f"Receipt {receipt.receipt_id}: {receipt.row_count:,} rows.")
+
+
+def _ask(owner: str, *, archive: bool, yes: bool, json: bool) -> None:
+    """Make sure that it is meant."""
+    if yes:
+        return
+    if json:
+        raise InvalidInputError("With --json nobody can be asked: add --yes if you mean it.")
+    what = (
+        "Take all memories of {} out of recall?" if archive else "Erase all that is held about {}, for good?"
+    )
+    typer.confirm(what.format(repr(one_line(owner))), abort=True, err=True)

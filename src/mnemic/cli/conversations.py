@@ -1,0 +1,82 @@
+"""`mnemic conversations`: who talked when, and what was said."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.output import one_line, out, print_json, table
+from mnemic.types.conversation import Conversation
+from mnemic.types.memory import MemoryRecord
+
+app = typer.Typer(no_args_is_help=True, help="Who talked when, and what was said.")
+
+
+@app.command("list")
+def list_conversations(
+    owner: Owner = None,
+    channel: Channel = None,
+    before: Annotated[str | None, typer.Option(help="When the last one of the page before ended.")] = None,
+    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """List conversations, the latest first."""
+
+    async def run() -> Sequence[Conversation]:
+        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+            return await memory.conversations.list(channel=channel, before=before, limit=limit)
+
+    conversations = asyncio.run(run())
+    if json:
+        print_json([asdict(each) for each in conversations])
+    else:
+        _print_table(conversations)
+
+
+@app.command("show")
+def show(
+    conversation: Annotated[str, typer.Argument(help="Its name, from `mnemic conversations list`.")],
+    from_position: Annotated[int, typer.Option("--from", help="The place of the first turn to show.")] = 0,
+    limit: Annotated[int, typer.Option(help="How many turns at most.")] = 100,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Show what was said in a conversation, in order."""
+
+    async def run() -> Sequence[MemoryRecord]:
+        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+            await memory.conversations.get(conversation)  # An unknown one is an error, not empty.
+            return await memory.conversations.turns(conversation, from_position=from_position, limit=limit)
+
+    turns = asyncio.run(run())
+    if json:
+        print_json([asdict(turn) for turn in turns])
+    else:
+        _print_turns(turns)
+
+
+def _print_table(conversations: Sequence[Conversation]) -> None:
+    listing = table("conversation", "turns", "started", "last turn")
+    for each in conversations:
+        times = (f"{moment:%Y-%m-%d %H:%M}" for moment in (each.started_at, each.last_turn_at))
+        listing.add_row(Text(one_line(each.conversation)), f"{each.turn_count:,}", *times)
+    out.print(listing)
+
+
+def _print_turns(turns: Sequence[MemoryRecord]) -> None:
+    listing = table("", "when", "who", "what")
+    for turn in turns:
+        when = f"{turn.at or turn.created_at:%Y-%m-%d %H:%M}"
+        who = Text(one_line(turn.name or turn.role or ""))
+        listing.add_row(str(turn.position), when, who, Text(one_line(turn.content)))
+    out.print(listing)

@@ -1,0 +1,130 @@
+"""What holds for every command, sub-commands included: help, JSON, exit codes, secrets, completion."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from mnemic.cli.app import app
+from tests.cli.conftest import Run
+
+SECRET = "hunter2"
+# What these do is not data: a show, a server that speaks a protocol, a process that ends, SQL to be run.
+WITHOUT_JSON = {"demo", "mcp", "schedules pg-cron", "stop", "worker"}
+
+
+def leaves() -> dict[str, typer.core.TyperCommand]:
+    """Every command that does something, by its words."""
+    top = typer.main.get_command(app)
+    assert isinstance(top, typer.core.TyperGroup)
+    found: dict[str, typer.core.TyperCommand] = {}
+    for name, command in top.commands.items():
+        nested = command.commands if isinstance(command, typer.core.TyperGroup) else {"": command}
+        for inner, leaf in nested.items():
+            assert isinstance(leaf, typer.core.TyperCommand)
+            found[f"{name} {inner}".strip()] = leaf
+    return found
+
+
+LEAVES = leaves()
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_every_command_and_every_option_has_help(mnemic: Run, words: str) -> None:
+    ended = mnemic(*words.split(), "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"mnemic {words} [OPTIONS]" in ended.out
+    command = LEAVES[words]
+    assert command.help
+    undocumented = [
+        parameter.name
+        for parameter in command.params
+        if isinstance(parameter, typer.core.TyperOption | typer.core.TyperArgument)
+        and not getattr(parameter, "help", None)
+    ]
+    assert undocumented == []
+
+
+@pytest.mark.parametrize("words", sorted(LEAVES.keys() - WITHOUT_JSON))
+def test_every_command_that_gives_data_gives_json(words: str) -> None:
+    assert "--json" in {option for parameter in LEAVES[words].params for option in parameter.opts}
+
+
+@pytest.mark.parametrize("words", [words for words in LEAVES if len(words.split()) > 1])
+def test_an_unknown_option_is_a_usage_error(mnemic: Run, words: str) -> None:
+    ended = mnemic(*words.split(), "--no-such-option")
+    assert (ended.code, ended.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("memories", "list"),
+        ("memories", "get", "x"),
+        ("entities", "list"),
+        ("conversations", "list"),
+        ("shares", "list"),
+        ("stats",),
+        ("erase", "--owner", "x", "--yes"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql", "https"])
+def test_no_command_shows_a_password(
+    mnemic: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], scheme: str
+) -> None:
+    monkeypatch.setenv("MNEMIC_CONNECT_TIMEOUT_S", "2")
+    ended = mnemic(*arguments, "--url", f"{scheme}://alice:{SECRET}@127.0.0.1:1/x")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("Error: ")
+    assert SECRET not in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_password_in_the_environment_is_not_shown(mnemic: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MNEMIC_DATA_DIR")
+    monkeypatch.setenv("MNEMIC_CONNECT_TIMEOUT_S", "2")
+    monkeypatch.setenv("MNEMIC_DATABASE_URL", f"postgresql://alice:{SECRET}@127.0.0.1:1/x")
+    for arguments in (["stats"], ["doctor"], ["doctor", "--json"], ["memories", "list"]):
+        ended = mnemic(*arguments)
+        assert ended.code == 1
+        assert SECRET not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_had_for_each_shell(shell: str, tmp_path: Path) -> None:
+    shown = run("--show-completion", shell, home=tmp_path)
+    assert (shown.returncode, "_MNEMIC_COMPLETE" in shown.stdout) == (0, True)
+
+
+def test_completion_knows_commands_and_options(tmp_path: Path) -> None:
+    def completed(line: str) -> set[str]:
+        words = line.split(" ")
+        asked = {
+            "_MNEMIC_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        return set(run(home=tmp_path, **asked).stdout.split())
+
+    assert {"memories", "conversations", "shares"} <= completed("mnemic ")
+    assert completed("mnemic mem") == {"memories"}
+    assert completed("mnemic memories ") == {"list", "get", "forget", "restore", "history"}
+    assert "--conversation" in completed("mnemic memories list --con")
+    assert completed("mnemic import --from m") == {"mem0", "mcp-memory"}
+
+
+def run(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A real process, as from a shell."""
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("mnemic")), *arguments],
+        env=os.environ
+        | {"HOME": str(home), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+        | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

@@ -1,0 +1,45 @@
+"""`mnemic entities` and `mnemic conversations`."""
+
+from mnemic import Memory
+from tests.cli.conftest import Run
+
+
+def test_entities_are_listed_and_shown(mnemic: Run, memory: Memory) -> None:
+    alice = memory.entities.upsert("person", "Alice", facts={"city": "[red]Berlin[/]"}, aliases=["Al"])
+    memory.entities.upsert("company", "Acme")
+    memory.entities.relate(("person", "Alice"), ("company", "Acme"), "works at")
+    assert [each["name"] for each in mnemic("entities", "list", "--json").json] == ["Acme", "Alice"]
+    assert [each["name"] for each in mnemic("entities", "list", "--json", "--category", "person").json] == [
+        "Alice"
+    ]
+    assert "Alice" in mnemic("entities", "list").out
+    by_id = mnemic("entities", "get", alice.entity_id, "--json").json
+    by_name = mnemic("entities", "get", "person", "al", "--json").json
+    assert by_id == by_name
+    assert (by_id["facts"], by_id["relations"][0]["kind"]) == ({"city": "[red]Berlin[/]"}, "works at")
+    shown = mnemic("entities", "get", "person", "Alice").out
+    assert "[red]Berlin[/]" in shown
+    assert "Alice → works at → Acme" in shown
+    missing = mnemic("entities", "get", "person", "Bob")
+    assert (missing.code, missing.out) == (1, "")
+
+
+def test_conversations_are_listed_and_shown(mnemic: Run, memory: Memory) -> None:
+    said = [
+        {"role": "user", "content": "Hello [b]you[/b]", "at": "2026-03-01T10:00:00Z"},
+        {"role": "assistant", "name": "Mo", "content": "Hi", "at": "2026-03-01T10:01:00Z"},
+    ]
+    memory.retain(said, conversation="c-1")
+    memory.retain("Later.", conversation="c-2", channel="work")
+    assert [each["conversation"] for each in mnemic("conversations", "list", "--json").json] == ["c-2", "c-1"]
+    work = mnemic("conversations", "list", "--json", "--channel", "work").json
+    assert [each["conversation"] for each in work] == ["c-2"]
+    assert "2026-03-01 10:01" in mnemic("conversations", "list").out
+    turns = mnemic("conversations", "show", "c-1", "--json").json
+    assert [turn["content"] for turn in turns] == ["Hello [b]you[/b]", "Hi"]
+    assert len(mnemic("conversations", "show", "c-1", "--from", 1, "--json").json) == 1
+    shown = mnemic("conversations", "show", "c-1").out.splitlines()
+    assert shown[1].split() == ["0", "2026-03-01", "10:00", "user", "Hello", "[b]you[/b]"]
+    assert shown[2].split() == ["1", "2026-03-01", "10:01", "Mo", "Hi"]
+    missing = mnemic("conversations", "show", "c-3")
+    assert (missing.code, missing.out) == (1, "")

@@ -1,0 +1,78 @@
+"""`mnemic memories`: list, get, forget, restore, history."""
+
+import pytest
+
+from mnemic import Memory
+from tests.cli.conftest import Run
+
+
+def test_memories_are_listed_newest_first(mnemic: Run, memory: Memory) -> None:
+    memory.retain("An old fact.", tags=["old"])
+    memory.retain("A [red]new[/] one.\x1b[2J", category="preference", channel="work")
+    listed = mnemic("memories", "list", "--json").json
+    assert [record["content"] for record in listed] == ["A [red]new[/] one.\x1b[2J", "An old fact."]
+    shown = mnemic("memories", "list")
+    assert (shown.code, shown.err) == (0, "")
+    assert "A [red]new[/] one." in " ".join(shown.out.split())
+    assert "\x1b" not in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "contents"),
+    [
+        (["--category", "preference"], ["B"]),
+        (["--tag", "t"], ["A"]),
+        (["--channel", "work"], ["B"]),
+        (["--conversation", "c"], ["C"]),
+        (["--status", "archived"], []),
+        (["--limit", "1"], ["C"]),
+        (["--forgotten"], ["D", "C", "B", "A"]),
+        (["--owner", "bob"], ["E"]),
+    ],
+)
+def test_lists_can_be_narrowed(mnemic: Run, memory: Memory, options: list[str], contents: list[str]) -> None:
+    memory.retain("A", tags=["t"])
+    memory.retain("B", category="preference", channel="work")
+    memory.retain("C", conversation="c")
+    memory.memories.forget(memory.retain("D").memory_ids[0])
+    memory.retain("E", owner="bob")
+    listed = mnemic("memories", "list", "--json", *options).json
+    assert [record["content"] for record in listed] == contents
+
+
+def test_pages_follow_each_other(mnemic: Run, memory: Memory) -> None:
+    ids = [str(memory.retain(text).memory_ids[0]) for text in ("A", "B", "C")]
+    listed = mnemic("memories", "list", "--json", "--before", ids[2], "--limit", 1).json
+    assert [record["memory_id"] for record in listed] == [ids[1]]
+
+
+def test_a_memory_is_shown_forgotten_restored_and_its_history_told(mnemic: Run, memory: Memory) -> None:
+    memory_id = memory.retain("Alice likes tea.").memory_ids[0]
+    assert mnemic("memories", "get", memory_id, "--json").json["content"] == "Alice likes tea."
+    assert "Alice likes tea." in mnemic("memories", "get", memory_id).out
+    ended = mnemic("memories", "forget", memory_id, "--reason", "She does not.")
+    assert (ended.code, ended.out) == (0, "Forgotten: Alice likes tea.\n")
+    assert not memory.recall("tea", refuse_below=0)
+    assert mnemic("memories", "restore", memory_id, "--json").json["deleted_at"] is None
+    assert memory.recall("tea", refuse_below=0)
+    versions = mnemic("memories", "history", memory_id, "--json").json
+    assert [version["version"] for version in versions] == [1, 2, 3]
+    shown = mnemic("memories", "history", memory_id).out
+    assert "She does not." in " ".join(shown.split())
+    assert "forgotten" in shown
+
+
+@pytest.mark.parametrize("command", ["get", "forget", "restore", "history"])
+def test_what_is_not_there_is_an_error(mnemic: Run, memory: Memory, command: str) -> None:
+    missing = mnemic("memories", command, "0190a000-0000-7000-8000-000000000000")
+    assert (missing.code, missing.out, "There is no memory" in missing.said) == (1, "", True)
+    bad = mnemic("memories", command, "x")
+    assert (bad.code, bad.out, "memory_id must be an id" in bad.said) == (1, "", True)
+    others = memory.retain("Mine.", owner="bob").memory_ids[0]
+    assert mnemic("memories", command, others).code == 1
+
+
+def test_a_choice_that_does_not_exist_is_an_error_that_lists_them(mnemic: Run) -> None:
+    ended = mnemic("memories", "list", "--category", "facts")
+    assert (ended.code, ended.out) == (1, "")
+    assert "factual, preference" in ended.said

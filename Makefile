@@ -12,7 +12,7 @@ DATA ?= bench/data
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-slow lint format demo generate lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -23,7 +23,7 @@ test: lint  ## Run all checks and all tests
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
-	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain $(ARGS)
+	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain tests/jobs $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet
@@ -54,6 +54,12 @@ bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA
 
 bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph
 	@$(BIN)/python -m bench.speed $(ARGS)
+
+bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls in-process
+	@$(BIN)/python -m bench.load $(ARGS)
+
+bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
+	@$(BIN)/python -m bench.queue $(ARGS)
 
 generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
 	@$(BIN)/python tools/generate_sync.py

@@ -81,13 +81,18 @@ class Rows:
         return value
 
     def counts(self, tenant_id: UUID) -> dict[str, int]:
-        """The tenant's rows in each table that has some."""
+        """The tenant's rows in each table that has some, but for the schedules that it is born with."""
         tables = [str(name) for (name,) in self.select(_TENANT_TABLES)]
-        parts = (f"SELECT '{name}', count(*) FROM {name} WHERE tenant_id = '{tenant_id}'" for name in tables)
+        of_tenant = f"WHERE tenant_id = '{tenant_id}'"
+        parts = (
+            f"SELECT '{name}', count(*) FROM {name} {of_tenant} {_NOT_BORN_WITH.get(name, '')}"
+            for name in tables
+        )
         counted = self.select(" UNION ALL ".join(parts))
         return {str(name): int(str(count)) for name, count in counted if count}
 
 
+_NOT_BORN_WITH = {"queue.schedules": "AND owner IS NOT NULL"}
 _TENANT_TABLES = """
     SELECT pg_class.oid::regclass::text
     FROM pg_class

@@ -25,7 +25,10 @@ class Settings(BaseSettings):
 
     database_url: SecretStr | None = Field(
         default=None,
-        description="`postgresql://…` of your own server. Unset: the embedded server is used.",
+        description=(
+            "`postgresql://…` of your own server, or `https://…` of a Mnemic server, with `MNEMIC_API_KEY`. "
+            "Unset: the embedded server is used."
+        ),
     )
     data_dir: Path = Field(
         default_factory=_default_data_dir,
@@ -94,6 +97,38 @@ class Settings(BaseSettings):
             "too, `verbose` with them what was asked and answered."
         ),
     )
+    worker: bool | Literal["auto"] = Field(
+        default="auto",
+        description=(
+            "Whether an open `Memory` works on the jobs of its tenant itself: `true`, `false`, or `auto`, "
+            "which does so only with the embedded server."
+        ),
+    )
+    memory_log_retention_days: int = Field(
+        default=90,
+        ge=1,
+        le=400,
+        description="How long the memory log is kept, in days; by a worker, for all tenants.",
+    )
+    job_retention_days: int = Field(
+        default=30,
+        ge=1,
+        le=36_500,
+        description="How long finished and dead jobs are kept, in days; by a worker, for all tenants.",
+    )
+    event_retention_days: int = Field(
+        default=30,
+        ge=1,
+        le=36_500,
+        description="How long events, and the log of what was sent to webhooks, are kept, in days.",
+    )
+    webhook_private_addresses: bool = Field(
+        default=False,
+        description=(
+            "Let webhooks send to private, loopback and other addresses that only this machine or its "
+            "network can reach."
+        ),
+    )
     pool_size: int = Field(
         default=10, ge=1, le=1000, description="Most database connections that one `Memory` holds."
     )
@@ -119,6 +154,35 @@ class Settings(BaseSettings):
         gt=0,
         le=86_400,
         description="Longest wait for the embedded server, crash recovery included, in seconds.",
+    )
+    max_request_bytes: int = Field(
+        default=8 * 1024**2,
+        ge=1024,
+        le=1024**3,
+        description="`mnemic serve`: largest body of a request, unpacked, in bytes.",
+    )
+    max_batch_bytes: int = Field(
+        default=1024**3,
+        ge=1024,
+        le=1024**4,
+        description="`mnemic serve`: largest body of a `retain_many`, unpacked, in bytes.",
+    )
+    request_timeout_s: float = Field(
+        default=60.0,
+        gt=0,
+        le=3600,
+        description=(
+            "`mnemic serve`: longest time for one request, in seconds. `retain_many` may take 10 minutes."
+        ),
+    )
+    recall_rate_per_minute: int = Field(
+        default=6_000,
+        ge=0,
+        le=10_000_000,
+        description="`mnemic serve`: how often an API key may recall in a minute; 0 limits nothing.",
+    )
+    metrics_public: bool = Field(
+        default=False, description="`mnemic serve`: show `/metrics` to everybody, not only to admin keys."
     )
 
 

@@ -8,6 +8,11 @@
     │   └── OwnerRequiredError        no owner in the call, the scope or the settings
     ├── NotFoundError                 what was asked for does not exist here (also a LookupError)
     ├── ConflictError                 somebody else changed it first, or it exists already
+    ├── NotAuthenticatedError         no API key, or one that does not hold (any more)
+    ├── ForbiddenError                the API key holds, but not for this call or this owner
+    ├── TooManyRequestsError          the key called too often; `retry_after_s` says when to come back
+    ├── ServerError                   a Mnemic server failed, or its answer cannot be used
+    │   └── ServerUnavailableError    it could not be reached, or did not answer in time
     ├── ClosedError                   the Memory was closed, or was opened before a fork
     ├── DatabaseError                 the database refused or failed
     │   ├── DatabaseUnavailableError  no connection could be had, or it was lost
@@ -20,6 +25,7 @@
     │   └── MissingPrivilegeError     the role may not do it; `sql` is what an administrator runs
     ├── EmbeddingError                the embedding model failed or gave an answer that cannot be used
     ├── LanguageModelError            the LLM failed, was late, or gave an answer that cannot be used
+    ├── DeliveryError                 the receiver of a webhook did not take a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
         ├── DataFolderError           the data folder is unusable (read-only, full, other version …)
         └── UnsupportedMachineError   this machine cannot run the shipped server
@@ -51,6 +57,30 @@ class NotFoundError(MnemicError, LookupError):
 
 class ConflictError(MnemicError):
     """Somebody else changed the row first, or it exists already."""
+
+
+class NotAuthenticatedError(MnemicError):
+    """There is no API key, or it is unknown, expired or revoked."""
+
+
+class ForbiddenError(MnemicError):
+    """The API key is valid, but its role or its owner does not allow this call."""
+
+
+class TooManyRequestsError(MnemicError):
+    """The API key has called too often; after `retry_after_s` seconds it may again."""
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ServerError(MnemicError):
+    """A Mnemic server failed, or gave an answer that cannot be used."""
+
+
+class ServerUnavailableError(ServerError):
+    """A Mnemic server could not be reached, or did not answer in time."""
 
 
 class ClosedError(MnemicError):
@@ -103,6 +133,10 @@ class EmbeddingError(MnemicError):
 
 class LanguageModelError(MnemicError):
     """The language model failed, gave no answer in time, or one that cannot be used."""
+
+
+class DeliveryError(MnemicError):
+    """A message could not be delivered to a webhook: its address, its receiver or its answer is at fault."""
 
 
 class EmbeddedServerError(MnemicError):

@@ -1,6 +1,8 @@
 """The reference pages name every setting and every command."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -24,10 +26,26 @@ def test_every_setting_says_what_it_means() -> None:
 
 def test_every_command_is_documented() -> None:
     page = (REFERENCE / "cli.md").read_text("utf-8")
-    command = typer.main.get_command(app)
-    assert isinstance(command, typer.core.TyperGroup)
-    assert [name for name in command.commands if f"## `mnemic {name}`" not in page] == []
+    undocumented = []
+    for words, command in _commands("mnemic", typer.main.get_command(app)):
+        _, found, text = page.partition(f"# `{words}`\n")
+        own = text.partition("\n#")[0]
+        undocumented += [] if found else [words]
+        undocumented += [
+            f"{words} {option}"
+            for parameter in command.params
+            for option in parameter.opts
+            if option.startswith("--") and f"`{option}" not in own and f"/ {option}" not in own
+        ]
+    assert undocumented == []
     assert page == cli_page()
+
+
+def _commands(words: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """A command and all below it, with the words that call them."""
+    yield words, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(f"{words} {name}", inner)
 
 
 def test_every_call_of_the_sdk_is_documented_and_says_what_it_does() -> None:

@@ -1,9 +1,17 @@
 """Something of everything that can be held about an owner, each with a word that can be searched for."""
 
+import asyncio
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from mnemic.govern import idempotent_requests
+from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
+from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.worker import Worker
+from mnemic.sdk.ingesting import ingest_document
 from mnemic.sdk.memory import AsyncMemory
+from tests.jobs.watching import until
 from tests.unsteady_engine import Unsteady
 
 
@@ -14,6 +22,9 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _relate(own, word, memory_id)
     await _note(own, word)
     await _share(own, word)
+    await _call(own, owner, word)
+    await _follow(own, word)
+    await _have_done(own, word)
     engine.failing = True
     await own.retain(f"Not embedded: {word}.")
     engine.failing = False
@@ -42,7 +53,17 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await own.documents.put(f"document {word}", f"First text of {word}.", title=f"Title {word}")
     await own.documents.put(f"document {word}", f"Second text of {word}.")
     await own.memories.forget(second, reason=f"{word} was wrong")
+    await _ingest(own, word)
     return first
+
+
+async def _ingest(own: AsyncMemory, word: str) -> None:
+    """A document whose chunks wait for the vectors of another model."""
+    filed = await own.documents.ingest(f"file {word}.md", f"# Heading {word}\n\nText of a file about {word}.")
+    await ingest_document(own._core, filed.document.document_id)
+    ids = [chunk.memory_id for chunk in await own.documents.chunks(f"file {word}.md")]
+    async with own._core.place.tenant_database.transaction() as transaction:
+        await transaction.execute("reembedding.mark", {"tenant_id": own.tenant.id, "ids": ids})
 
 
 async def _relate(own: AsyncMemory, word: str, memory_id: UUID) -> None:
@@ -67,6 +88,44 @@ async def _note(own: AsyncMemory, word: str) -> None:
     await own.actors.flag(f"actor {word}", reason=f"reason {word}", evidence=[word])
     await own.actors.clear(f"actor {word}", reason=f"cleared {word}")
     await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])
+
+
+async def _follow(own: AsyncMemory, word: str) -> None:
+    await own.schedules.set(f"schedule {word}", "about", every_s=3600, payload={"of": word}, owner=own.owner)
+    async for _ in own.events.subscribe(f"consumer {word}", start="beginning"):
+        break
+    made = await own.webhooks.create(f"https://{word}.invalid/")
+    await own.webhooks.test(made.webhook.webhook_id)
+    # So that nothing is sent, and nothing changes by itself, while somebody compares rows.
+    await own.webhooks.disable(made.webhook.webhook_id)
+
+
+async def _have_done(own: AsyncMemory, word: str) -> None:
+    """Jobs that wait, that were called off, and one that failed once."""
+    await own.jobs.enqueue("about", {"of": word}, key=f"key {word}")
+    await own.jobs.cancel((await own.jobs.enqueue("about", {"of": word})).job_id)
+    failing = await own.jobs.enqueue("failing", {"of": word})
+
+    async def fail(job: RunningJob) -> None:
+        raise ValueError(word)
+
+    worker = Worker(own._core.place.database, {"failing": fail}, only_tenant=own.tenant)
+    work = asyncio.create_task(worker.run())
+    await until(own, failing.job_id, lambda job: len(job.history) == 1)
+    worker.stop(grace_s=0)
+    await work
+
+
+async def _call(own: AsyncMemory, owner: str, word: str) -> None:
+    """What a server keeps of somebody who calls it: a key, and an answer in case it is asked again."""
+    key = await own.keys.create(role="write", name=f"key of {word}")
+    database = own._core.place.tenant_database
+    request = Repeatable(key.key_id, sha256(word.encode()).digest(), owner)
+    begun = await idempotent_requests.begin(database, request)
+    assert isinstance(begun, Begun)
+    answer = Answer(bytes(32), 200, "application/json", word.encode())
+    await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
+    await own.keys.revoke(key.key_id)
 
 
 async def _share(own: AsyncMemory, word: str) -> None:

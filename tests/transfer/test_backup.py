@@ -38,7 +38,9 @@ DATABASES = "SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY 1"
 
 
 def memory_in(folder: Path, tenant: str = "default", **options: Any) -> AsyncMemory:
-    return AsyncMemory(data_dir=folder, tenant=tenant, owner="alice", **{"embedder": "test", **options})
+    """A memory without a worker, which would change rows while they are compared."""
+    chosen = {"embedder": "test", "settings": Settings(worker=False), **options}
+    return AsyncMemory(data_dir=folder, tenant=tenant, owner="alice", **chosen)
 
 
 @contextmanager

@@ -102,11 +102,9 @@ class Queries:
 class Transaction(Queries):
     """A transaction of one tenant."""
 
-    def __init__(self, connection: AppConnection, tenant: Tenant, remembered: dict[str, Any]) -> None:
+    def __init__(self, connection: AppConnection, tenant: Tenant) -> None:
         super().__init__(connection)
         self.tenant = tenant
-        self.remembered = remembered
-        """What never changes while the database is open, so that it need not be asked for again."""
 
 
 class TenantDatabase:
@@ -162,7 +160,6 @@ class Database:
             name="mnemic",
         )
         self._limits = limits
-        self._remembered: dict[str, Any] = {}
         self._hints = Hints(self._notify)
 
     async def open(self) -> None:
@@ -174,6 +171,10 @@ class Database:
         """Close every connection."""
         await self._hints.aclose()
         await self._pool.close(timeout=CLOSE_TIMEOUT_S)
+
+    def pool_statistics(self) -> Mapping[str, int]:
+        """How the pool of connections is used, by the names that psycopg gives to its counters."""
+        return self._pool.get_stats()
 
     def on_hint(self, hint: Hint, callback: Callable[[], None]) -> Callable[[], None]:
         """Have a function called after commits of this process that left a hint; returns how to end that."""
@@ -206,7 +207,7 @@ class Database:
             async with AsyncExitStack() as stack:
                 begin = query("session.begin_snapshot" if snapshot else "session.begin")
                 connection = await self._begin(stack, begin, subjects)
-                yield Transaction(connection, tenant, self._remembered)
+                yield Transaction(connection, tenant)
 
     @asynccontextmanager
     async def proven(self, purpose: Purpose, subject: str) -> AsyncIterator[Queries]:

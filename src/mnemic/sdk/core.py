@@ -9,10 +9,13 @@ from mnemic.config import Settings
 from mnemic.db.database import TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError
+from mnemic.events.signal import EventSignal
 from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.sdk.models import Models
+from mnemic.sdk.observed import Observed
+from mnemic.sdk.own_worker import OwnWorker
 from mnemic.sdk.place import Place, open_place
 from mnemic.sdk.recalled_counts import RecalledCounts
 from mnemic.sdk.upkeep import Upkeep
@@ -29,6 +32,11 @@ class Core:
         self.models = models
         self.upkeep = Upkeep()
         self.recalled_counts = RecalledCounts()
+        self.observed = Observed()
+        self.own_worker = OwnWorker()
+        self.serving_model: str | None = None
+        """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
+        self.event_signal = EventSignal()
         self.upkeep.on_close(RECALLED_COUNTS, self.write_recalled_counts)
         self._place: Place | None = None
         self._is_guest = False
@@ -59,6 +67,11 @@ class Core:
             raise ClosedError("This AsyncMemory is not open yet. Use `async with`, or await its open().")
         return self._place
 
+    @property
+    def tenant(self) -> Tenant:
+        """The tenant of the open place."""
+        return self.place.tenant
+
     async def open(self) -> None:
         """Open the place, once."""
         async with self._opening:
@@ -73,6 +86,8 @@ class Core:
         guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
         guest._place = replace(self.place, tenant=tenant)
         guest._is_guest = True
+        guest.observed = self.observed
+        guest.event_signal = self.event_signal
         return guest
 
     @asynccontextmanager
@@ -80,22 +95,29 @@ class Core:
         """Close the place for a block that needs it to itself, and open it again whatever happens."""
         place = self.place
         async with self._opening:
+            was_watching = self.own_worker.is_watching
+            await self.own_worker.aclose()
             await self.upkeep.settle()
             self._place = None
+            await self.event_signal.aclose()
             await place.aclose()
             try:
                 yield
             finally:
                 self._place = await open_place(self.settings)
+                if was_watching:
+                    self.own_worker.watch(self._place.database, self._place.tenant)
 
     async def aclose(self) -> None:
         """Close the place, once and for all."""
         async with self._opening:
-            # First, since its jobs need the place.
+            # First, since their jobs need the place.
+            await self.own_worker.aclose()
             await self.upkeep.aclose()
             place, self._place, self._closed = self._place, None, True
             if self._is_guest:
                 return
+            await self.event_signal.aclose()
             await self.models.aclose()
             if place is not None:
                 await place.aclose()

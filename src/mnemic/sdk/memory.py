@@ -24,19 +24,26 @@ from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
+from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.jobs import AsyncJobs
 from mnemic.sdk.groups.journal import AsyncJournal
+from mnemic.sdk.groups.keys import AsyncKeys
 from mnemic.sdk.groups.log import AsyncLog
 from mnemic.sdk.groups.memories import AsyncMemories
 from mnemic.sdk.groups.metrics import AsyncMetrics
 from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
+from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
+from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.models import Models
+from mnemic.sdk.place import is_server
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.recalling import recall_request
 from mnemic.sdk.retaining import retain_items
+from mnemic.sdk.working import work_in_process
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
@@ -68,13 +75,17 @@ class AsyncMemory:
         """Say where the memory lives and on whose behalf it is used.
 
         Without arguments that is the embedded server in the platform's data folder. `url` is a
-        `postgresql://` database of your own, `data_dir` a folder for the embedded server; they
-        exclude each other. `embedder` is "local", "provider:model" or an object; so is `llm`, which
+        `postgresql://` database of your own, or the `https://` address of a Mnemic server, which goes with an
+        `api_key` and uses the models of the server; `data_dir` is a folder for the embedded server, and
+        excludes `url`. `embedder` is "local", "provider:model" or an object; so is `llm`, which
         nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
         comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
         """
         settled = _settle(url, data_dir, api_key, tenant, settings)
-        self._core = Core(settled, Models(settled, embedder, llm, reranker))
+        if is_server(settled):
+            self._become_remote(settled, embedder, llm, reranker)
+        else:
+            self._core = Core(settled, Models(settled, embedder, llm, reranker))
         self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
             owner=owner, channel=channel, process=process
         )
@@ -83,6 +94,7 @@ class AsyncMemory:
     async def open(self) -> Self:
         """Start or join the embedded server, or connect to the URL. Doing it twice does no harm."""
         await self._core.open()
+        work_in_process(self._core)
         return self
 
     async def aclose(self) -> None:
@@ -111,9 +123,7 @@ class AsyncMemory:
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
         """A cheap view of the same memory with other defaults; what is not given stays as it is."""
-        return AsyncMemory._view(
-            self._core, self._scope.narrowed(owner=owner, channel=channel, process=process)
-        )
+        return self._view(self._core, self._scope.narrowed(owner=owner, channel=channel, process=process))
 
     @classmethod
     def _view(cls, core: Core, scope: Scope) -> "AsyncMemory":
@@ -312,14 +322,39 @@ class AsyncMemory:
         return AsyncProcesses(self._caller)
 
     @property
+    def schedules(self) -> AsyncSchedules:
+        """Jobs that come again and again."""
+        return AsyncSchedules(self._caller)
+
+    @property
     def shares(self) -> AsyncShares:
         """Who else may recall an owner's memories."""
         return AsyncShares(self._caller)
 
     @property
+    def keys(self) -> AsyncKeys:
+        """Who may call a server."""
+        return AsyncKeys(self._caller)
+
+    @property
+    def events(self) -> AsyncEvents:
+        """What happened, in order, to be followed and read again."""
+        return AsyncEvents(self._caller)
+
+    @property
+    def webhooks(self) -> AsyncWebhooks:
+        """Addresses that events are sent to."""
+        return AsyncWebhooks(self._caller)
+
+    @property
     def audit(self) -> AsyncAudit:
         """Destructive acts, their intents and outcomes."""
         return AsyncAudit(self._caller)
+
+    @property
+    def jobs(self) -> AsyncJobs:
+        """Work that is done later."""
+        return AsyncJobs(self._caller)
 
     @property
     def log(self) -> AsyncLog:
@@ -334,7 +369,7 @@ class AsyncMemory:
     @property
     def tenant(self) -> Tenant:
         """The tenant that this memory works in."""
-        return self._core.place.tenant
+        return self._core.tenant
 
     @property
     def owner(self) -> str | None:
@@ -354,6 +389,18 @@ class AsyncMemory:
     @property
     def _caller(self) -> Caller:
         return Caller(self._core, self._scope)
+
+    def _become_remote(self, settings: Settings, *models: object) -> None:
+        """Make all calls by the server that the settings name: this is now the class's remote twin."""
+        if any(model is not None for model in models):
+            raise ConfigurationError(
+                "A Mnemic server has models of its own: leave embedder, llm and reranker out."
+            )
+        # Its HTTP client takes a third of the time that importing all of this does; few memories need it.
+        from mnemic.sdk.remote import RemoteCore, remote_twin  # noqa: PLC0415
+
+        self._core = RemoteCore(settings)
+        self.__class__ = remote_twin(AsyncMemory)
 
 
 def _settle(
@@ -376,5 +423,9 @@ def _settle(
     }
     base = settings.model_dump(exclude_unset=True) if settings is not None else {}
     settled = load_settings(**base | {name: value for name, value in given.items() if value is not None})
+    if api_key is not None and (data_dir is not None or not is_server(settled)):
+        raise ConfigurationError(
+            "api_key goes with the https:// URL of a Mnemic server; no such URL was given."
+        )
     # A folder in the call means the embedded server, whatever the environment says about a URL.
     return settled.model_copy(update={"database_url": None}) if data_dir is not None else settled

@@ -18,6 +18,7 @@ from mnemic.models.reranking import RerankerSpec
 from mnemic.sdk.core import Core
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.models import Models
+from mnemic.sdk.observed import Observed
 from mnemic.types.scope import Scope
 
 TENANTS_MAX = 1_000
@@ -65,6 +66,11 @@ class Tenants:
     def database(self) -> Database:
         """The database of all of them."""
         return self._host.place.database
+
+    @property
+    def observed(self) -> Observed:
+        """How long the calls of all of them took, in this process."""
+        return self._host.observed
 
     async def core(self, tenant: str | Tenant) -> Core:
         """What the memory of a tenant is made of. A tenant is named, or is one that was found before."""

@@ -65,6 +65,13 @@ def check_number(field: str, value: object) -> float:
     return number
 
 
+def check_whole(field: str, value: object, lowest: int, highest: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise InvalidInputError(f"{field} must be a whole number from {lowest} to {highest}.")
+    return value
+
+
 def check_time(field: str, value: object) -> datetime:
     """A moment: a datetime or ISO 8601 text, with its time zone; returned in UTC."""
     if isinstance(value, str):

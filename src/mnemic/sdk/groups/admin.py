@@ -12,10 +12,13 @@ from mnemic.govern.files import check_path, new_file, open_file
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
+from mnemic.sdk.finishing import finish
 from mnemic.sdk.indexing import drop_indexes_of
+from mnemic.sdk.making_up import embed_backlog
+from mnemic.sdk.reembedding import begin_change, read_change
 from mnemic.sdk.restoring import admin_conninfo, restore_place
-from mnemic.sdk.retaining import embed_backlog
 from mnemic.types.checks import check_choice
+from mnemic.types.embedding import ModelChange
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
@@ -58,7 +61,7 @@ class AsyncAdmin:
             imported = await import_owner(self._caller.database, file)
         if embed:
             with suppress(EmbeddingError):
-                await embed_backlog(self._caller)
+                await embed_backlog(self._caller.core)
         return replace(imported, awaiting_embedding_count=await count_backlog(self._caller.database))
 
     async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
@@ -76,7 +79,21 @@ class AsyncAdmin:
 
     async def embed_backlog(self) -> int:
         """Embed what was stored while the embedder failed; returns how many memories that were."""
-        return await embed_backlog(self._caller)
+        return await embed_backlog(self._caller.core)
+
+    async def reembed(self, *, wait: bool = False) -> ModelChange:
+        """Change to the embedder that this memory was opened with: embed everything anew, in the background.
+
+        Until all is done, the model that serves now goes on doing so; then the other one takes its place at
+        once, and the old vectors go. Calling it again says how far it is; `wait` waits for the end. Opened
+        with the embedder that serves, it calls a change off.
+        """
+        core = self._caller.core
+        change = await begin_change(core)
+        if not wait or change.job_id is None:
+            return change
+        await finish(core, change.job_id)
+        return await read_change(core.place.tenant_database)
 
     async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
         """Owners that have memories, by name; `after` is the last one of the page before."""

@@ -10,4 +10,4 @@ SELECT
     (SELECT count(*) FROM state.entities) AS entity_count,
     (SELECT count(*) FROM state.reference_documents) AS document_count,
     (SELECT count(*) FROM state.near_duplicates WHERE decision = 'pending') AS pending_near_duplicate_count,
-    (SELECT count(*) FROM queue.embedding_backlog) AS awaiting_embedding_count
+    (SELECT count(*) FROM queue.embedding_backlog WHERE gave_up_at IS NULL) AS awaiting_embedding_count

@@ -11,7 +11,7 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow lint format demo generate lock clean
+.PHONY: help setup test test-surfaces test-machinery test-record test-slow lint format demo generate lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
@@ -20,7 +20,23 @@ help:  ## Show this list
 setup: $(INSTALLED)  ## Install everything into .venv (the other targets do it when needed)
 
 test: lint  ## Run all checks and all tests
+ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
+else
+	@$(MAKE) --no-print-directory --jobs 3 $(OUTPUT_SYNC) test-surfaces test-machinery test-record
+endif
+
+# The suite in three parts that take about as long as each other, for `make test` to run at once.
+OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+SURFACES := tests/adapters tests/conformance tests/docs tests/importers tests/mcp tests/newcomer tests/server
+MACHINERY := tests/cli tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules tests/sdk
+test-surfaces test-machinery test-record: $(INSTALLED)
+test-surfaces:
+	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(SURFACES)
+test-machinery:
+	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(MACHINERY)
+test-record:
+	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(addprefix --ignore=,$(SURFACES) $(MACHINERY))
 
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain tests/jobs $(ARGS)

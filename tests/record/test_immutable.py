@@ -200,5 +200,8 @@ CASCADES = """
 
 
 def test_nothing_immutable_goes_along_with_what_the_application_may_delete(rows: Rows) -> None:
-    """A deleted entity takes its facts along, on purpose: they go to the archive."""
-    assert set(rows.select(CASCADES)) == {("state.entities", "state.entity_facts")}
+    """A deleted entity takes its facts along, on purpose: they go to the archive. A webhook takes its log."""
+    assert set(rows.select(CASCADES)) == {
+        ("state.entities", "state.entity_facts"),
+        ("queue.webhooks", "queue.webhook_deliveries"),
+    }

@@ -53,6 +53,8 @@ async def test_nothing_of_an_erased_owner_is_left_anywhere(
     memory_id = await fill(memory, name, word, engine)
     await fill(memory, "somebody else", kept_word, engine)
     await fill(foreign, name, word, engine)
+    # Its event waits to be read, and so is still in the inbox.
+    await memory.state.set(f"last of {word}", {"word": word}, owner=name)
     vector = vector_of(rows, memory_id)
     vector_table = rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = %s", engine.name)
     tenant_id = memory.tenant.id

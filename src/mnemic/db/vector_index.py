@@ -31,6 +31,7 @@ from psycopg import sql
 
 from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
 from mnemic.db.database import Transaction
+from mnemic.db.ending import end
 from mnemic.db.tenancy import Tenant
 from mnemic.db.translate import translated
 from mnemic.db.vectors import HalfVector, HalfVectorsDumper, Vectors, VectorTable
@@ -431,8 +432,7 @@ async def _watched(
     try:
         yield
     finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        await end(watching)
 
 
 async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from mnemic.db.database import Database
+from mnemic.db.ending import end
 from mnemic.db.hints import notify_channel
 from mnemic.db.listen import Listener
 
@@ -65,8 +66,7 @@ class EventSignal:
             self._end()
             self._end = None
         if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await end(task)
 
 
 class Waiter:

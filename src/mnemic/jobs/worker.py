@@ -40,6 +40,7 @@ from psycopg.types.json import Jsonb
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Database, Queries
+from mnemic.db.ending import end
 from mnemic.db.hints import notify_channel
 from mnemic.db.listen import Listener
 from mnemic.db.tenancy import Tenant
@@ -119,8 +120,7 @@ class Worker:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(work) for work in self._helpers()]
                 await self._take_turns()
-                for helper in helpers:
-                    helper.cancel()
+                await end(*helpers)
             await self._leave()
         finally:
             unregister()

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.ending import end
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.handling import Handler, JsonValue, RunningJob
@@ -81,8 +82,7 @@ class OwnWorker:
             self._end_watching()
             self._end_watching = None
         if self._look is not None:
-            self._look.cancel()
-            await asyncio.wait({self._look})
+            await end(self._look)
             self._look = None
         if self._worker is not None and self._work is not None:
             self._worker.stop(grace_s=grace_s)

@@ -11,7 +11,7 @@ routes        one for each call of the SDK (`routes.py`), health, metrics, the s
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic import __version__
 from mnemic.config import Settings
+from mnemic.db.ending import end
 from mnemic.sdk.surface import ROUTES, SURFACE
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import problems
@@ -116,9 +117,7 @@ def _lifespan(
         try:
             yield
         finally:
-            writing.cancel()
-            with suppress(asyncio.CancelledError):
-                await writing
+            await end(writing)
             await admission.uses.write(tenants.database)
 
     return lifespan

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
+from mnemic.db.ending import end
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
 from mnemic.sdk.surface import ROUTES
@@ -121,14 +122,12 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until somebody has had enough."""
         with self._streams:
-            ends = [self._sent(send), _gone(receive), self._streams.stopping.wait()]
-            tasks = [asyncio.ensure_future(end) for end in ends]
+            reasons = [self._sent(send), _gone(receive), self._streams.stopping.wait()]
+            tasks = [asyncio.ensure_future(reason) for reason in reasons]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                await end(*tasks)
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
@@ -167,8 +166,7 @@ async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGen
             yield upcoming.result()
             upcoming = asyncio.ensure_future(anext(events))
     finally:
-        upcoming.cancel()
-        await asyncio.gather(upcoming, return_exceptions=True)
+        await end(upcoming)
 
 
 async def _gone(receive: Receive) -> None:

@@ -191,7 +191,6 @@ GRANT EXECUTE ON FUNCTION mnemic.add_tick(queue.schedules, timestamptz) TO mnemi
 CREATE FUNCTION mnemic.run_due_schedules(moment timestamptz DEFAULT clock_timestamp(), most int DEFAULT 1000) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
-SET mnemic.ticking = 'on'
 AS $$
 DECLARE
     -- How late pg_cron, which ticks every minute at least, has to be for a worker to step in.
@@ -206,6 +205,7 @@ DECLARE
     added uuid;
     ticked int := 0;
 BEGIN
+    PERFORM set_config('mnemic.ticking', 'on', true);
     IF mnemic.may_tick() IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'ticking needs a proof of working';
     END IF;
@@ -245,6 +245,7 @@ BEGIN
             WHERE tenant_id = due.tenant_id AND name = due.name;
         END;
     END LOOP;
+    PERFORM set_config('mnemic.ticking', '', true);
     RETURN ticked;
 END
 $$;

@@ -11,7 +11,7 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-surfaces test-machinery test-record test-slow lint format demo generate lock clean
+.PHONY: help setup test test-server test-agents test-commands test-machinery test-record test-slow lint format demo generate lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
@@ -23,20 +23,28 @@ test: lint  ## Run all checks and all tests
 ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs 3 $(OUTPUT_SYNC) test-surfaces test-machinery test-record
+	@$(MAKE) --no-print-directory --jobs 5 $(OUTPUT_SYNC) \
+	  test-server test-agents test-commands test-machinery test-record
 endif
 
-# The suite in three parts that take about as long as each other, for `make test` to run at once.
+# The suite in parts, for `make test` to run at once: much of it is waiting.
+SERVER := tests/conformance tests/newcomer tests/server
+AGENTS := tests/adapters tests/docs tests/importers tests/mcp
+COMMANDS := tests/cli tests/sdk tests/transfer
+MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-SURFACES := tests/adapters tests/conformance tests/docs tests/importers tests/mcp tests/newcomer tests/server
-MACHINERY := tests/cli tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules tests/sdk
-test-surfaces test-machinery test-record: $(INSTALLED)
-test-surfaces:
-	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(SURFACES)
+PART := $(BIN)/python -m pytest --quiet -p no:cacheprovider
+test-server test-agents test-commands test-machinery test-record: $(INSTALLED)
+test-server:
+	@$(PART) $(SERVER)
+test-agents:
+	@$(PART) $(AGENTS)
+test-commands:
+	@$(PART) $(COMMANDS)
 test-machinery:
-	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(MACHINERY)
+	@$(PART) $(MACHINERY)
 test-record:
-	@$(BIN)/python -m pytest --quiet -p no:cacheprovider $(addprefix --ignore=,$(SURFACES) $(MACHINERY))
+	@$(PART) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY))
 
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain tests/jobs $(ARGS)

@@ -8,6 +8,7 @@ Clones share the template's signing key, and so the login that is derived from i
 import asyncio
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -27,6 +28,10 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.db.tenancy import Tenant
 from tests.password_server import PasswordServer
 from tests.proofs import begin_as
+
+# A shell that starts the tests in its background has them, and what they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIMITS = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=5)
 

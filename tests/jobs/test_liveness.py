@@ -94,7 +94,8 @@ async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
     worker = await start_worker({"note": note})
     job = await memory.jobs.enqueue("note")
     await until(memory, job.job_id, lambda job: job.state == "running")
-    admin.execute(STRIKE)
+    # In a thread: it may have to wait for a transaction that this event loop must end.
+    await asyncio.to_thread(admin.execute, STRIKE)
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
     assert (done.result, done.worker) == (2, worker.name)
     assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]
@@ -133,7 +134,8 @@ async def test_a_claim_whose_answer_was_lost_is_handed_back(
     worker = await start_worker({"work": work})
     job = await memory.jobs.enqueue("later", run_at="2999-01-01T00:00:00Z")
     # As if this worker had claimed it in a transaction whose commit it never heard of.
-    admin.execute(
+    await asyncio.to_thread(
+        admin.execute,
         "UPDATE queue.jobs SET state = 'running', worker = %s, started_at = now(), claims = 1, attempts = 1",
         [worker.name],
     )
@@ -191,7 +193,9 @@ async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(
     job = await memory.jobs.enqueue("wait")
     await begun.wait()
     await start_worker({"wait": work})
-    admin.execute("UPDATE queue.jobs SET started_at = started_at - interval '1 hour'")
+    await asyncio.to_thread(
+        admin.execute, "UPDATE queue.jobs SET started_at = started_at - interval '1 hour'"
+    )
     async with database.proven("working", "queue") as queries:
         assert await queries.one("workers.rescue") == {"rescued": 0}
     may_end.set()

@@ -80,7 +80,7 @@ async def test_a_failed_attempt_is_kept_and_tried_again_later(
         wait = tried.run_at - tried.history[-1].ended_at
         assert abs(wait - timedelta(seconds=delay_s)) < timedelta(seconds=1)
         assert tried.state == "scheduled"
-        admin.execute("UPDATE queue.jobs SET run_at = now()")
+        await asyncio.to_thread(admin.execute, "UPDATE queue.jobs SET run_at = now()")
     dead = await memory.jobs.wait(job.job_id)
     assert (dead.state, dead.attempts) == ("dead", 3)
     assert dead.error is not None

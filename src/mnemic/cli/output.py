@@ -20,7 +20,8 @@ def complain(message: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output, whatever the terminal is."""
-    print(json.dumps(value, indent=2, default=_plain, ensure_ascii=False))
+    # At once: a program that goes on running, such as a server, may have its reader wait for this.
+    print(json.dumps(value, indent=2, default=_plain, ensure_ascii=False), flush=True)
 
 
 def _plain(value: object) -> str:

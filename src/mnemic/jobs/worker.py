@@ -110,6 +110,7 @@ class Worker:
         self._buried_at_s = 0.0
         self._stop_by_s: float | None = None
         self._is_ready = asyncio.Event()
+        self._is_over = False
 
     async def run(self) -> None:
         """Work until `stop` is called. Being cancelled instead is as if the process had been killed."""
@@ -119,7 +120,11 @@ class Worker:
             self._heartbeat.start()
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(work) for work in self._helpers()]
-                await self._take_turns()
+                try:
+                    await self._take_turns()
+                finally:
+                    # For helpers whose cancellation gets lost (see `ending.py`) when the program itself ends.
+                    self._is_over = True
                 await end(*helpers)
             await self._leave()
         finally:
@@ -322,7 +327,7 @@ class Worker:
         await queries.execute("workers.report", {"worker": self.name, "reports": reports})
 
     async def _guard(self) -> None:
-        while True:
+        while not self._is_over:
             await asyncio.sleep(GUARD_EVERY_S)
             if self._heartbeat.silent_s > FENCE_AFTER_S and self._running:
                 logger.error("no heartbeat for %.0f s: all handlers are stopped", self._heartbeat.silent_s)
@@ -330,7 +335,7 @@ class Worker:
                     attempt.cancel("stopping")
 
     async def _keep_house(self) -> None:
-        while True:
+        while not self._is_over:
             await self._safely(self._rescue)
             await asyncio.sleep(HOUSEKEEPING_EVERY_S)
 
@@ -351,7 +356,7 @@ class Worker:
                 await queries.one("workers.bury_unknown", limits)
 
     async def _repeat(self, periodic: Periodic) -> None:
-        while True:
+        while not self._is_over:
             await self._safely(periodic)
             await asyncio.sleep(POLL_S)
 

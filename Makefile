@@ -46,8 +46,10 @@ test-machinery:
 test-record:
 	@$(PART) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY))
 
-test-slow: $(INSTALLED)  ## Run also the tests that take minutes: fifty kills, many items
-	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 tests/retain tests/jobs $(ARGS)
+# Every folder that has a test which says so in its reason for being skipped.
+SLOW := tests/documents tests/events tests/jobs tests/reembedding tests/retain tests/server
+test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
+	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet

@@ -3,8 +3,8 @@
 States: *off* → (`watch`, when the memory opens) *watching* → (there is a job that it knows) *working* →
 (`aclose`) *off*. Watching costs nothing: this process's own commits tell about new jobs, and what others
 left behind is looked for a moment after opening, so that a program that only lives for that moment is not
-held up. Closing does not wait for handlers: they are cancelled, and their jobs go back to the queue without
-counting as attempts.
+held up. Closing waits a moment for handlers that are about to end, so that what they did is not done again
+by the next one; the others are cancelled, and their jobs go back to the queue without counting as attempts.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
 
 LOOK_EVERY_S = 1.0
 """How long after opening, and after handlers were added, jobs from earlier are looked for."""
+CLOSING_GRACE_S = 0.5
+"""How long closing waits for handlers to end by themselves."""
 
 
 class OwnWorker:
@@ -76,7 +78,7 @@ class OwnWorker:
         if self._work is not None:
             await asyncio.shield(self._work)
 
-    async def aclose(self, *, grace_s: float = 0.0) -> None:
+    async def aclose(self, *, grace_s: float = CLOSING_GRACE_S) -> None:
         """Stop working and watching; it can be opened again."""
         if self._end_watching is not None:
             self._end_watching()

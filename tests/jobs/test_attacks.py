@@ -9,19 +9,17 @@ from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection, ConnectAs
 from tests.proofs import begin, prove
 
-CLAIM = "SELECT * FROM mnemic.claim_jobs('ghost', '{work}', 10, NULL, NULL)"
+HELD = "SELECT * FROM mnemic.held_jobs('ghost')"
 
 # Each works for a worker, and must not for a tenant.
 OF_WORKERS = (
-    CLAIM,
+    HELD,
     "SELECT mnemic.join_workers('ghost', '{work}')",
     "SELECT mnemic.beat('ghost', '{work}')",
     "SELECT * FROM mnemic.list_workers()",
     "SELECT mnemic.strike_worker('ghost', NULL)",
     "SELECT mnemic.promote_jobs(NULL, 10)",
     "SELECT * FROM mnemic.tenant_names(ARRAY['00000000-0000-0000-0000-000000000000']::uuid[])",
-    "SELECT * FROM mnemic.held_jobs('ghost')",
-    "SELECT mnemic.settle_jobs('ghost', '[]')",
     "SELECT mnemic.report_jobs('ghost', '[]')",
     "SELECT mnemic.rescue_jobs()",
     "SELECT mnemic.bury_unknown_jobs('0', 10)",
@@ -30,6 +28,9 @@ OF_WORKERS = (
 
 # What not even a worker's proof lets the application do by itself.
 OF_NOBODY = (
+    "SELECT * FROM mnemic.claim_jobs('ghost', '{work}', 10, NULL, NULL)",
+    "SELECT mnemic.settle_jobs('ghost', '[]')",
+    "SELECT mnemic.signature('working', 'queue', mnemic.moment())",
     "SELECT mnemic.return_jobs('ghost', '[]')",
     "SELECT mnemic.tenants_with_jobs('{work}', 10, NULL)",
     "TABLE mnemic.workers",
@@ -71,7 +72,47 @@ def test_a_proof_of_working_for_something_else_is_none(access: Access, their_job
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
         prove(connection, access.key, "working", subject, moment=begin(connection))
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute(CLAIM)
+            connection.execute(HELD)
+
+
+TURN = "SELECT * FROM mnemic.take_turn('ghost', '[]', '{work}', 10, NULL, NULL, %s)"
+
+
+@pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another purpose", "this moment"])
+def test_a_turn_needs_a_signature_for_this_very_process(
+    access: Access, connect_as: ConnectAs, tenant_a: Tenant, their_job: str, whose: str
+) -> None:
+    connection = connect_as(tenant_a)
+    process = process_of(connection)
+    with psycopg.connect(access.conninfo(), autocommit=True) as other:
+        signed = {
+            "nobody": None,
+            "no one": "",
+            "another process": access.key.signature("turn", "queue", process=process_of(other)),
+            "another purpose": access.key.proof("working", "queue", moment=process),
+            "this moment": access.key.signature("turn", "queue", process=begin(other)),
+        }
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
+        connection.execute(TURN, [signed[whose]])
+
+
+def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
+    access: Access, their_job: str
+) -> None:
+    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
+        signed = access.key.signature("turn", "queue", process=process_of(connection))
+        assert len(connection.execute(TURN, [signed]).fetchall()) == 1
+        left = connection.execute(
+            "SELECT current_setting('mnemic.working', true), current_setting('mnemic.working_proof', true)"
+        ).fetchone()
+        assert left == ("", "")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
+            connection.execute(HELD)
+
+
+def process_of(connection: "psycopg.Connection[tuple[object, ...]]") -> str:
+    (process,) = connection.execute("SELECT mnemic.process()").fetchone() or ("",)
+    return str(process)
 
 
 @pytest.mark.parametrize("statement", OF_NOBODY)

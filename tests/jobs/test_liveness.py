@@ -5,6 +5,7 @@ import time
 from uuid import UUID
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from mnemic.db.database import Database, Queries
 from mnemic.jobs.handling import RunningJob
@@ -171,12 +172,17 @@ async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
     memory: AsyncMemory, database: Database, admin: AppConnection
 ) -> None:
     await memory.jobs.enqueue("work")
-    claim = {"worker": "ghost", "types": ["work"], "slots": 5, "after_tenant": None, "only_tenant": None}
-    async with database.proven("working", "queue") as queries:
-        assert await queries.rows("workers.claim", claim) == []
+    turn = {
+        "worker": "ghost",
+        "outcomes": Jsonb([]),
+        "types": ["work"],
+        "slots": 5,
+        "after_tenant": None,
+        "only_tenant": None,
+    }
+    assert await database.signed_rows("workers.turn", turn, purpose="turn", subject="queue") == []
     admin.execute(JOIN)
-    async with database.proven("working", "queue") as queries:
-        assert len(await queries.rows("workers.claim", claim)) == 1
+    assert len(await database.signed_rows("workers.turn", turn, purpose="turn", subject="queue")) == 1
 
 
 async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(

@@ -45,19 +45,18 @@ async def full_queue(memory: AsyncMemory, foreign_memory: AsyncMemory, admin: Ap
     ],
 )
 def test_what_a_worker_does_reads_few_pages(
-    access: Access, full_queue: None, connect_as: ConnectAs, statement: str
+    access: Access, full_queue: None, admin: AppConnection, statement: str
 ) -> None:
-    connection = connect_as(None)
-    connection.rollback()
-    prove(connection, access.key, "working", "queue", moment=begin(connection))
-    connection.execute(
+    prove(admin, access.key, "working", "queue", moment=begin(admin))
+    admin.execute(
         "CREATE TEMP TABLE held AS SELECT tenant_id, job_id, claim, 'done' AS outcome"
         " FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, NULL)"
     )
+    # Who runs the functions: one to whom the policies apply.
+    admin.execute("GRANT SELECT ON held TO mnemic_definer; SET LOCAL ROLE mnemic_definer")
     statement = statement.replace("FROM held", "FROM pg_temp.held")
-    (plan,) = (
-        connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT json) {statement}".encode()).fetchone() or ()
-    )
+    (plan,) = admin.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT json) {statement}".encode()).fetchone() or ()
+    admin.rollback()
     (top,) = plan if isinstance(plan, list) else json.loads(str(plan))
     pages = top["Plan"]["Shared Hit Blocks"] + top["Plan"]["Shared Read Blocks"]
     assert 0 < pages < PAGES_MAX

@@ -12,6 +12,7 @@ connections: nothing has run yet, so nothing can run twice.
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, LiteralString, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.rows import dict_row
@@ -29,7 +30,7 @@ from mnemic.db.connection import (
     refuse_planted_settings,
 )
 from mnemic.db.hints import Hint, Hints
-from mnemic.db.tenancy import Purpose, Tenant
+from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
 from mnemic.sql import query
@@ -161,6 +162,7 @@ class Database:
         )
         self._limits = limits
         self._hints = Hints(self._notify)
+        self._processes: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -215,6 +217,25 @@ class Database:
         with translated():
             async with AsyncExitStack() as stack:
                 yield Queries(await self._begin(stack, query("session.begin"), {purpose: subject}))
+
+    async def signed_rows(
+        self, name: str, parameters: Parameters, *, purpose: SignedPurpose, subject: str
+    ) -> list[Row]:
+        """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
+
+        One round trip in all, for what is done all the time. The connection needs no cleaning: only queries
+        of ours run on it, and this one leaves nothing.
+        """
+        with translated():
+            async with self._pool.connection() as connection:
+                process = self._processes.get(connection)
+                if process is None:
+                    cursor = await connection.execute(query("session.process"))
+                    process = str((await cursor.fetchone() or {})["process"])
+                    self._processes[connection] = process
+                signature = self.access.key.signature(purpose, subject, process=process)
+                cursor = await connection.execute(query(name), {**parameters, "signature": signature})
+                return await cursor.fetchall()
 
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 import psycopg
 
-INTERVAL_S = 0.05
+INTERVAL_S = 0.01
 CLOSE_TIMEOUT_S = 1.0
 
 Hint = Literal["jobs", "events"]

@@ -16,6 +16,10 @@ purpose         subject           lets the transaction
 
 The moment (process id of the connection's server process, start time of the transaction) ties a
 proof to one transaction: on another connection, or one transaction later, it is worth nothing.
+
+What is called all the time and in no transaction with others carries a *signature* instead, made in the
+same way for a purpose of its own and a server process: ``turn`` for ``queue`` lets a statement do what
+``working`` allows. It is never stated, only passed to the function that checks it.
 """
 
 import hmac
@@ -28,6 +32,7 @@ from uuid import UUID
 from mnemic.errors import ConfigurationError
 
 Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
+SignedPurpose = Literal["turn"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"
@@ -70,6 +75,10 @@ class SigningKey:
     def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
         """What `mnemic.verified` in the database accepts for this purpose, subject and transaction."""
         return self._sign(f"{purpose}\n{subject}\n{moment}")
+
+    def signature(self, purpose: SignedPurpose, subject: str, *, process: str) -> str:
+        """What a function in the database that takes a signature accepts in this server process."""
+        return self._sign(f"{purpose}\n{subject}\n{process}")
 
     @property
     def login(self) -> str:

@@ -2,10 +2,11 @@
 
 It knows nothing about memory; handlers are passed in by type. States: *new* → *working* → (`stop`)
 *stopping* → *ended*. Everything that it tells the database goes through one loop of *turns*. A turn is one
-transaction: it ends the attempts that have ended, and claims as many jobs as there are free slots, so that
-under load one commit serves many jobs. Between turns the loop waits for news: a handler that ended, a hint
-that there are jobs (from this process at once, from others by NOTIFY), or the next second, since hints can
-be lost.
+statement: it ends the attempts that have ended, and claims as many jobs as there are free slots, so that
+under load one round trip and one commit serve many jobs. About once a second a look around comes before it:
+which jobs should be cancelled, which scheduled ones are due. Between turns the loop waits for news: a
+handler that ended, a hint that there are jobs (from this process at once, from others by NOTIFY), or the
+next second, since hints can be lost.
 
 Around the loop, each in a task of its own:
 
@@ -210,18 +211,12 @@ class Worker:
         self._news.clear()
 
     async def _turn(self) -> None:
-        """One transaction: what has ended, what was asked for, what comes next."""
+        """What was asked for and what is due, now and then; then what has ended, and what comes next."""
         ended, self._ended = self._ended, []
         try:
-            async with self._database.proven("working", WORKING) as queries:
-                await self._watch(queries, ended)
-                await self._rejoin(queries)
-                await self._promote(queries)
-                # Both in one round trip: what has ended makes room, what comes next is told at once.
-                async with queries.connection.pipeline():
-                    await self._settle(queries, ended)
-                    rows = await self._claim(queries)
-                claimed = await self._claimed(queries, rows)
+            strange = await self._look_around(ended)
+            outcomes = [*strange, *(attempt.settlement() for attempt in ended)]
+            claimed = await self._claimed(await self._settle_and_claim(outcomes))
         except BaseException:
             # Telling it twice does no harm: what was settled is not held any more.
             self._ended = ended + self._ended
@@ -238,58 +233,75 @@ class Worker:
             self._ended.append(attempt)
         self._news.set()
 
-    async def _settle(self, queries: Queries, ended: Sequence[Attempt]) -> None:
-        if ended:
-            outcomes = _as_json([attempt.settlement() for attempt in ended])
-            await queries.execute("workers.settle", {"worker": self.name, "outcomes": outcomes})
+    async def _look_around(self, ended: list[Attempt]) -> list[dict[str, Any]]:
+        """Do what is due now and then; returns how jobs end of which only the database knows."""
+        now_s = time.monotonic()
+        watches = bool(self._running) and now_s >= self._watched_at_s + WATCH_EVERY_S
+        watches = watches or self._is_uncertain or self._heartbeat.is_struck
+        promotes = now_s >= self._promote_at_s and self._stop_by_s is None
+        if not (watches or promotes):
+            return []
+        async with self._database.proven("working", WORKING) as queries:
+            strange = await self._watch(queries, ended) if watches else []
+            if watches:
+                await self._rejoin(queries)
+            if promotes:
+                await self._promote(queries)
+        return strange
 
     async def _promote(self, queries: Queries) -> None:
         now_s = time.monotonic()
-        if now_s < self._promote_at_s or self._stop_by_s is not None:
-            return
         row = await queries.one("workers.promote", {**self._tenant_filter(), "most": PROMOTE_MAX})
         due_s = POLL_S if row["next_due_s"] is None else max(row["next_due_s"], PROMOTE_MIN_S)
         self._promote_at_s = now_s + min(due_s, POLL_S)
 
-    async def _claim(self, queries: Queries) -> list[Row]:
-        slots = self._concurrency - len(self._running)
-        is_mute = self._heartbeat.silent_s > FENCE_AFTER_S
-        if slots <= 0 or self._stop_by_s is not None or not self._handlers or is_mute:
+    async def _settle_and_claim(self, outcomes: list[dict[str, Any]]) -> list[Row]:
+        """Both in one statement: what has ended makes room for what comes next."""
+        slots = self._free_slots()
+        if not (outcomes or slots):
             return []
         parameters = {
             **self._tenant_filter(),
             "worker": self.name,
+            "outcomes": _as_json(outcomes),
             "types": list(self._handlers),
             "slots": slots,
             "after_tenant": self._served_last,
         }
-        return await queries.rows("workers.claim", parameters)
+        return await self._database.signed_rows("workers.turn", parameters, purpose="turn", subject=WORKING)
 
-    async def _claimed(self, queries: Queries, rows: Sequence[Row]) -> list[Attempt]:
+    def _free_slots(self) -> int:
+        """How many jobs may be claimed now."""
+        is_mute = self._heartbeat.silent_s > FENCE_AFTER_S
+        if self._stop_by_s is not None or not self._handlers or is_mute:
+            return 0
+        return max(self._concurrency - len(self._running), 0)
+
+    async def _claimed(self, rows: Sequence[Row]) -> list[Attempt]:
         if not rows:
             return []
         self._served_last = rows[-1]["tenant_id"]
-        await self._learn_names(queries, rows)
+        await self._learn_names(rows)
         return [Attempt.claimed(row, self._tenants[row["tenant_id"]]) for row in rows]
 
-    async def _learn_names(self, queries: Queries, rows: Sequence[Row]) -> None:
+    async def _learn_names(self, rows: Sequence[Row]) -> None:
         if len(self._tenants) > TENANT_NAMES_MAX:
             self._tenants.clear()
         unknown = {row["tenant_id"] for row in rows} - self._tenants.keys()
         if unknown:
-            for row in await queries.rows("workers.tenant_names", {"tenant_ids": list(unknown)}):
-                self._tenants[row["tenant_id"]] = Tenant(row["tenant_id"], row["name"])
+            async with self._database.proven("working", WORKING) as queries:
+                named = await queries.rows("workers.tenant_names", {"tenant_ids": list(unknown)})
+            self._tenants |= {row["tenant_id"]: Tenant(row["tenant_id"], row["name"]) for row in named}
 
     def _tenant_filter(self) -> dict[str, Any]:
         return {"only_tenant": self._only_tenant.id if self._only_tenant is not None else None}
 
-    async def _watch(self, queries: Queries, ended: list[Attempt]) -> None:
-        """Compare what the database says we hold with what we know; write how far it has come."""
-        now_s = time.monotonic()
-        is_due = bool(self._running) and now_s >= self._watched_at_s + WATCH_EVERY_S
-        if not (is_due or self._is_uncertain or self._heartbeat.is_struck):
-            return
-        self._watched_at_s = now_s
+    async def _watch(self, queries: Queries, ended: list[Attempt]) -> list[dict[str, Any]]:
+        """Compare what the database says we hold with what we know; write how far it has come.
+
+        Returns how to hand back what we do not know.
+        """
+        self._watched_at_s = time.monotonic()
         self._is_uncertain = False
         await self._report(queries)
         held = {
@@ -303,9 +315,7 @@ class Worker:
                 attempt.cancel("cancelled")
         # Handlers have gone on meanwhile: some that were running have ended since this turn began.
         known = self._running.keys() | {attempt.key for attempt in [*ended, *self._ended]}
-        strange = [_handed_back(row) for key, row in held.items() if key not in known]
-        if strange:
-            await queries.one("workers.settle", {"worker": self.name, "outcomes": _as_json(strange)})
+        return [_handed_back(row) for key, row in held.items() if key not in known]
 
     async def _rejoin(self, queries: Queries) -> None:
         """Get back on the list after having been taken for dead, but not while a lost handler still runs.

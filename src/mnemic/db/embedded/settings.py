@@ -13,6 +13,8 @@ from mnemic.errors import ConfigurationError
 PORT = "5432"  # Only names the socket file: nothing listens on a port.
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
+    # Jobs come and go: whoever looks for the next one walks over all that went since the last vacuum.
+    "autovacuum_naptime": "10s",
     "cluster_name": "mnemic",
     "log_checkpoints": "off",
     "log_line_prefix": "%m [%p] ",

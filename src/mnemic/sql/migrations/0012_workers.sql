@@ -1,5 +1,6 @@
 -- What workers do with the jobs of all tenants: show that they live, claim, settle, rescue, prune. Every function
--- here runs as mnemic_definer, and only in a transaction that proves the purpose `working` for `queue`.
+-- here runs as mnemic_definer, and only in a transaction that proves the purpose `working` for `queue`; the one that is
+-- called all the time, `take_turn`, makes that proof itself for those who can sign.
 
 -- Who works. Workers belong to no tenant, so their table is not in one of the chambers, and the application
 -- reaches it only by the functions below. `beats` counts up while a worker lives.
@@ -134,15 +135,17 @@ CALL mnemic.seal('mnemic.promote_jobs(uuid, int)');
 
 -- Claims at most `slots` waiting jobs of types that the worker knows. Fair between tenants: each that has such jobs
 -- gets its share of the slots, beginning behind the tenant that this worker served last; only what the others leave
--- over goes to those with more. Nothing is claimed for a worker that is not on the list of the living.
+-- over goes to those with more. Nothing is claimed for a worker that is not on the list of the living. Only for take_turn.
 CREATE FUNCTION mnemic.claim_jobs(
     claimer text, known_types text[], slots int, after_tenant uuid, only_tenant uuid
 ) RETURNS TABLE (
     tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim int, progress jsonb
 )
-LANGUAGE plpgsql SECURITY DEFINER
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
--- A plan is kept, perhaps from when the table was empty: it must be the one that is right when it is full.
+-- A plan is kept, perhaps from when the table was empty: it must be the one that is right when it is full. Making a
+-- new one for each call would take as long as the rest of it.
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
@@ -153,7 +156,6 @@ DECLARE
     served int;
     share int;
 BEGIN
-    PERFORM mnemic.require_working();
     PERFORM FROM mnemic.workers WHERE workers.worker = claimer FOR KEY SHARE;
     IF NOT FOUND THEN
         RETURN;
@@ -172,10 +174,10 @@ BEGIN
                 SET state = 'running', worker = claimer, started_at = clock_timestamp(),
                     attempts = claimed.attempts + 1, claims = claimed.claims + 1
                 FROM (
-                    SELECT first_ones.job_id
+                    SELECT first_ones.place
                     FROM unnest(known_types) AS known (type)
                     CROSS JOIN LATERAL (
-                        SELECT jobs.job_id, jobs.priority, jobs.run_at FROM queue.jobs
+                        SELECT jobs.ctid AS place, jobs.job_id, jobs.priority, jobs.run_at FROM queue.jobs
                         WHERE jobs.tenant_id = candidates[number] AND jobs.type = known.type AND jobs.state = 'waiting'
                         ORDER BY jobs.priority DESC, jobs.run_at, jobs.job_id
                         LIMIT share FOR UPDATE SKIP LOCKED
@@ -183,7 +185,8 @@ BEGIN
                     ORDER BY first_ones.priority DESC, first_ones.run_at, first_ones.job_id
                     LIMIT share
                 ) AS chosen
-                WHERE claimed.tenant_id = candidates[number] AND claimed.job_id = chosen.job_id
+                -- They are locked, so that their places are the last ones.
+                WHERE claimed.tenant_id = candidates[number] AND claimed.ctid = chosen.place
                 RETURNING claimed.tenant_id, claimed.job_id, claimed.owner, claimed.type, claimed.payload,
                     claimed.attempts, claimed.claims, claimed.progress;
                 GET DIAGNOSTICS served = ROW_COUNT;
@@ -203,6 +206,7 @@ $$;
 CREATE FUNCTION mnemic.tenants_with_jobs(known_types text[], most int, after_tenant uuid) RETURNS uuid[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 AS $$
@@ -210,17 +214,18 @@ DECLARE
     nobody CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
     candidate uuid := coalesce(after_tenant, nobody);
     is_second_round boolean := after_tenant IS NULL;
+    first_type text;
     found_tenants uuid[] := '{}';
 BEGIN
     WHILE cardinality(found_tenants) < most LOOP
-        SELECT jobs.tenant_id INTO candidate FROM queue.jobs
+        SELECT jobs.tenant_id, jobs.type INTO candidate, first_type FROM queue.jobs
         WHERE jobs.state = 'waiting' AND jobs.tenant_id > candidate
         ORDER BY jobs.tenant_id LIMIT 1;
         IF candidate IS NULL OR is_second_round AND candidate > after_tenant THEN
             EXIT WHEN is_second_round;
             is_second_round := true;
             candidate := nobody;
-        ELSIF EXISTS (
+        ELSIF first_type = ANY (known_types) OR EXISTS (
             SELECT FROM unnest(known_types) AS known (type)
             CROSS JOIN LATERAL (
                 SELECT FROM queue.jobs
@@ -235,7 +240,8 @@ END
 $$;
 REVOKE ALL ON FUNCTION mnemic.tenants_with_jobs(text[], int, uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mnemic.tenants_with_jobs(text[], int, uuid) TO mnemic_definer;
-CALL mnemic.seal('mnemic.claim_jobs(text, text[], int, uuid, uuid)');
+REVOKE ALL ON FUNCTION mnemic.claim_jobs(text, text[], int, uuid, uuid) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mnemic.claim_jobs(text, text[], int, uuid, uuid) TO mnemic_definer;
 
 -- The names of tenants, for the worker that has jobs of theirs.
 CREATE FUNCTION mnemic.tenant_names(tenants uuid[]) RETURNS TABLE (tenant_id uuid, name text)
@@ -267,19 +273,18 @@ CALL mnemic.seal('mnemic.held_jobs(text)');
 
 -- Ends attempts at jobs, many at once. Each of `outcomes` has tenant_id, job_id, claim, outcome (done, failed,
 -- cancelled, handed_back) and perhaps result, error, progress. What the worker does not hold any more, by its name and
--- its claim, is left alone: somebody else has it. Returns how many it held.
-CREATE FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER
+-- its claim, is left alone: somebody else has it. Only for take_turn.
+CREATE FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) RETURNS void
+LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 DECLARE
     ended bigint;
-    others bigint := 0;
 BEGIN
-    PERFORM mnemic.require_working();
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
             tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb
@@ -287,8 +292,10 @@ BEGIN
     ),
     gone AS (
         DELETE FROM queue.jobs USING given
+        -- Only what runs has a worker. Asking for the state would lead to the index of running jobs, which is full
+        -- of those that ran a moment ago.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
-          AND jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
+          AND jobs.worker = holder AND jobs.claims = given.claim
           AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
         RETURNING jobs.*, given.outcome, given.result, given.error, given.progress AS last_progress
     )
@@ -305,20 +312,17 @@ BEGIN
     FROM gone;
     GET DIAGNOSTICS ended = ROW_COUNT;
     IF ended < jsonb_array_length(outcomes) THEN
-        others := mnemic.return_jobs(holder, outcomes);
+        PERFORM mnemic.return_jobs(holder, outcomes);
     END IF;
-    RETURN ended + others;
 END
 $$;
 
 -- The part of settle_jobs for attempts that did not end their job: it failed and will be tried again, or it was handed
 -- back without having failed. Only for settle_jobs.
-CREATE FUNCTION mnemic.return_jobs(holder text, outcomes jsonb) RETURNS bigint
+CREATE FUNCTION mnemic.return_jobs(holder text, outcomes jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    returned bigint;
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
@@ -344,13 +348,65 @@ BEGIN
                  ELSE held.run_at END
     FROM held
     WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
-    GET DIAGNOSTICS returned = ROW_COUNT;
-    RETURN returned;
 END
 $$;
 REVOKE ALL ON FUNCTION mnemic.return_jobs(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mnemic.return_jobs(text, jsonb) TO mnemic_definer;
-CALL mnemic.seal('mnemic.settle_jobs(text, jsonb)');
+REVOKE ALL ON FUNCTION mnemic.settle_jobs(text, jsonb) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mnemic.settle_jobs(text, jsonb) TO mnemic_definer;
+
+-- Which server process this is; no other one alive has its number, and none of an earlier start of the server counts.
+CREATE FUNCTION mnemic.process() RETURNS text
+LANGUAGE sql STABLE PARALLEL RESTRICTED
+RETURN pg_backend_pid() || '@' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint;
+
+-- What Mnemic would sign with its key for a purpose, a subject, and a moment or a process. Only for take_turn.
+CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+        SELECT encode(sha256(signing_key.outer_block || sha256(
+            signing_key.inner_block || convert_to(purpose || E'\n' || subject || E'\n' || place, 'UTF8')
+        )), 'hex')
+        FROM mnemic.signing_key
+    );
+END
+$$;
+REVOKE ALL ON FUNCTION mnemic.signature(text, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mnemic.signature(text, text, text) TO mnemic_definer;
+
+-- One turn of a worker: settles what has ended, claims what comes next. A busy worker does nothing else, so this is
+-- one statement without a transaction around it, and one round trip. Instead of proving `working` for a transaction,
+-- it carries a signature for the server process that runs it. That is a parameter: it stays nowhere, so that SQL which
+-- runs in the same process later cannot find it.
+CREATE FUNCTION mnemic.take_turn(
+    holder text, outcomes jsonb, known_types text[], slots int, after_tenant uuid, only_tenant uuid, signed text
+) RETURNS TABLE (
+    tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim int, progress jsonb
+)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Hashed before they are compared, so that the time it takes tells nothing.
+    IF (sha256(convert_to(signed, 'UTF8'))
+        = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.process()), 'UTF8'))) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
+    END IF;
+    PERFORM
+        set_config('mnemic.working', 'queue', true),
+        set_config('mnemic.working_proof', mnemic.signature('working', 'queue', mnemic.moment()), true);
+    IF outcomes <> '[]' THEN
+        PERFORM mnemic.settle_jobs(holder, outcomes);
+    END IF;
+    IF slots > 0 THEN
+        RETURN QUERY SELECT * FROM mnemic.claim_jobs(holder, known_types, slots, after_tenant, only_tenant);
+    END IF;
+END
+$$;
+CALL mnemic.seal('mnemic.take_turn(text, jsonb, text[], int, uuid, uuid, text)');
 
 -- Notes how far jobs have come. `reports` is an array of objects with tenant_id, job_id, claim and progress.
 CREATE FUNCTION mnemic.report_jobs(holder text, reports jsonb) RETURNS void

@@ -82,6 +82,10 @@ SELECT
 -- Whether the proof of a purpose holds, in the transaction that stated it.
 SELECT mnemic.verified(%(purpose)s) IS NOT NULL AS holds
 
+-- name: process
+-- How the database names the server process of this connection in signatures.
+SELECT mnemic.process() AS process
+
 -- name: make_tenant
 -- Makes the tenant whose opening was proved, unless it exists.
 INSERT INTO state.tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING

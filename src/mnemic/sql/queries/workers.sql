@@ -20,11 +20,12 @@ SELECT mnemic.strike_worker(%(worker)s, %(beats)s::bigint) AS struck
 -- Lets scheduled jobs wait whose time has come; in how many seconds the next one is due, or NULL.
 SELECT mnemic.promote_jobs(%(only_tenant)s::uuid, %(most)s) AS next_due_s
 
--- name: claim
--- Claims waiting jobs, fairly between tenants, and returns them.
+-- name: turn
+-- Ends attempts at jobs, then claims waiting ones, fairly between tenants, and returns these. Signed.
 SELECT tenant_id, job_id, owner, type, payload, attempt, claim, progress
-FROM mnemic.claim_jobs(
-    %(worker)s, %(types)s::text[], %(slots)s, %(after_tenant)s::uuid, %(only_tenant)s::uuid
+FROM mnemic.take_turn(
+    %(worker)s, %(outcomes)s, %(types)s::text[], %(slots)s, %(after_tenant)s::uuid, %(only_tenant)s::uuid,
+    %(signature)s
 )
 
 -- name: tenant_names
@@ -34,10 +35,6 @@ SELECT tenant_id, name FROM mnemic.tenant_names(%(tenant_ids)s::uuid[])
 -- name: held
 -- The jobs that are running on a worker as the database knows it.
 SELECT tenant_id, job_id, claim, cancel_requested FROM mnemic.held_jobs(%(worker)s)
-
--- name: settle
--- Ends attempts at jobs; how many of them the worker still held.
-SELECT mnemic.settle_jobs(%(worker)s, %(outcomes)s) AS settled
 
 -- name: report
 -- Notes how far jobs have come.

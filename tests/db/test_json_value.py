@@ -1,10 +1,12 @@
 """JSON from callers is checked before it reaches the database."""
 
+import json
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
-from mnemic.db.json_value import JSON_MAX_BYTES, as_jsonb, as_jsonb_object
+from mnemic.db.json_value import JSON_MAX_BYTES, as_jsonb, as_jsonb_object, as_jsonb_objects
 from mnemic.errors import InvalidInputError
 
 
@@ -12,7 +14,20 @@ from mnemic.errors import InvalidInputError
     "value", [None, 1, "text", {"a": [1, 2.5, None]}, "a literal \\u0000 is only text", "\\", "ünïcode ✓"]
 )
 def test_json_passes(value: Any) -> None:
-    assert as_jsonb("field", value).obj == value
+    assert stored(as_jsonb("field", value)) == value
+
+
+def test_objects_become_one_array_and_the_one_that_is_none_is_named() -> None:
+    assert stored(as_jsonb_objects("item", [{}, {"a": "],["}])) == [{}, {"a": "],["}]
+    assert stored(as_jsonb_objects("item", [])) == []
+    with pytest.raises(InvalidInputError, match="item 1"):
+        as_jsonb_objects("item", [{}, {"a": float("nan")}])
+
+
+def stored(value: Jsonb) -> Any:
+    """What the database will read."""
+    assert value.dumps is not None
+    return json.loads(value.dumps(value.obj))
 
 
 @pytest.mark.parametrize(

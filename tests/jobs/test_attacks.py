@@ -110,6 +110,47 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
             connection.execute(HELD)
 
 
+ENTER = "SELECT mnemic.enter(%s, %s)"
+
+
+@pytest.mark.parametrize("whose", ["no one", "another process", "another tenant", "a turn", "this moment"])
+def test_a_tenant_is_entered_only_with_its_own_signature_for_this_very_process(
+    access: Access, connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str, whose: str
+) -> None:
+    connection = connect_as(tenant_a)
+    process = process_of(connection)
+    with psycopg.connect(access.conninfo(), autocommit=True) as other:
+        signed = {
+            "no one": "",
+            "another process": access.key.signature("enter", str(tenant_b.id), process=process_of(other)),
+            "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
+            "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
+            "this moment": access.key.proof("tenant", str(tenant_b.id), moment=process),
+        }
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="signature does not hold"):
+        connection.execute(ENTER, [tenant_b.id, signed[whose]])
+
+
+def test_without_a_signature_nothing_is_entered(
+    connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str
+) -> None:
+    connection = connect_as(tenant_a)
+    connection.execute(ENTER, [tenant_b.id, None])
+    assert connection.execute("SELECT mnemic.current_tenant()").fetchone() == (tenant_a.id,)
+    assert connection.execute("SELECT * FROM queue.jobs").fetchall() == []
+
+
+async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_statement_used(
+    memory: AsyncMemory, access: Access, tenant_a: Tenant
+) -> None:
+    async with memory._core.place.database._pool.connection() as connection:
+        process = (await (await connection.execute("SELECT mnemic.process() AS p")).fetchone() or {})["p"]
+        signed = access.key.signature("enter", str(tenant_a.id), process=process)
+        await connection.execute(ENTER, [tenant_a.id, signed])
+        left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()
+    assert left == {"tenant": None}
+
+
 def process_of(connection: "psycopg.Connection[tuple[object, ...]]") -> str:
     (process,) = connection.execute("SELECT mnemic.process()").fetchone() or ("",)
     return str(process)

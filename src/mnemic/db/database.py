@@ -124,6 +124,14 @@ class TenantDatabase:
         """
         return self._database.transaction(self.tenant, maintenance=maintenance, snapshot=snapshot)
 
+    async def signed_row(self, name: str, parameters: Parameters, *, hints: Collection[Hint] = ()) -> Row:
+        """The one row of a query that is a transaction of this tenant by itself (`Database.signed_rows`)."""
+        subject = str(self.tenant.id)
+        (row,) = await self._database.signed_rows(
+            name, parameters, purpose="enter", subject=subject, hints=hints
+        )
+        return row
+
     async def run(
         self, work: Callable[[Transaction], Awaitable[Result]], *, maintenance: bool = False
     ) -> Result:
@@ -219,12 +227,18 @@ class Database:
                 yield Queries(await self._begin(stack, query("session.begin"), {purpose: subject}))
 
     async def signed_rows(
-        self, name: str, parameters: Parameters, *, purpose: SignedPurpose, subject: str
+        self,
+        name: str,
+        parameters: Parameters,
+        *,
+        purpose: SignedPurpose,
+        subject: str,
+        hints: Collection[Hint] = (),
     ) -> list[Row]:
         """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
-        One round trip in all, for what is done all the time. The connection needs no cleaning: only queries
-        of ours run on it, and this one leaves nothing.
+        One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
+        no cleaning: nothing but this query of ours ran on it.
         """
         with translated():
             async with self._pool.connection() as connection:
@@ -235,7 +249,9 @@ class Database:
                     self._processes[connection] = process
                 signature = self.access.key.signature(purpose, subject, process=process)
                 cursor = await connection.execute(query(name), {**parameters, "signature": signature})
-                return await cursor.fetchall()
+                rows = await cursor.fetchall()
+        self._hints.tell(hints)
+        return rows
 
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -15,10 +15,37 @@ JSON_MAX_BYTES = 1 << 20
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
+# Made once: `json.dumps` makes a new one for each call that wants more than the defaults.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def as_jsonb(field: str, value: Any, *, max_bytes: int = JSON_MAX_BYTES) -> Jsonb:
     """The value ready to be stored; an error that names `field` if it is not JSON or too large."""
+    return _ready(_checked(field, value, max_bytes))
+
+
+def as_jsonb_object(field: str, value: object, *, max_bytes: int = JSON_MAX_BYTES) -> Jsonb:
+    """The same for a value that must be a JSON object."""
+    return _ready(_checked_object(field, value, max_bytes))
+
+
+def as_jsonb_objects(field: str, values: Sequence[object], *, max_bytes: int = JSON_MAX_BYTES) -> Jsonb:
+    """The same for a list of objects, stored as one array; `max_bytes` is for each of them."""
+    texts = [_checked_object(f"{field} {number}", value, max_bytes) for number, value in enumerate(values)]
+    return _ready(f"[{','.join(texts)}]")
+
+
+def _checked_object(field: str, value: object, max_bytes: int) -> str:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{field} must be a mapping, not {type(value).__name__}.")
+    if not all(isinstance(key, str) for key in value):
+        raise InvalidInputError(f"{field} must have text as keys.")
+    return _checked(field, dict(value), max_bytes)
+
+
+def _checked(field: str, value: Any, max_bytes: int) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _encode(value)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError(f"{field} must be JSON: {error}.") from None
@@ -26,13 +53,8 @@ def as_jsonb(field: str, value: Any, *, max_bytes: int = JSON_MAX_BYTES) -> Json
         raise InvalidInputError(f"{field} is {size:,} bytes as JSON; the limit is {max_bytes:,}.")
     if _ESCAPED_NUL.search(text):
         raise InvalidInputError(f"{field} must not contain NUL characters.")
-    return Jsonb(value, dumps=lambda _: text)
+    return text
 
 
-def as_jsonb_object(field: str, value: object, *, max_bytes: int = JSON_MAX_BYTES) -> Jsonb:
-    """The same for a value that must be a JSON object."""
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{field} must be a mapping, not {type(value).__name__}.")
-    if not all(isinstance(key, str) for key in value):
-        raise InvalidInputError(f"{field} must have text as keys.")
-    return as_jsonb(field, dict(value), max_bytes=max_bytes)
+def _ready(text: str) -> Jsonb:
+    return Jsonb(None, dumps=lambda _: text)

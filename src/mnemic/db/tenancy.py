@@ -17,9 +17,10 @@ purpose         subject           lets the transaction
 The moment (process id of the connection's server process, start time of the transaction) ties a
 proof to one transaction: on another connection, or one transaction later, it is worth nothing.
 
-What is called all the time and in no transaction with others carries a *signature* instead, made in the
-same way for a purpose of its own and a server process: ``turn`` for ``queue`` lets a statement do what
-``working`` allows. It is never stated, only passed to the function that checks it.
+A statement that is a transaction by itself can carry a *signature* instead, made in the same way for a
+purpose and a server process: ``turn`` for ``queue`` lets it do what ``working`` allows, ``enter`` for a
+tenant's id what ``tenant`` does. It saves the round trip for the moment. It is never stated, only passed
+to the function that checks it, so that SQL which runs in the same process later cannot find it.
 """
 
 import hmac
@@ -32,7 +33,7 @@ from uuid import UUID
 from mnemic.errors import ConfigurationError
 
 Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
-SignedPurpose = Literal["turn"]
+SignedPurpose = Literal["turn", "enter"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

@@ -44,17 +44,16 @@ class AsyncJobs:
         to an owner is erased with that owner.
         """
         scope = self._caller.scope.narrowed(owner=owner)
-        async with self._caller.database.transaction() as transaction:
-            return await queue.enqueue(
-                transaction,
-                type,
-                payload,
-                owner=scope.owner,
-                key=key,
-                priority=priority,
-                run_at=run_at,
-                max_attempts=max_attempts,
-            )
+        return await queue.enqueue(
+            self._caller.database,
+            type,
+            payload,
+            owner=scope.owner,
+            key=key,
+            priority=priority,
+            run_at=run_at,
+            max_attempts=max_attempts,
+        )
 
     async def enqueue_many(
         self,

@@ -28,6 +28,51 @@ END
 $$;
 GRANT EXECUTE ON FUNCTION mnemic.hint(text) TO mnemic_app, mnemic_definer;
 
+-- Which server process this is; no other one alive has its number, and none of an earlier start of the server counts.
+CREATE FUNCTION mnemic.process() RETURNS text
+LANGUAGE sql STABLE PARALLEL RESTRICTED
+RETURN pg_backend_pid() || '@' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint;
+
+-- What Mnemic would sign with its key for a purpose, a subject, and a moment or a process. Only for
+-- those who check one.
+CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+        SELECT encode(sha256(signing_key.outer_block || sha256(
+            signing_key.inner_block || convert_to(purpose || E'\n' || subject || E'\n' || place, 'UTF8')
+        )), 'hex')
+        FROM mnemic.signing_key
+    );
+END
+$$;
+REVOKE ALL ON FUNCTION mnemic.signature(text, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mnemic.signature(text, text, text) TO mnemic_definer;
+
+-- A statement that is a transaction by itself begins with this: it proves the tenant for whom it is signed, as a round trip of
+-- its own does in other transactions. Without a signature it does nothing, so that one query serves both.
+CREATE FUNCTION mnemic.enter(tenant uuid, signed text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF signed IS NOT NULL THEN
+        -- Hashed before they are compared, so that the time it takes tells nothing.
+        IF sha256(convert_to(signed, 'UTF8'))
+            <> sha256(convert_to(mnemic.signature('enter', tenant::text, mnemic.process()), 'UTF8')) THEN
+            RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
+        END IF;
+        PERFORM
+            set_config('mnemic.tenant', tenant::text, true),
+            set_config('mnemic.tenant_proof', mnemic.signature('tenant', tenant::text, mnemic.moment()), true);
+    END IF;
+    RETURN tenant;
+END
+$$;
+CALL mnemic.seal('mnemic.enter(uuid, text)');
+
 CREATE TABLE queue.jobs (
     tenant_id uuid NOT NULL,
     job_id uuid NOT NULL DEFAULT mnemic.new_id(),

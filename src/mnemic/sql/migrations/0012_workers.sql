@@ -355,28 +355,6 @@ GRANT EXECUTE ON FUNCTION mnemic.return_jobs(text, jsonb) TO mnemic_definer;
 REVOKE ALL ON FUNCTION mnemic.settle_jobs(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mnemic.settle_jobs(text, jsonb) TO mnemic_definer;
 
--- Which server process this is; no other one alive has its number, and none of an earlier start of the server counts.
-CREATE FUNCTION mnemic.process() RETURNS text
-LANGUAGE sql STABLE PARALLEL RESTRICTED
-RETURN pg_backend_pid() || '@' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint;
-
--- What Mnemic would sign with its key for a purpose, a subject, and a moment or a process. Only for take_turn.
-CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN (
-        SELECT encode(sha256(signing_key.outer_block || sha256(
-            signing_key.inner_block || convert_to(purpose || E'\n' || subject || E'\n' || place, 'UTF8')
-        )), 'hex')
-        FROM mnemic.signing_key
-    );
-END
-$$;
-REVOKE ALL ON FUNCTION mnemic.signature(text, text, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION mnemic.signature(text, text, text) TO mnemic_definer;
-
 -- One turn of a worker: settles what has ended, claims what comes next. A busy worker does nothing else, so this is
 -- one statement without a transaction around it, and one round trip. Instead of proving `working` for a transaction,
 -- it carries a signature for the server process that runs it. That is a parameter: it stays nowhere, so that SQL which

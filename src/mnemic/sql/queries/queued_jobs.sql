@@ -1,13 +1,15 @@
 -- Jobs as a tenant sees them. What workers do is in workers.sql.
 
 -- name: enqueue
--- Adds a job and returns it. With a run_at in the future it is scheduled until then.
+-- Adds a job and returns it. With a run_at in the future it is scheduled until then. In a transaction of its own it is
+-- signed.
 INSERT INTO queue.jobs (tenant_id, owner, type, payload, priority, run_at, state, max_attempts)
 SELECT
-    %(tenant_id)s, %(owner)s::text, %(type)s, %(payload)s, %(priority)s,
+    tenant_id, %(owner)s::text, %(type)s, %(payload)s, %(priority)s,
     coalesce(%(run_at)s::timestamptz, clock_timestamp()),
     CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
     %(max_attempts)s
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 RETURNING
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at
@@ -35,7 +37,7 @@ RETURNING
 -- Adds a job for each payload, all of one type; returns their ids in the order of the payloads.
 WITH given AS MATERIALIZED (
     SELECT payload, number, mnemic.new_id() AS job_id
-    FROM unnest(%(payloads)s::jsonb[]) WITH ORDINALITY AS given (payload, number)
+    FROM jsonb_array_elements(%(payloads)s) WITH ORDINALITY AS given (payload, number)
 ),
 added AS (
     INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, run_at, state, max_attempts)

@@ -29,7 +29,7 @@ from mnemic.db.connection import (
     commit_and_clean,
     refuse_planted_settings,
 )
-from mnemic.db.hints import Hint, Hints
+from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -293,9 +293,9 @@ class Database:
             await self._pool.putconn(connection)
         self._hints.tell(committed.hints)
 
-    async def _notify(self, hints: Collection[Hint]) -> None:
+    async def _notify(self, hint: Hint) -> None:
         async with self._pool.connection() as connection:
-            await connection.execute(query("session.notify"), {"hints": list(hints)})
+            await connection.execute(query("session.notify"), {"channel": notify_channel(hint)})
 
     async def _living_conninfo(self) -> str:
         """Where to connect. A new connection is often needed because the server has died: revive it first."""

@@ -3,8 +3,8 @@
 NOTIFY inside the transaction that writes would make all commits of the database wait for each other. So a
 transaction that writes jobs or events only says so, by `mnemic.hint(…)` in SQL; whoever commits it finds the
 hint in the answer to the commit and passes it on: at once to those who asked in this process, and by NOTIFY,
-in a transaction of its own, to other processes. The first hint goes out at once, those that follow within
-`INTERVAL_S` go out together.
+in a transaction of its own, to other processes. The first hint goes out at once, those of the same kind that
+follow within its interval go out together.
 
 A hint may be lost: with this process, or because a program wrote without this pool. Nobody relies on it;
 those who wait look into the table every now and then as well.
@@ -12,17 +12,18 @@ those who wait look into the table every now and then as well.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
 
 import psycopg
 
-INTERVAL_S = 0.01
 CLOSE_TIMEOUT_S = 1.0
 
 Hint = Literal["jobs", "events"]
 HINTS: frozenset[Hint] = frozenset(get_args(Hint))
+INTERVAL_S: Mapping[Hint, float] = {"jobs": 0.01, "events": 0.05}
+"""The least time between two notifications: nearly every write leaves an event, but few leave a job."""
 
 logger = logging.getLogger("mnemic.hints")
 
@@ -40,11 +41,11 @@ def hints_in(text: str | None) -> frozenset[Hint]:
 class Hints:
     """Passes hints on. Not for several threads: everything happens in one event loop."""
 
-    def __init__(self, notify: Callable[[Collection[Hint]], Awaitable[None]]) -> None:
+    def __init__(self, notify: Callable[[Hint], Awaitable[None]]) -> None:
         self._notify = notify
         self._callbacks: dict[Hint, list[Callable[[], None]]] = {hint: [] for hint in HINTS}
         self._waiting: set[Hint] = set()
-        self._task: asyncio.Task[None] | None = None
+        self._senders: dict[Hint, asyncio.Task[None]] = {}
         self._closed = False
 
     def on(self, hint: Hint, callback: Callable[[], None]) -> Callable[[], None]:
@@ -60,35 +61,37 @@ class Hints:
 
     def tell(self, hints: Collection[Hint]) -> None:
         """Pass hints on, without waiting for it."""
-        if not hints or self._closed:
+        if self._closed:
             return
         for hint in hints:
             for callback in tuple(self._callbacks[hint]):
                 callback()
-        self._waiting.update(hints)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._send(), name="mnemic hints")
+            self._waiting.add(hint)
+            sender = self._senders.get(hint)
+            if sender is None or sender.done():
+                self._senders[hint] = asyncio.create_task(self._send(hint), name=f"mnemic hints of {hint}")
 
     async def aclose(self) -> None:
         """Send what waits, within a moment, and take no more."""
         self._closed = True
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=CLOSE_TIMEOUT_S)
+        running = {sender for sender in self._senders.values() if not sender.done()}
+        for sender in running:
+            sender.cancel()
+        if running:
+            await asyncio.wait(running, timeout=CLOSE_TIMEOUT_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self._send_waiting()
+                for hint in tuple(self._waiting):
+                    await self._send_waiting(hint)
 
-    async def _send(self) -> None:
-        while self._waiting:
-            await self._send_waiting()
-            await asyncio.sleep(INTERVAL_S)
+    async def _send(self, hint: Hint) -> None:
+        while hint in self._waiting:
+            await self._send_waiting(hint)
+            await asyncio.sleep(INTERVAL_S[hint])
 
-    async def _send_waiting(self) -> None:
-        hints, self._waiting = self._waiting, set()
-        if not hints:
-            return
+    async def _send_waiting(self, hint: Hint) -> None:
+        self._waiting.discard(hint)
         try:
-            await self._notify(hints)
+            await self._notify(hint)
         except psycopg.Error as error:
             logger.info("a hint was lost, polling makes up for it: %s", error)

@@ -37,16 +37,28 @@ _REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uu
 _REMOVE_SOME = sql.SQL(
     "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
 )
-# The newest vectors of the owner, bounded, compared exactly with each of the given ones.
-_NEAREST = sql.SQL(
-    "SELECT given.memory_id, near.memory_id AS like_id, near.similarity"
-    " FROM unnest(%(ids)s::uuid[], %(vectors)s::halfvec[]) AS given (memory_id, embedding)"
+# Compared exactly with the newest vectors of the owner, bounded, and with each other, since a statement does not
+# see what it stores itself.
+_INSERT_AND_COMPARE = sql.SQL(
+    "WITH given AS MATERIALIZED ("
+    "   SELECT memory_id, embedding FROM unnest(%(ids)s::uuid[], %(vectors)s::halfvec[])"
+    "   AS given (memory_id, embedding)"
+    " ), stored AS ("
+    "   INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
+    "   SELECT %(tenant_id)s, memory_id, %(owner)s, embedding FROM given"
+    "   ON CONFLICT DO NOTHING"
+    " )"
+    " SELECT given.memory_id, near.memory_id AS like_id, near.similarity"
+    " FROM given"
     " CROSS JOIN LATERAL ("
-    "   SELECT recent.memory_id, 1 - (recent.embedding <=> given.embedding) AS similarity"
-    "   FROM (SELECT memory_id, embedding FROM vectors.{table} WHERE owner = %(owner)s"
-    "         ORDER BY memory_id DESC LIMIT %(scan_limit)s) AS recent"
-    "   WHERE recent.memory_id <> given.memory_id"
-    "   ORDER BY recent.embedding <=> given.embedding LIMIT 1"
+    "   SELECT known.memory_id, 1 - (known.embedding <=> given.embedding) AS similarity"
+    "   FROM ("
+    "     (SELECT memory_id, embedding FROM vectors.{table} WHERE owner = %(owner)s"
+    "      ORDER BY memory_id DESC LIMIT %(scan_limit)s)"
+    "     UNION ALL SELECT memory_id, embedding FROM given"
+    "   ) AS known"
+    "   WHERE known.memory_id <> given.memory_id"
+    "   ORDER BY known.embedding <=> given.embedding LIMIT 1"
     " ) AS near"
     " WHERE near.similarity >= %(threshold)s"
 )
@@ -186,6 +198,30 @@ async def insert_vectors(
 ) -> None:
     """Store one vector per memory; a memory that has one keeps it."""
     await _execute(transaction, _INSERT, table, vectors, ids=list(ids), owners=list(owners))
+    await _mark_for_next(transaction, table, ids)
+
+
+async def insert_and_compare(
+    transaction: Transaction,
+    table: VectorTable,
+    owner: str,
+    ids: Sequence[UUID],
+    vectors: Vectors,
+    *,
+    threshold: float,
+    scan_limit: int,
+) -> list[dict[str, Any]]:
+    """Store one vector per memory of an owner, and find its near duplicates, in one statement.
+
+    For each memory, the most similar other one, if it is similar enough.
+    """
+    parameters = {"ids": list(ids), "owner": owner, "threshold": threshold, "scan_limit": scan_limit}
+    pairs = await _execute(transaction, _INSERT_AND_COMPARE, table, vectors, **parameters)
+    await _mark_for_next(transaction, table, ids)
+    return pairs
+
+
+async def _mark_for_next(transaction: Transaction, table: VectorTable, ids: Sequence[UUID]) -> None:
     if table.next_name is not None:
         parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids)}
         await transaction.execute("reembedding.mark", parameters)
@@ -226,29 +262,6 @@ async def mark_for_embedding(transaction: Transaction, ids: Sequence[UUID], erro
 def storable_error(error: str) -> str:
     """The words of a foreign error, which may be anything, so that they can be stored."""
     return error[:ERROR_MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
-
-
-async def near_duplicates(
-    transaction: Transaction,
-    table: VectorTable,
-    owner: str,
-    ids: Sequence[UUID],
-    vectors: Vectors,
-    *,
-    threshold: float,
-    scan_limit: int,
-) -> list[dict[str, Any]]:
-    """For each of these memories the most similar other one of the owner, if it is similar enough."""
-    return await _execute(
-        transaction,
-        _NEAREST,
-        table,
-        vectors,
-        ids=list(ids),
-        owner=owner,
-        threshold=threshold,
-        scan_limit=scan_limit,
-    )
 
 
 async def _execute(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,14 +13,13 @@ from psycopg.errors import SerializationFailure
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import (
     ModelChanged,
-    Vectors,
     VectorTable,
+    insert_and_compare,
     insert_vectors,
     mark_for_embedding,
-    near_duplicates,
     open_vectors,
 )
-from mnemic.retain.items import Chunk, Draft
+from mnemic.retain.items import Draft
 from mnemic.retain.outcomes import Outcomes
 from mnemic.retain.recognise import Recognised, has_identity, recognise_in
 from mnemic.retain.spool import Batch, Spool
@@ -261,25 +260,23 @@ async def _write_vectors(
         return
     chunks = [chunk for draft in batch.drafts for chunk in draft.chunks]
     keep = [place for place, chunk in enumerate(chunks) if chunk.memory_id in stored]
-    kept, vectors = [chunks[place] for place in keep], batch.vectors[keep]
-    ids = [chunk.memory_id for chunk in kept]
-    await insert_vectors(transaction, table, ids, [plan.owner] * len(kept), vectors)
-    if plan.chunk_count <= NEAR_CHECK_MAX_CHUNKS:
-        await _link_near_duplicates(transaction, plan, table, kept, vectors)
-
-
-async def _link_near_duplicates(
-    transaction: Transaction, plan: Plan, table: VectorTable, chunks: Sequence[Chunk], vectors: Vectors
-) -> None:
-    pairs = await near_duplicates(
+    ids, vectors = [chunks[place].memory_id for place in keep], batch.vectors[keep]
+    if plan.chunk_count > NEAR_CHECK_MAX_CHUNKS:
+        await insert_vectors(transaction, table, ids, [plan.owner] * len(ids), vectors)
+        return
+    pairs = await insert_and_compare(
         transaction,
         table,
         plan.owner,
-        [chunk.memory_id for chunk in chunks],
+        ids,
         vectors,
         threshold=NEAR_DUPLICATE_COSINE,
         scan_limit=NEAR_SCAN_MAX_ROWS,
     )
+    await _link_near_duplicates(transaction, pairs)
+
+
+async def _link_near_duplicates(transaction: Transaction, pairs: Sequence[Mapping[str, Any]]) -> None:
     if pairs:
         parameters = {
             "tenant_id": transaction.tenant.id,

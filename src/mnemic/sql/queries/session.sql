@@ -122,6 +122,6 @@ SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
 
 -- name: notify
--- Wakes whoever listens for one of the hints. In a transaction of its own, since NOTIFY makes commits wait for
--- each other, and this one has nothing to write.
-SELECT pg_notify('mnemic_' || hint, '') FROM unnest(%(hints)s::text[]) AS hint
+-- Wakes whoever listens on a channel. In a transaction of its own, since NOTIFY makes commits wait for each other, and
+-- this one has nothing to write.
+SELECT pg_notify(%(channel)s, '')

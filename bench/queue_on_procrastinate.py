@@ -1,5 +1,6 @@
 """procrastinate, for bench/queue.py. Runs in an environment of its own."""
 
+import logging
 from collections.abc import Callable
 
 from procrastinate import App, PsycopgConnector  # type: ignore[import-not-found]
@@ -14,6 +15,8 @@ class OnProcrastinate(Program):
         server = self.orders["server"]
         parts = {**server, "dbname": server["database"]}
         del parts["database"]
+        # It warns about apps that are made in a program itself; here that is meant.
+        logging.getLogger("procrastinate").setLevel(logging.ERROR)
         self.app = App(connector=PsycopgConnector(kwargs=parts))
         self.on_timed: Callable[[int], None] = lambda number: None
 

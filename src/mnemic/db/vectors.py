@@ -37,8 +37,8 @@ _REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uu
 _REMOVE_SOME = sql.SQL(
     "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
 )
-# Compared exactly with the newest vectors of the owner, bounded, and with each other: a statement sees nothing
-# of what it stores itself.
+# Compared exactly with the newest vectors of the owner, bounded, and with each other:
+# a statement does not see what it stores itself.
 _INSERT_AND_COMPARE = sql.SQL(
     "WITH given AS MATERIALIZED ("
     "   SELECT memory_id, embedding FROM unnest(%(ids)s::uuid[], %(vectors)s::halfvec[])"

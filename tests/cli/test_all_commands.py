@@ -12,8 +12,8 @@ from mnemic.cli.app import app
 from tests.cli.conftest import Run
 
 SECRET = "hunter2"
-# What these do is not data: a show, a server that speaks a protocol, a process that ends, SQL to be run.
-WITHOUT_JSON = {"demo", "mcp", "schedules pg-cron", "stop", "worker"}
+# What these do is not data: a show, a server that speaks a protocol, a process that ends.
+WITHOUT_JSON = {"demo", "mcp", "stop", "worker"}
 
 
 def leaves() -> dict[str, typer.core.TyperCommand]:

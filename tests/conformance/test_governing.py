@@ -90,6 +90,10 @@ async def test_events_are_listed_and_followed(memory: Any, owner: str) -> None:
             if len(seen) == 2:
                 break
     assert seen == ["two", "three"]
+    await memory.state.delete("one")
+    both = memory.events.subscribe(types=["state.deleted", "state.created"], start=first.position)
+    async with aclosing(both) as events:
+        assert [(await anext(events)).type for _ in range(3)] == ["state.created"] * 2 + ["state.deleted"]
 
 
 async def test_jobs_wait_and_are_cancelled(memory: Any, owner: str) -> None:

@@ -57,6 +57,48 @@ ANALYZE state.attack_probe;
 INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
 SELECT tenant_id, 'somebody', 'here', 'test', name || ' has a secret', 'factual', 'imported'
 FROM state.tenants;
+
+-- A document of each tenant, ingested and made of that memory.
+INSERT INTO state.reference_documents (tenant_id, owner, name, content_hash, character_count, process)
+SELECT tenant_id, 'somebody', name, sha256('text'), 4, 'test' FROM state.tenants;
+INSERT INTO state.document_sources (
+    tenant_id, document_id, owner, channel, tags, media_type, content, sections
+)
+SELECT tenant_id, document_id, owner, 'here', '{{}}', 'text/plain', name, '[]' FROM state.reference_documents;
+INSERT INTO state.document_chunks (
+    tenant_id, document_id, owner, content_hash, occurrence, memory_id, chunk_index, start_character,
+    end_character, context
+)
+SELECT tenant_id, document_id, owner, sha256('text'), 0, memory_id, 0, 0, 4, document.name
+FROM state.reference_documents AS document JOIN state.memories USING (tenant_id, owner);
+"""
+
+# Where B has something.
+TABLES = (
+    "state.attack_probe",
+    "state.attack_child",
+    "state.tenants",
+    "state.memories",
+    "state.document_sources",
+    "state.document_chunks",
+    "queue.reembedding",
+    "queue.embedding_backlog",
+    "vectors.tenant_models",
+)
+
+# What B's application has done: a model of its own serves, it is being changed to one whose table is empty,
+# and there are vectors of a third from before. A uses none of them.
+FIRST_MODEL, NEXT_MODEL, OLD_MODEL = (f"{MARKER}-{name}-model" for name in ("first", "next", "old"))
+CHANGE_MODEL = f"""
+SELECT mnemic.adopt_model('{FIRST_MODEL}', 3);
+SELECT mnemic.open_vectors('{NEXT_MODEL}', 3);
+SELECT mnemic.begin_model_change('{NEXT_MODEL}');
+INSERT INTO queue.reembedding (tenant_id, memory_id) SELECT tenant_id, memory_id FROM state.memories;
+SELECT mnemic.open_vectors('{OLD_MODEL}', 3);
+DO $$ BEGIN EXECUTE format(
+    'INSERT INTO vectors.%I SELECT tenant_id, memory_id, owner, ''[1,0,0]'' FROM state.memories',
+    (SELECT table_name FROM mnemic.vector_models WHERE model = '{OLD_MODEL}')
+); END $$;
 """
 
 # How the wall could be weak. Each attack names the weakness with which it must succeed: that shows
@@ -66,7 +108,11 @@ WEAKNESSES = {
         ALTER TABLE state.attack_probe DISABLE ROW LEVEL SECURITY;
         ALTER TABLE state.attack_child DISABLE ROW LEVEL SECURITY;
         ALTER TABLE state.tenants DISABLE ROW LEVEL SECURITY;
-        ALTER TABLE state.memories DISABLE ROW LEVEL SECURITY""",
+        ALTER TABLE state.memories DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE state.document_sources DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE state.document_chunks DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE vectors.tenant_models DISABLE ROW LEVEL SECURITY;
+        ALTER TABLE queue.reembedding DISABLE ROW LEVEL SECURITY""",
     "policies of the role": """
         ALTER POLICY same_tenant ON state.attack_probe TO mnemic_app""",
     "superuser": "ALTER ROLE {login} SUPERUSER",
@@ -89,6 +135,12 @@ WEAKNESSES = {
         CREATE SCHEMA planted;
         GRANT CREATE, USAGE ON SCHEMA planted TO PUBLIC;
         ALTER FUNCTION mnemic.verified RESET search_path""",
+    "what others have is not seen when a model is dropped": """
+        DROP POLICY definer_counts ON vectors.tenant_models;
+        DO $$ BEGIN EXECUTE replace(
+            pg_get_functiondef('mnemic.drop_vectors(text)'::regprocedure),
+            'NO FORCE ROW LEVEL SECURITY', 'FORCE ROW LEVEL SECURITY'
+        ); END $$""",
     "values stand in the text of queries": "",
 }
 
@@ -139,10 +191,8 @@ class Fortress:
 
     def state_of_b(self) -> list[Any]:
         """What B has, and what B sees of it."""
-        tables = ("attack_probe", "attack_child", "tenants", "memories")
-        queries = [
-            f"SELECT * FROM state.{table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in tables
-        ]
+        queries = [f"SELECT * FROM {table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in TABLES]
+        queries.append(f"SELECT model FROM mnemic.vector_models WHERE model LIKE '{MARKER}%' ORDER BY 1")
         begin_as(self.b_connection, self.access.key, self.b)
         try:
             connections = (self.admin, self.b_connection)

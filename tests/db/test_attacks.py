@@ -10,8 +10,18 @@ from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import Tenant
 from tests.conftest import AppConnection, ConnectAs, Databases, access_to
+from tests.db import document_attacks
 from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
-from tests.db.fortress import BUILD, CHANGED, MARKER, WEAKNESSES, Attacker, Fortress, outcome_of
+from tests.db.fortress import (
+    BUILD,
+    CHANGE_MODEL,
+    CHANGED,
+    MARKER,
+    WEAKNESSES,
+    Attacker,
+    Fortress,
+    outcome_of,
+)
 
 Attack = Callable[[Attacker], object]
 
@@ -24,9 +34,14 @@ def refused(statements: str) -> Attack:
     return lambda attacker: attacker.must_be_refused(statements)
 
 
+def listed(*lists: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """The attacks of some lists, each with its weakness."""
+    return ((weak, text) for each in lists for weak, texts in each.items() for text in texts)
+
+
 ATTACKS = [
-    *(pytest.param(weak, run(text), id=text) for weak, texts in HARMLESS.items() for text in texts),
-    *(pytest.param(weak, refused(text), id=text) for weak, texts in REFUSED.items() for text in texts),
+    *(pytest.param(weak, run(text), id=text) for weak, text in listed(HARMLESS, document_attacks.HARMLESS)),
+    *(pytest.param(weak, refused(text), id=text) for weak, text in listed(REFUSED, document_attacks.REFUSED)),
     *(pytest.param(weak, attack, id=attack.__name__) for weak, found in SPECIAL.items() for attack in found),
 ]
 
@@ -42,6 +57,10 @@ class Builder:
         self._built: dict[str, Fortress] = {}
         with psycopg.connect(self._conninfo(self._template), autocommit=True) as admin:
             admin.execute(BUILD.encode())
+            fortress = Fortress.look(access_to(self._template_access, self._template), admin)
+        with fortress.b_connection, fortress.connect(fortress.b) as application:
+            application.execute(CHANGE_MODEL.encode())
+            application.execute("COMMIT")
 
     def build(self) -> Fortress:
         name = self._databases.make(template=self._template)
@@ -128,6 +147,8 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
         "SELECT mnemic.open_vectors('planted', 3)",
         "SELECT mnemic.make_log_partitions(current_date, 1)",
         "SELECT mnemic.refresh_statistics('somebody')",
+        "SELECT mnemic.adopt_model('planted', 3)",
+        "SELECT mnemic.drop_vectors('planted')",
         *(search.replace("{as_of}", as_of) for search in SEARCHES for as_of in ("NULL", "now()")),
     )
     for statement in refused:

@@ -96,6 +96,9 @@ async def test_positions_tell_nothing_about_other_tenants(
         "SELECT * FROM mnemic.tenants_behind_webhooks(10)",
         "DELETE FROM queue.webhook_deliveries",
         "UPDATE queue.webhooks SET secret = 'whsec_'",
+        "UPDATE queue.webhooks SET previous_secret = 'whsec_', previous_secret_until = 'infinity'",
+        "SELECT mnemic.rotate_webhook_secret(gen_random_uuid(), NULL, 'whsec_', 60)",
+        "SELECT mnemic.forget_webhook_secrets()",
         "SELECT mnemic.tell_memories()",
         "ALTER TABLE state.memories DISABLE TRIGGER tell_created",
         "SET session_replication_role = replica",
@@ -124,6 +127,16 @@ async def test_a_webhook_of_another_tenant_cannot_be_changed(foreign: AsyncMemor
     assert spy("UPDATE queue.webhooks SET url = 'https://attacker.invalid/' RETURNING 1") == []
     assert spy("DELETE FROM queue.webhooks RETURNING 1") == []
     assert [webhook.url for webhook in await foreign.webhooks.list()] == ["https://secret.invalid/"]
+
+
+async def test_a_proof_of_maintenance_rotates_no_secret_of_another_tenant(
+    foreign: AsyncMemory, database: Database, tenant_a: Tenant, admin: AppConnection
+) -> None:
+    ((webhook_id, secret),) = admin.execute("SELECT webhook_id, secret FROM queue.webhooks").fetchall()
+    parameters = {"webhook_id": webhook_id, "owner": None, "secret": "whsec_attacker", "grace_s": 0}
+    async with database.transaction(tenant_a, maintenance=True) as transaction:
+        assert await transaction.one("webhooks.rotate", parameters) == {"is_rotated": False}
+    assert admin.execute("SELECT secret, previous_secret FROM queue.webhooks").fetchall() == [(secret, None)]
 
 
 async def test_the_proof_of_working_shows_names_of_tenants_and_no_rows(

@@ -13,7 +13,7 @@ from mnemic.sdk.work import maintenance
 from tests.conftest import AppConnection
 from tests.opened import opened
 
-PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0}
+PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0}
 NOTHING = {"expired_count": 0, "faint_count": 0, "conversation_count": 0}
 
 

@@ -1,10 +1,13 @@
 """`mnemic schedules`."""
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from tests.cli.conftest import Run, folder, mnemic, tenant  # noqa: F401 (fixtures)
+from tests.password_server import PasswordServer
+from tests.schedules.test_pg_cron import STAND_IN
 
 
 def test_a_schedule_is_set_listed_paused_resumed_and_deleted(mnemic: Run) -> None:  # noqa: F811
@@ -50,3 +53,19 @@ def test_without_pg_cron_the_command_says_how_to_get_it(mnemic: Run, folder: Pat
     assert refused.code == 1
     assert "CREATE EXTENSION pg_cron" in refused.said
     assert mnemic("schedules", "pg-cron", "--off").out == "pg_cron was never told to tick.\n"
+    off = mnemic("schedules", "pg-cron", "--off", "--json")
+    assert (off.code, off.json) == (0, {"uses_pg_cron": False, "changed": False})
+    assert (mnemic("schedules", "pg-cron", "--json").out, refused.out) == ("", "")
+
+
+def test_pg_cron_is_told_and_left(mnemic: Run, password_server: PasswordServer) -> None:  # noqa: F811
+    name = f"pg_cron_{uuid4().hex}"
+    password_server.execute(f"CREATE DATABASE {name}")
+    url = password_server.url(dbname=name)
+    assert mnemic("migrate", "--url", url).code == 0
+    password_server.execute(STAND_IN, dbname=name)
+    told = mnemic("schedules", "pg-cron", "--url", url, "--json")
+    assert (told.code, told.json) == (0, {"uses_pg_cron": True}), told.err
+    assert "pg_cron ticks from now on" in mnemic("schedules", "pg-cron", "--url", url).out
+    left = mnemic("schedules", "pg-cron", "--url", url, "--off", "--json")
+    assert left.json == {"uses_pg_cron": False, "changed": True}

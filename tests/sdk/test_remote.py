@@ -1,9 +1,10 @@
 """Speaking to a server: what is repeated and what is not, what is never told, what is refused at once."""
 
+import json
 import logging
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,14 +14,16 @@ from mnemic.config import load_settings
 from mnemic.errors import (
     ConfigurationError,
     ConflictError,
+    ForbiddenError,
     InvalidInputError,
     MnemicError,
     NotAuthenticatedError,
+    NotFoundError,
     ServerError,
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.sdk import remote, remote_link
+from mnemic.sdk import remote_events, remote_link
 from mnemic.sdk.remote_link import ATTEMPTS_MAX
 from tests.sdk.scripted_http import HANG_UP, Answer, Script, problem, scripted
 
@@ -34,7 +37,7 @@ BUSY = problem(503, "DatabaseUnavailableError", "The database is away.")
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits for long."""
     monkeypatch.setattr(remote_link, "PAUSE_FIRST_S", 0.001)
-    monkeypatch.setattr(remote, "STREAM_PAUSE_S", 0.001)
+    monkeypatch.setattr(remote_events, "STREAM_PAUSE_S", 0.001)
 
 
 @asynccontextmanager
@@ -131,14 +134,15 @@ async def test_the_scope_goes_along() -> None:
     assert second.target == "/v1/memories?tags=%C3%BC&owner=eve"
 
 
-async def test_a_broken_stream_of_events_goes_on_behind_the_last() -> None:
-    def event(position: int) -> bytes:
-        data = (
-            f'{{"position":{position},"type":"state.created","owner":"o","subject":"{position}","data":{{}},'
-            '"at":"2026-01-01T00:00:00Z"}'
-        )
-        return f"id: {position}\nevent: state.created\ndata: {data}\n\n".encode()
+def event(position: int) -> bytes:
+    data = (
+        f'{{"position":{position},"type":"state.created","owner":"o","subject":"{position}","data":{{}},'
+        '"at":"2026-01-01T00:00:00Z"}'
+    )
+    return f"id: {position}\nevent: state.created\ndata: {data}\n\n".encode()
 
+
+async def test_a_broken_stream_of_events_goes_on_behind_the_last() -> None:
     first = Answer(body=b": nothing happens\n\n" + event(5) + event(6), is_stream=True)
     then = Answer(body=event(7), is_stream=True)
     async with speaking_to(first, HANG_UP, then) as (memory, script):
@@ -152,12 +156,59 @@ async def test_a_broken_stream_of_events_goes_on_behind_the_last() -> None:
     assert script.heard[0].target == "/v1/events/stream?types=state.created&start=4"
 
 
+async def test_a_stream_goes_on_behind_what_it_passed_over_when_the_server_was_busy() -> None:
+    first = Answer(body=event(5) + b"id: 8\n: nothing happens\n\n", is_stream=True)
+    proxy = Answer(502, b"<html>")
+    async with (
+        speaking_to(first, BUSY, proxy, Answer(body=event(9), is_stream=True)) as (memory, script),
+        aclosing(memory.events.subscribe(types=["state.created"], start=4)) as events,  # type: ignore[type-var]
+    ):
+        assert [(await anext(events)).position for _ in range(2)] == [5, 9]
+    assert [sent.headers.get("last-event-id") for sent in script.heard] == [None, "8", "8", "8"]
+
+
+async def test_a_stream_that_is_none_is_told() -> None:
+    for strange in (b"id: x\n\n", b"id: 5\ndata: {}\n\n"):
+        async with speaking_to(Answer(body=strange, is_stream=True)) as (memory, _):
+            with pytest.raises(ServerError, match="cannot be understood"):
+                await anext(memory.events.subscribe())
+
+
+async def test_under_a_name_it_takes_reads_and_moves_until_it_is_told_to_end() -> None:
+    reader = "019a8f2e-6c00-7abc-8def-0123456789ab"
+    taken = f'{{"consumer":"c","owner":"alice/ü","position":4,"reader":"{reader}"}}'.encode()
+    events = Answer(body=event(5) + event(6), is_stream=True)
+    gone = problem(404, "NotFoundError", "The events are no longer kept.")
+    moved = Answer(204, b"")
+    async with speaking_to(Answer(body=taken), HANG_UP, events, HANG_UP, moved, moved, gone) as (
+        memory,
+        script,
+    ):
+        seen = memory.events.subscribe("c", start="beginning")
+        assert [(await anext(seen)).position for _ in range(2)] == [5, 6]
+        with pytest.raises(NotFoundError, match="no longer kept"):
+            await anext(seen)
+    targets = [sent.target.partition("?")[0].rpartition("/")[2] for sent in script.heard]
+    assert targets == ["take", "stream", "stream", "move", "move", "move", "stream"]
+    moves = [json.loads(sent.body) for sent in script.heard if sent.target.endswith("/move")]
+    held = {"reader": reader, "owner": "alice/ü"}
+    assert moves == [
+        {**held, "expected": 4, "position": 5},
+        {**held, "expected": 4, "position": 5},
+        {**held, "expected": 5, "position": 6},
+    ]
+    places = [sent.headers["last-event-id"] for sent in script.heard if "stream" in sent.target]
+    assert places == ["4", "4", "6"]
+
+
 async def test_a_stream_that_is_not_allowed_says_so() -> None:
     async with speaking_to(problem(401, "NotAuthenticatedError", "Revoked.")) as (memory, _):
         with pytest.raises(NotAuthenticatedError, match="Revoked"):
             await anext(memory.events.subscribe())
-        with pytest.raises(ConfigurationError, match="start=position"):
-            memory.events.subscribe("a name")
+    async with speaking_to(problem(403, "ForbiddenError", "Only to read.")) as (memory, script):
+        with pytest.raises(ForbiddenError, match="Only to read"):
+            await anext(memory.events.subscribe("a name"))
+    assert [sent.target for sent in script.heard] == ["/v1/event-consumers/a%20name/take"]
 
 
 async def test_the_key_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> None:

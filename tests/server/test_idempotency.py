@@ -205,3 +205,26 @@ def test_answers_are_kept_for_a_day_and_attempts_that_died_are_taken_over(
     admin_of.execute(age, ["1 h", tenant])
     writer.post("/v1/journal", json=entry, headers=headers).raise_for_status()
     assert len(journal(writer)) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "order", "told"),
+    [
+        ("/v1/keys", {"role": "read"}, "key"),
+        ("/v1/webhooks", {"url": "https://receiver.example/hook"}, "secret"),
+    ],
+)
+def test_a_secret_is_told_once_and_kept_nowhere(
+    client_as: OpenClient,
+    admin_of: "psycopg.Connection[Any]",
+    path: str,
+    order: dict[str, str],
+    told: str,
+) -> None:
+    admin, headers = client_as("admin"), word()
+    first = admin.post(path, json=order, headers=headers)
+    assert (first.status_code, first.headers["cache-control"]) == (200, "no-store")
+    again = admin.post(path, json=order, headers=headers)
+    assert (again.status_code, "told a secret" in again.json()["detail"]) == (409, True)
+    kept = admin_of.execute("SELECT answer FROM queue.idempotent_requests").fetchall()
+    assert not any(first.json()[told].encode() in bytes(answer or b"") for (answer,) in kept)

@@ -22,7 +22,8 @@ QUERY_FILES = sorted((SOURCE / "sql" / "queries").glob("*.sql"))
 NAME_CALLS = {
     SOURCE / name
     for name in (
-        "sdk/remote.py", "sdk/surface.py", "server/descriptions.py", "server/routes.py", "server/stream.py"
+        "sdk/remote.py", "sdk/surface.py", "server/auditing.py", "server/descriptions.py", "server/routes.py",
+        "server/stream.py"
     )
 }  # fmt: skip
 

@@ -52,6 +52,12 @@ def held(path: Path) -> Counter[str]:
     )
 
 
+def stored(rows: Rows, memory: AsyncMemory) -> dict[str, int]:
+    """How many rows a tenant has, but for the audit log, which tells of every export and import."""
+    counts = rows.counts(memory.tenant.id)
+    return {table: count for table, count in counts.items() if table != "traces.audit_log"}
+
+
 def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
@@ -60,16 +66,16 @@ async def test_everything_comes_back_elsewhere(
     memory: AsyncMemory, elsewhere: AsyncMemory, engine: Unsteady, rows: Rows, tmp_path: Path
 ) -> None:
     memory_id = await fill(memory, "alice", "tea", engine)
-    before = rows.counts(memory.tenant.id)
+    before = stored(rows, memory)
     exported = await memory.admin.export(tmp_path / "one")
-    assert rows.counts(memory.tenant.id) == before
+    assert stored(rows, memory) == before
     imported = await elsewhere.admin.import_(tmp_path / "one")
     assert imported.rows == {
         table: count for table, count in exported.items() if count and not table.startswith("traces.")
     }
     await elsewhere.admin.export(tmp_path / "two")
     assert held(tmp_path / "two") == held(tmp_path / "one")
-    after = rows.counts(elsewhere.tenant.id)
+    after = stored(rows, elsewhere)
     unlike = {name for name in before if name.startswith(("traces.", "vectors.", "queue."))}
     assert {name: count for name, count in after.items() if name in before and name not in unlike} == {
         name: count for name, count in before.items() if name not in unlike
@@ -95,9 +101,9 @@ async def test_importing_twice_changes_nothing(
     await fill(memory, "alice", "tea", engine)
     await memory.admin.export(tmp_path / "file")
     await elsewhere.admin.import_(tmp_path / "file")
-    before = rows.counts(elsewhere.tenant.id)
+    before = stored(rows, elsewhere)
     again = await elsewhere.admin.import_(tmp_path / "file")
-    assert (again.row_count, rows.counts(elsewhere.tenant.id)) == (0, before)
+    assert (again.row_count, stored(rows, elsewhere)) == (0, before)
     here = await memory.admin.import_(tmp_path / "file")
     assert here.row_count == 0
 
@@ -162,8 +168,10 @@ async def test_an_export_of_nobody_is_an_empty_file_that_can_be_imported(
     memory: AsyncMemory, elsewhere: AsyncMemory, tmp_path: Path
 ) -> None:
     counts = await memory.admin.export(tmp_path / "file", owner="nobody")
-    assert set(counts.values()) == {0}
-    assert lines_of(tmp_path / "file") == [HEADER | {"owner": "nobody"}]
+    assert {table for table, count in counts.items() if count} == {"traces.audit_log"}
+    header, intent = lines_of(tmp_path / "file")
+    assert header == HEADER | {"owner": "nobody"}
+    assert (intent["row"]["action"], intent["row"]["phase"]) == ("export_owner", "intent")
     assert (await elsewhere.admin.import_(tmp_path / "file")).row_count == 0
 
 
@@ -236,10 +244,10 @@ async def test_what_stands_in_the_way_is_a_conflict_and_nothing_is_imported(
     await memory.retain("first of all")
     await same(memory, elsewhere)
     await memory.admin.export(tmp_path / "file")
-    before = rows.counts(elsewhere.tenant.id)
+    before = stored(rows, elsewhere)
     with pytest.raises(ConflictError, match="another id"):
         await elsewhere.admin.import_(tmp_path / "file")
-    assert rows.counts(elsewhere.tenant.id) == before
+    assert stored(rows, elsewhere) == before
 
 
 async def test_an_older_state_never_falls_between_newer_ones(
@@ -310,7 +318,7 @@ async def test_a_file_that_is_no_export_is_refused_and_nothing_is_imported(
     with pytest.raises(InvalidInputError) as caught:
         await elsewhere.admin.import_(tmp_path / "file")
     assert len(str(caught.value)) < 300
-    assert rows.counts(elsewhere.tenant.id) == {}
+    assert stored(rows, elsewhere) == {}
 
 
 @pytest.mark.parametrize(
@@ -331,7 +339,7 @@ async def test_a_file_cannot_write_where_no_owner_is(
     (tmp_path / "file").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(InvalidInputError, match="no table"):
         await elsewhere.admin.import_(tmp_path / "file")
-    assert rows.counts(elsewhere.tenant.id) == {}
+    assert stored(rows, elsewhere) == {}
 
 
 async def test_a_file_cannot_write_into_another_tenant_or_the_logs(
@@ -349,7 +357,8 @@ async def test_a_file_cannot_write_into_another_tenant_or_the_logs(
     (tmp_path / "forged").write_text("\n".join(json.dumps(line, default=str) for line in lines))
     await elsewhere.admin.import_(tmp_path / "forged")
     assert rows.counts(memory.tenant.id) == before
-    assert not any(table.startswith("traces.") for table in rows.counts(elsewhere.tenant.id))
+    assert not any(table.startswith("traces.") for table in stored(rows, elsewhere))
+    assert {act.action for act in await elsewhere.audit.list()} == {"import_owner"}
 
 
 async def test_a_missing_file_is_said_to_be_missing(elsewhere: AsyncMemory, tmp_path: Path) -> None:

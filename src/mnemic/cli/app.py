@@ -15,6 +15,7 @@ from mnemic.cli import (
     doctor,
     embed,
     entities,
+    events,
     index,
     ingest,
     jobs,
@@ -30,6 +31,7 @@ from mnemic.cli import (
     shares,
     stop,
     transfer,
+    webhooks,
     worker,
 )
 from mnemic.cli.output import complain
@@ -69,6 +71,8 @@ app.command("mcp")(mcp.mcp)
 app.command("worker")(worker.worker)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(schedules.app, name="schedules")
+app.add_typer(events.app, name="events")
+app.add_typer(webhooks.app, name="webhooks")
 app.command("stop")(stop.stop)
 
 

@@ -10,6 +10,7 @@ from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, setting
 from mnemic.cli.output import print_json, print_line
 from mnemic.govern.backup import Backup
 from mnemic.sdk.restoring import restore_place
+from mnemic.types.scope import Scope
 
 
 def backup(
@@ -40,7 +41,9 @@ def restore(
     json: Json = False,
 ) -> None:
     """Bring a backup back. What is there is replaced only with --replace."""
-    asyncio.run(restore_place(settings_from(url, data_dir), path, replace=replace))
+    settings = settings_from(url, data_dir)
+    by = Scope(None, settings.channel, "cli")
+    asyncio.run(restore_place(settings, path, replace=replace, by=by))
     if json:
         print_json({"restored": str(path)})
     else:

@@ -1,6 +1,5 @@
 """`mnemic jobs`: look at jobs, add, cancel and replay them."""
 
-import asyncio
 import json as json_module
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -10,7 +9,8 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 from rich.markup import escape
 
-from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url, settings_from
+from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
@@ -123,14 +123,7 @@ def _run(
     tenant: str | None,
     call: Callable[[AsyncMemory], Awaitable[Result]],
 ) -> Result:
-    # A command that only looks at jobs, or adds one, is not the place to do them.
-    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": False})
-
-    async def opened() -> Result:
-        async with AsyncMemory(settings=settings, process="cli") as memory:
-            return await call(memory)
-
-    return asyncio.run(opened())
+    return call_once(idle_memory(url, data_dir, tenant), call)
 
 
 def _parsed(payload: str) -> dict[str, Any]:

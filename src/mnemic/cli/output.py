@@ -24,6 +24,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=_plain, ensure_ascii=False), flush=True)
 
 
+def print_json_line(value: Any) -> None:
+    """Print one JSON document on a line of its own, where more of them follow."""
+    print(json.dumps(value, default=_plain, ensure_ascii=False), flush=True)
+
+
 def _plain(value: object) -> str:
     """What JSON has no word for, as text; times in ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

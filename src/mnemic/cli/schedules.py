@@ -1,17 +1,16 @@
 """`mnemic schedules`: jobs that come again and again."""
 
-import asyncio
 import json as json_module
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from mnemic.cli.options import DataDir, Json, TenantName, Url, settings_from
+from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
@@ -19,8 +18,6 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.place import limits_of
 from mnemic.sdk.restoring import admin_conninfo
 from mnemic.types.schedule import Schedule
-
-Result = TypeVar("Result")
 
 Name = Annotated[str, typer.Argument(help="The name of the schedule.")]
 Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
@@ -37,7 +34,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """The schedules of a tenant, by name."""
-    found = _run(url, data_dir, tenant, lambda memory: memory.schedules.list(limit=limit))
+    found = call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.list(limit=limit))
     _print_schedules(found, json)
 
 
@@ -59,10 +56,8 @@ def set_(
 ) -> None:
     """Make a schedule, or change the one of this name."""
     given = _parsed(payload)
-    made = _run(
-        url,
-        data_dir,
-        tenant,
+    made = call_once(
+        idle_memory(url, data_dir, tenant),
         lambda memory: memory.schedules.set(
             name, job_type, cron=cron, every_s=every_s, timezone=timezone, payload=given, priority=priority
         ),
@@ -75,7 +70,7 @@ def delete(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
     """Delete a schedule; jobs that it made stay."""
-    if not _run(url, data_dir, tenant, lambda memory: memory.schedules.delete(name)):
+    if not call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.delete(name)):
         raise NotFoundError(f"There is no schedule {name!r}. `mnemic schedules list` shows what there is.")
     if json:
         print_json({"deleted": name})
@@ -88,7 +83,9 @@ def pause(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
     """Let a schedule tick no more until it is resumed."""
-    _print_schedules([_run(url, data_dir, tenant, lambda memory: memory.schedules.pause(name))], json)
+    _print_schedules(
+        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.pause(name))], json
+    )
 
 
 @app.command()
@@ -96,7 +93,9 @@ def resume(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
     """Let a paused schedule tick again, from its next tick on."""
-    _print_schedules([_run(url, data_dir, tenant, lambda memory: memory.schedules.resume(name))], json)
+    _print_schedules(
+        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.resume(name))], json
+    )
 
 
 @app.command("pg-cron")
@@ -104,6 +103,7 @@ def pg_cron(
     off: Annotated[bool, typer.Option("--off", help="Leave ticking to the workers again.")] = False,
     url: Url = None,
     data_dir: DataDir = None,
+    json: Json = False,
 ) -> None:
     """Have pg_cron tick for all tenants, where it is installed. Needs an administrator's URL."""
 
@@ -114,27 +114,13 @@ def pg_cron(
         await use_pg_cron(conninfo, limits)
         return True
 
-    changed = _run(url, data_dir, None, tell)
-    if off:
+    changed = call_once(idle_memory(url, data_dir, None), tell)
+    if json:
+        print_json({"uses_pg_cron": False, "changed": changed} if off else {"uses_pg_cron": True})
+    elif off:
         print_line("The workers tick again." if changed else "pg_cron was never told to tick.")
     else:
         print_line("pg_cron ticks from now on; workers step in if it is late.")
-
-
-def _run(
-    url: str | None,
-    data_dir: Path | None,
-    tenant: str | None,
-    call: Callable[[AsyncMemory], Awaitable[Result]],
-) -> Result:
-    # A command that only looks at schedules, or sets one, is not the place to work on jobs.
-    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": False})
-
-    async def opened() -> Result:
-        async with AsyncMemory(settings=settings, process="cli") as memory:
-            return await call(memory)
-
-    return asyncio.run(opened())
 
 
 def _parsed(payload: str) -> dict[str, Any]:

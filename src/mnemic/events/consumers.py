@@ -10,15 +10,13 @@ next. Whoever does its work in the transaction that moves the place (`consume`) 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
-from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.events.log import PAGE_EVENTS, Page, Wanted, bounds, newest_position, page_of, sequence
-from mnemic.types.event import Event, EventConsumer, check_position
+from mnemic.types.event import Event, EventConsumer, EventReading, check_position
 from mnemic.types.identity import new_id
 from mnemic.types.page import check_limit
 from mnemic.types.scope import check_name
@@ -26,16 +24,7 @@ from mnemic.types.scope import check_name
 Start = Literal["now", "beginning"] | int
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One reader's hold on a consumer, and where it began."""
-
-    name: str
-    position: int
-    reader: UUID
-
-
-async def take_consumer(database: TenantDatabase, name: str, wanted: Wanted, *, start: Start) -> Reading:
+async def take_consumer(database: TenantDatabase, name: str, wanted: Wanted, *, start: Start) -> EventReading:
     """Begin to read under a name; `start` says where a name that is new begins."""
     reader = new_id()
     parameters = {**wanted.parameters, "tenant_id": database.tenant.id, "name": name, "reader": reader}
@@ -49,7 +38,7 @@ async def take_consumer(database: TenantDatabase, name: str, wanted: Wanted, *, 
         raise ConflictError(
             f"The consumer {name!r} follows the events of another owner. Choose another name, or delete it."
         )
-    return Reading(name, row["position"], reader)
+    return EventReading(name, wanted.owner, row["position"], reader)
 
 
 async def start_position(transaction: Transaction, start: Start) -> int:
@@ -74,29 +63,43 @@ def check_start(field: str, start: object) -> Start:
 
 
 async def move_consumer(
-    transaction: Transaction, reading: Reading, *, expected: int, position: int, may_be_there: bool = False
+    transaction: Transaction,
+    reading: EventReading,
+    *,
+    expected: int,
+    position: int,
+    may_be_there: bool = False,
 ) -> None:
     """Put the place behind `position`; ConflictError if it is not where this reader left it.
 
     With `may_be_there` it may have been moved already, by a first try whose answer was lost.
     """
     parameters = {
-        "name": reading.name,
+        "name": reading.consumer,
+        "owner": reading.owner,
         "reader": reading.reader,
         "expected_positions": [expected, position] if may_be_there else [expected],
         "position": position,
     }
     if not await transaction.execute("events.move_consumer", parameters):
         raise ConflictError(
-            f"The consumer {reading.name!r} is no longer this reader's: another one began to read under the "
-            f"same name, or it was placed elsewhere or deleted. The event at position {position} was not "
+            f"The consumer {reading.consumer!r} is no longer this reader's: another one began to read under "
+            f"the same name, or it was placed elsewhere or deleted. What follows position {expected} was not "
             "marked as seen here. Give each reader a name of its own."
+        )
+
+
+async def move_once(database: TenantDatabase, reading: EventReading, *, position: int) -> None:
+    """Move the place from where `reading` has it, in a transaction of its own; twice is no conflict."""
+    async with database.transaction() as transaction:
+        await move_consumer(
+            transaction, reading, expected=reading.position, position=position, may_be_there=True
         )
 
 
 async def consume(
     database: TenantDatabase,
-    reading: Reading,
+    reading: EventReading,
     wanted: Wanted,
     work: Callable[[Transaction, Sequence[Event]], Awaitable[None]],
     *,

@@ -3,11 +3,14 @@
 A message has an id, which stays the same when it is sent again, and a timestamp in Unix seconds, which does
 not. The signature is an HMAC-SHA-256 over ``id.timestamp.body`` with the bytes of the secret. Receivers
 compare it with their own and refuse what is older than a few minutes: what was overheard is worth nothing.
+
+While a secret is being replaced there are two, and a signature by each: receivers look for one that fits.
 """
 
 import base64
 import hmac
 import secrets
+from collections.abc import Sequence
 from hashlib import sha256
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 (says what it is, no secret itself)
@@ -19,12 +22,18 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def signed_headers(secret: str, message_id: str, body: bytes, *, timestamp_s: int) -> dict[str, str]:
-    """The three headers by which a receiver knows a message for ours."""
-    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
-    signature = hmac.digest(key, f"{message_id}.{timestamp_s}.".encode() + body, sha256)
+def signed_headers(
+    signing_secrets: Sequence[str], message_id: str, body: bytes, *, timestamp_s: int
+) -> dict[str, str]:
+    """The three headers by which a receiver knows a message for ours, signed with each of the secrets."""
+    content = f"{message_id}.{timestamp_s}.".encode() + body
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
+        "webhook-signature": " ".join(_signature(secret, content) for secret in signing_secrets),
     }
+
+
+def _signature(secret: str, content: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    return f"v1,{base64.b64encode(hmac.digest(key, content, sha256)).decode()}"

@@ -3,6 +3,9 @@
 A webhook is *enabled* or *disabled*. It is disabled by hand, at once when its receiver answers 410 (gone),
 and when `DISABLE_AFTER_S` have passed with nothing but failures. A disabled one stands still; enabled again,
 it goes on where it stopped.
+
+Its secret is *rotated* by hand: from then on messages are signed with the new one and, for `SECRET_GRACE_S`,
+with the old one, too, so that a receiver may learn the new one at any time in between and miss nothing.
 """
 
 from collections.abc import Mapping
@@ -22,6 +25,7 @@ from mnemic.types.page import check_limit
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 
 DISABLE_AFTER_S = 3 * 24 * 3600.0
+SECRET_GRACE_S = 24 * 3600
 GONE = 410
 DROP_MAX = 10_000
 
@@ -41,6 +45,18 @@ async def create_webhook(
     async with database.transaction() as transaction:
         position = await start_position(transaction, start)
         row = await transaction.one("webhooks.create", {**parameters, "position": position})
+    return NewWebhook(_as_webhook(row), secret)
+
+
+async def rotate_secret(database: TenantDatabase, webhook_id: object, *, owner: str | None) -> NewWebhook:
+    """Give it a new secret, handed out here and nowhere else; the old one signs along for a while."""
+    secret = new_secret()
+    named = {"webhook_id": check_id("webhook_id", webhook_id), "owner": owner}
+    parameters = {**named, "secret": secret, "grace_s": SECRET_GRACE_S}
+    async with database.transaction(maintenance=True) as transaction:
+        if not (await transaction.one("webhooks.rotate", parameters))["is_rotated"]:
+            raise _unknown(webhook_id)
+        row = await transaction.one("webhooks.get", named)
     return NewWebhook(_as_webhook(row), secret)
 
 
@@ -120,6 +136,13 @@ class Receiver:
     url: str
     state: str
     secret: str = field(repr=False)
+    previous_secret: str | None = field(repr=False)
+    """The one before, while messages are signed with that, too."""
+
+    @property
+    def signing_secrets(self) -> list[str]:
+        """What messages are signed with, the newest first."""
+        return [self.secret] if self.previous_secret is None else [self.secret, self.previous_secret]
 
 
 async def receiver_of(transaction: Transaction, webhook_id: UUID) -> Receiver | None:
@@ -182,6 +205,12 @@ async def drop_deliveries(database: TenantDatabase, *, keep_days: int) -> int:
             last = int((await transaction.one("webhook_deliveries.drop", parameters))["dropped"])
         dropped += last
     return dropped
+
+
+async def forget_secrets(database: TenantDatabase) -> int:
+    """Forget secrets that no message is signed with any more; returns how many."""
+    async with database.transaction(maintenance=True) as transaction:
+        return int((await transaction.one("webhooks.forget_secrets"))["forgotten"])
 
 
 async def _change(

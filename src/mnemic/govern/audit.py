@@ -1,4 +1,4 @@
-"""The audit log: whoever destroys something says so first, and afterwards what came of it.
+"""The audit log: who destroys something, or carries much away, says so first, and then what came of it.
 
 An act is *intended* from the moment its first row is committed, on its own, before anything is
 touched. Then it has *succeeded* or *failed*, which a second row says. If the process dies in
@@ -10,18 +10,24 @@ between, there is no second row: the act is *unfinished*, and `unfinished_acts` 
             await act.commit_with(transaction)
 
 `commit_with` writes the outcome in the act's own transaction, so that the act and the word that it
-succeeded are there together or not at all. An act that has no transaction (a backup into a file)
-leaves it out, and the outcome is written when the block ends. An exception that leaves the block
-makes it `failed`.
+succeeded are there together or not at all. An act that has no transaction (a backup into a file) leaves it
+out, and the outcome is written when the block ends. An exception that leaves the block makes it `failed`.
+An act that ends elsewhere, in a job or in a database that takes this one's place, is handed over
+(`hand_over`) and ended there by its id (`end_act`).
 
-What is written here stays when the thing it speaks of is gone. An act that erases its owner is
-therefore nobody's (a scope without owner) and names its target by a digest, not in clear.
+Who did it: the scope's owner and process, and the API key and the request if it came through a server.
+
+What is written here stays when the thing it speaks of is gone. An act that erases its owner is therefore
+nobody's (a scope without owner) and names its target by a digest, not in clear. The log holds no text of
+memories: where an error's message may quote some (`keeps_message=False`), its type is all that is kept.
 """
 
 import logging
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
@@ -41,27 +47,52 @@ logger = logging.getLogger(__name__)
 
 
 def audited(
-    database: TenantDatabase, scope: Scope, *, action: str, target: str, detail: dict[str, Any] | None = None
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    action: str,
+    target: str,
+    detail: dict[str, Any] | None = None,
+    keeps_message: bool = True,
 ) -> "AuditedAct":
-    """The block in which an act happens; entering it commits the intent. `detail` says what was asked for."""
+    """The block in which an act happens; entering it commits the intent. `detail` says what was asked for.
+
+    `keeps_message` is False where the message of an error may quote what is stored.
+    """
     act = {
         "owner": scope.owner,
         "process": scope.process,
         "action": check_name("action", action),
         "target": check_text("target", target, max_characters=TARGET_MAX_CHARACTERS),
     }
-    return AuditedAct(database, act, detail or {})
+    asked = detail or {}
+    as_jsonb_object("detail", asked)
+    return AuditedAct(database, act, _came_by(scope) | asked, keeps_message=keeps_message)
+
+
+def nobodys(scope: Scope) -> Scope:
+    """The scope of an act that concerns more than one owner: erasing the one who asked must not erase it."""
+    return replace(scope, owner=None)
+
+
+def file_target(path: Path) -> str:
+    """A file as the target of an act: its whole path, or the end of it where that is too long."""
+    said = str(path.absolute()).encode(errors="replace").decode()
+    return said[-TARGET_MAX_CHARACTERS:]
 
 
 class AuditedAct:
     """An act between its intent and its outcome."""
 
-    def __init__(self, database: TenantDatabase, act: dict[str, Any], detail: dict[str, Any]) -> None:
+    def __init__(
+        self, database: TenantDatabase, act: dict[str, Any], detail: dict[str, Any], *, keeps_message: bool
+    ) -> None:
         self._database = database
         self._act = act
         self._detail = detail
+        self._keeps_message = keeps_message
         self._outcome: dict[str, Any] = {}
-        self._in_transaction = False
+        self._is_told = False
         self.intent_id = new_id()
 
     async def __aenter__(self) -> Self:
@@ -78,7 +109,11 @@ class AuditedAct:
     async def commit_with(self, transaction: Transaction) -> None:
         """Write that the act succeeded in the transaction that does it."""
         await self._write(transaction, "succeeded", self._outcome)
-        self._in_transaction = True
+        self._is_told = True
+
+    def hand_over(self) -> None:
+        """Leave the outcome to whoever ends the act by its `intent_id`; a failure here is still written."""
+        self._is_told = True
 
     async def __aexit__(
         self,
@@ -86,10 +121,10 @@ class AuditedAct:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Write the outcome, unless it was committed with the act."""
+        """Write the outcome, unless it was committed with the act, or somebody else will write it."""
         if error is not None:
             await self._write_failure(error)
-        elif not self._in_transaction:
+        elif not self._is_told:
             async with self._database.transaction() as transaction:
                 await self._write(transaction, "succeeded", self._outcome)
 
@@ -101,7 +136,8 @@ class AuditedAct:
         """
         try:
             async with self._database.transaction() as transaction:
-                await self._write(transaction, "failed", self._outcome | _described(error))
+                described = described_error(error, keeps_message=self._keeps_message)
+                await self._write(transaction, "failed", self._outcome | described)
         except MnemicError:
             logger.warning(
                 "The act %s (%s) stays unfinished in the audit log.", self._act["action"], self.intent_id
@@ -118,6 +154,19 @@ class AuditedAct:
             "detail": as_jsonb_object("detail", detail),
         }
         await transaction.execute("audit.write", parameters)
+
+
+async def end_act(
+    transaction: Transaction, intent_id: UUID, phase: Literal["succeeded", "failed"], detail: dict[str, Any]
+) -> None:
+    """Write the outcome of an act that was handed over; nothing if there is no such intent, or it has one."""
+    parameters = {
+        "audit_id": new_id(),
+        "intent_id": intent_id,
+        "phase": phase,
+        "detail": as_jsonb_object("detail", detail),
+    }
+    await transaction.execute("audit.end", parameters)
 
 
 async def list_acts(
@@ -147,10 +196,19 @@ async def unfinished_acts(database: TenantDatabase, scope: Scope, *, limit: int)
         return [AuditRecord(**row) for row in await transaction.rows("audit.unfinished", parameters)]
 
 
-def _described(error: BaseException) -> dict[str, Any]:
+def described_error(error: BaseException, *, keeps_message: bool = False) -> dict[str, Any]:
     """The error in words. A message that is not ours may quote anything, so only its type is kept."""
     described = {"error": type(error).__name__}
-    if isinstance(error, MnemicError):
+    if keeps_message and isinstance(error, MnemicError):
         said = str(error)[:ERROR_MAX_CHARACTERS].replace("\0", "")
         described["message"] = said.encode(errors="replace").decode()
     return described
+
+
+def _came_by(scope: Scope) -> dict[str, Any]:
+    """The key and the request of a call that came through a server."""
+    came_by = {
+        "key_id": str(scope.key_id) if scope.key_id is not None else None,
+        "request_id": scope.request_id,
+    }
+    return {name: value for name, value in came_by.items() if value is not None}

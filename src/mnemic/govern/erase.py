@@ -8,7 +8,7 @@ receipt and without the owner's name.
 from datetime import UTC, datetime
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.govern.audit import audited
+from mnemic.govern.audit import audited, nobodys
 from mnemic.types.identity import new_id
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.scope import Scope
@@ -18,8 +18,7 @@ async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMo
     """Erase or archive all of the owner's; an owner that has nothing gets a receipt of zeros."""
     owner = scope.require_owner()
     receipt_id = new_id()
-    nobody = Scope(None, scope.channel, scope.process)
-    async with audited(database, nobody, action=f"{mode}_owner", target=str(receipt_id)) as act:
+    async with audited(database, nobodys(scope), action=f"{mode}_owner", target=str(receipt_id)) as act:
 
         async def work(transaction: Transaction) -> dict[str, int]:
             await transaction.execute("owners.take_long")

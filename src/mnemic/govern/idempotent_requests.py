@@ -39,7 +39,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the first attempt answered. `body` is None where it was too large to be kept."""
+    """What the first attempt answered. `body` is None where it was too large, or not to be kept."""
 
     body_hash: bytes
     status: int

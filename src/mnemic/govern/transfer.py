@@ -8,18 +8,24 @@ model the new place uses.
 An import is one transaction. Rows that are there already stay as they are, so that importing a file
 twice changes nothing. What the owner has under another id (the same words, the same turn, an entity of
 the same name) stands in the way: ConflictError. What the logs say happened in the old place stays there.
+
+Both are audited, with the file and the rows per table, and belong to the owner: erasing it erases them. A
+file that is no export is turned away before.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from psycopg.errors import UniqueViolation
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError
-from mnemic.types.scope import Scope
+from mnemic.govern.audit import AuditedAct, audited, file_target
+from mnemic.govern.files import new_file, open_file
+from mnemic.types.scope import Scope, check_name
 
 FORMAT = "mnemic-export"
 FORMAT_VERSION = 1
@@ -53,10 +59,30 @@ class Line(NamedTuple):
 
 
 async def export_owner(
-    database: TenantDatabase, scope: Scope, write_line: Callable[[bytes], object]
+    database: TenantDatabase, scope: Scope, path: Path, *, replace: bool
 ) -> dict[str, int]:
-    """Write all of the owner's as JSON lines, as of one moment; returns the rows per table."""
-    owner = scope.require_owner()
+    """Write all of the owner's into a file of JSON lines, as of one moment; returns the rows per table."""
+    target = file_target(path)
+    async with audited(database, scope, action="export_owner", target=target, keeps_message=False) as act:
+        with new_file(path, replace=replace) as file:
+            counts = await _export(database, scope.require_owner(), file.write)
+        act.outcome(rows=counts)
+    return counts
+
+
+async def import_owner(database: TenantDatabase, scope: Scope, path: Path) -> Imported:
+    """Take an exported file in, all of it or nothing; its memories are marked for embedding."""
+    with open_file(path) as file:
+        lines = _values(file)
+        whose = replace(scope, owner=_read_header(lines))
+        target = file_target(path)
+        async with audited(database, whose, action="import_owner", target=target, keeps_message=False) as act:
+            return await _import(database, _read(lines), act)
+
+
+async def _export(
+    database: TenantDatabase, owner: str, write_line: Callable[[bytes], object]
+) -> dict[str, int]:
     write_line(_line({"format": FORMAT, "version": FORMAT_VERSION, "owner": owner}))
     counts: dict[str, int] = {}
     async with database.transaction(snapshot=True) as transaction:
@@ -67,15 +93,16 @@ async def export_owner(
     return counts
 
 
-async def import_owner(database: TenantDatabase, file: BinaryIO) -> Imported:
-    """Take an exported file in, all of it or nothing; its memories are marked for embedding."""
+async def _import(database: TenantDatabase, lines: Iterable[Line], act: AuditedAct) -> Imported:
     counts: dict[str, int] = {}
     try:
         async with database.transaction(maintenance=True) as transaction:
             await transaction.execute("owners.defer_references")
-            for batch in _batches(_read(file)):
+            for batch in _batches(lines):
                 imported = await _import_batch(transaction, batch)
                 counts[batch[0].table_name] = counts.get(batch[0].table_name, 0) + imported
+            act.outcome(rows=counts)
+            await act.commit_with(transaction)
     except ConflictError as error:
         raise _in_the_way(error) from error.__cause__
     return Imported(counts)
@@ -118,12 +145,16 @@ def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-def _read(file: BinaryIO) -> Iterator[Line]:
-    """The rows of a file, checked as far as the database does not check them anyway."""
-    for number, (text, value) in enumerate(_values(file), start=1):
-        if number == 1:
-            _check_header(value)
-            continue
+def _read_header(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> str:
+    """Whose export it is, by its first line; InvalidInputError if that is not the one of an export."""
+    _, value = next(lines)
+    _check_header(value)
+    return check_name("The owner in the first line of the export", value.get("owner"))
+
+
+def _read(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> Iterator[Line]:
+    """The rows after the first line, checked as far as the database does not check them anyway."""
+    for number, (text, value) in enumerate(lines, start=2):
         table_name, row = value.get("table"), value.get("row")
         if not isinstance(table_name, str) or not isinstance(row, dict):
             raise InvalidInputError(f"Line {number} of the export is not a row. Nothing was imported.")

@@ -69,7 +69,12 @@ from mnemic.types.entity import (
     EntityRelation,
     Triple,
 )
-from mnemic.types.event import Event, EventConsumer, EventType
+from mnemic.types.event import (
+    Event,
+    EventConsumer,
+    EventReading,
+    EventType,
+)
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
@@ -428,7 +433,7 @@ class Memory(Facade[AsyncMemory]):
 
     @property
     def audit(self) -> Audit:
-        """Destructive acts, their intents and outcomes."""
+        """Acts that destroy or carry away much, their intents and outcomes."""
         return Audit._view(self._portal, self._async.audit)
 
     @property
@@ -524,25 +529,35 @@ class Admin(Facade[AsyncAdmin]):
     def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
-        """Write all that is held about an owner into a file of JSON lines; returns rows per table."""
+        """Write all that is held about an owner into a file of JSON lines; returns rows per table.
+
+        The audit log tells of it.
+        """
         return self._portal.run(self._async.export(path, owner=owner, replace=replace))
 
     def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
         """Take an exported file into this tenant, all of it or nothing; what is there already stays.
 
         Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
-        fails: then they are found by their words until `embed_backlog` has run.
+        fails: then they are found by their words until `embed_backlog` has run. The audit log tells of it.
         """
         return self._portal.run(self._async.import_(path, embed=embed))
 
     def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
-        """Write everything, of all tenants, into one file, while others go on working."""
+        """Write everything, of all tenants, into one file, while others go on working.
+
+        The audit log of this memory's tenant tells of it. The file holds the intent and not yet the
+        outcome: where it is restored, its own making is listed as unfinished.
+        """
         return self._portal.run(self._async.backup(path, replace=replace))
 
     def restore(self, path: str | PathLike[str], *, replace: bool = False) -> None:
         """Bring back a backup into this place. What is there is replaced only if `replace` says so.
 
-        Other processes that use the embedded server are disconnected from the old database.
+        Other processes that use the embedded server are disconnected from the old database. The audit log
+        of this memory's tenant tells of it. A restore replaces that log, too: before it the intent is
+        written where it is about to go, and stays there with `failed` if nothing comes of it. Into what is
+        restored the intent is written before that takes the place, and the outcome right after.
         """
         self._portal.run(self._async.restore(path, replace=replace))
 
@@ -555,7 +570,8 @@ class Admin(Facade[AsyncAdmin]):
 
         Until all is done, the model that serves now goes on doing so; then the other one takes its place at
         once, and the old vectors go. Calling it again says how far it is; `wait` waits for the end. Opened
-        with the embedder that serves, it calls a change off.
+        with the embedder that serves, it calls a change off. The audit log tells of it: the outcome comes
+        when the other model serves, or the change was called off.
         """
         return self._portal.run(self._async.reembed(wait=wait))
 
@@ -569,7 +585,7 @@ class Admin(Facade[AsyncAdmin]):
 
 
 class Audit(Facade[AsyncAudit]):
-    """Destructive acts: an intent before each, an outcome after it.
+    """Acts that destroy or carry away much: an intent before each, an outcome after it.
 
     A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
     """
@@ -1025,6 +1041,35 @@ class Events(Facade[AsyncEvents]):
         is for names that are new: "now", "beginning" (of what is kept) or behind a position.
         """
         return self._portal.iterate(self._async.subscribe(consumer, types=types, owner=owner, start=start))
+
+    def take_consumer(
+        self,
+        consumer: str,
+        *,
+        types: Sequence[EventType] | None = None,
+        owner: str | None = None,
+        start: Start = "now",
+    ) -> EventReading:
+        """Begin to read under a consumer's name, without following: what `subscribe` does first.
+
+        For those who list events themselves and say with `move_consumer` how far they are. Whoever had the
+        consumer before gets a ConflictError when it wants to go on.
+        """
+        return self._portal.run(self._async.take_consumer(consumer, types=types, owner=owner, start=start))
+
+    def move_consumer(
+        self, consumer: str, *, reader: UUID | str, expected: int, position: int, owner: str | None = None
+    ) -> None:
+        """Be done with everything up to `position`, as the `reader` that took the consumer.
+
+        `expected` is where this reader left it. ConflictError if it stands elsewhere, or another reader has
+        taken it. Saying the same again changes nothing; `position` may be `expected`, to see who has it.
+        """
+        self._portal.run(
+            self._async.move_consumer(
+                consumer, reader=reader, expected=expected, position=position, owner=owner
+            )
+        )
 
     def on(
         self,
@@ -1906,6 +1951,14 @@ class Webhooks(Facade[AsyncWebhooks]):
     ) -> Webhook:
         """Give it another address, other types ("all" for every type), or both."""
         return self._portal.run(self._async.update(webhook_id, url=url, types=types))
+
+    def rotate(self, webhook_id: UUID | str) -> NewWebhook:
+        """Give it a new secret; returns the webhook and the secret, which is never shown again.
+
+        For a day messages are signed with the old secret, too: give the receiver the new one meanwhile.
+        Rotated again within that day, only the last two secrets sign.
+        """
+        return self._portal.run(self._async.rotate(webhook_id))
 
     def enable(self, webhook_id: UUID | str, *, start: Start | None = None) -> Webhook:
         """Send again, from where it stopped, or from `start` on."""

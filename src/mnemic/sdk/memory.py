@@ -348,7 +348,7 @@ class AsyncMemory:
 
     @property
     def audit(self) -> AsyncAudit:
-        """Destructive acts, their intents and outcomes."""
+        """Acts that destroy or carry away much, their intents and outcomes."""
         return AsyncAudit(self._caller)
 
     @property

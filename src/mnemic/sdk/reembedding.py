@@ -10,14 +10,16 @@
    meanwhile, go back to 3. After some tries what little is left is embedded after the switch.
 6. **Clear away** the tenant's vectors of other models, and tables that no tenant uses.
 
-Each step finds out from the database whether it was done, so that a job that was killed goes on where it was.
-Why it is done this way: docs/adr/0014-changing-the-embedding-model.md.
+Each step finds out from the database whether it was done, so that a job that was killed goes on where it
+was. Who asks for a change writes its intent into the audit log; the job writes the outcome, with the switch
+or when it finds that the change was called off. Until then it is an act that still runs. Why it is done
+this way: docs/adr/0014-changing-the-embedding-model.md.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from psycopg.errors import LockNotAvailable
@@ -34,6 +36,7 @@ from mnemic.db.vectors import (
     vectors_in_use,
 )
 from mnemic.errors import ConflictError, MnemicError
+from mnemic.govern.audit import AuditedAct, audited, end_act, nobodys
 from mnemic.jobs.queue import enqueue
 from mnemic.sdk.core import Core
 from mnemic.sdk.indexing import TURN_WAIT_S, admin_conninfo, index_owner
@@ -48,6 +51,7 @@ from mnemic.sdk.making_up import (
 )
 from mnemic.sdk.place import limits_of
 from mnemic.types.embedding import ModelChange
+from mnemic.types.scope import Scope
 
 CHANGE_JOB = "embeddings.change_model"
 CHANGE_JOB_ATTEMPTS = 50
@@ -58,6 +62,7 @@ LACKING_MAX = 1_000
 HOLD_TRIES = 600
 """How often to ask for a lock that long calls of others hold; each try waits 0.3 s, then others go on."""
 HOLD_PAUSE_S = 0.5
+CALLED_OFF = "called off"
 
 NOWHERE = UUID(int=0)
 NO_MODEL: dict[str, Any] = {"model": None, "next_model": None, "is_listed": False}
@@ -67,8 +72,33 @@ Result = TypeVar("Result")
 logger = logging.getLogger("mnemic.reembedding")
 
 
+async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
+    """Begin to change to the configured model, audited; if it has begun or serves, say how far it is."""
+    now, wanted = await read_change(core.place.tenant_database), core.embedder.name
+    has_begun = now.next_model == wanted and now.job_id is not None
+    if has_begun or (now.model, now.next_model) == (wanted, None):
+        return await begin_change(core)
+    act = audited(
+        core.place.tenant_database,
+        nobodys(scope),
+        action="change_model",
+        target=wanted,
+        detail={"model": now.model, "next_model": now.next_model},
+        keeps_message=False,
+    )
+    async with act:
+        await _begin(core, act)
+    return await read_change(core.place.tenant_database)
+
+
 async def begin_change(core: Core) -> ModelChange:
     """Begin to change to the configured model, or carry on; to the serving one means to call a change off."""
+    await _begin(core, None)
+    return await read_change(core.place.tenant_database)
+
+
+async def _begin(core: Core, act: AuditedAct | None) -> None:
+    """The same; if that takes a job, the job ends the act."""
     embedder = core.embedder
     # A model that does not work is known before anything begins.
     (vector,) = await embedder.embed_documents([HARMLESS_TEXT])
@@ -80,11 +110,12 @@ async def begin_change(core: Core) -> ModelChange:
         row = await transaction.one("reembedding.begin", {"model": embedder.name})
         wanted = {"type": CHANGE_JOB, "model": embedder.name}
         if row["is_changing"] and await transaction.first("reembedding.job", wanted) is None:
-            payload = {"model": embedder.name}
+            payload = {"model": embedder.name, "intent_id": str(act.intent_id) if act is not None else None}
             await enqueue(transaction, CHANGE_JOB, payload, max_attempts=CHANGE_JOB_ATTEMPTS)
+            if act is not None:
+                act.hand_over()
 
     await _patiently(database, begin)
-    return await read_change(database)
 
 
 async def read_change(database: TenantDatabase) -> ModelChange:
@@ -100,8 +131,10 @@ async def read_change(database: TenantDatabase) -> ModelChange:
     return ModelChange(row["model"], row["next_model"], **memories, **waiting, job_id=job["job_id"])
 
 
-async def complete_change(core: Core, model: str, report: Report = lambda done, total: None) -> bool:
-    """Do what is left to do of a change to this model; returns whether it serves.
+async def complete_change(
+    core: Core, model: str, report: Report = lambda done, total: None, *, intent_id: UUID | None = None
+) -> bool:
+    """Do what is left to do of a change to this model, and end its act; returns whether it serves.
 
     Returns False if the change was called off, or leads somewhere else by now. Raises EmbeddingError if the
     model is down; what was done until then is kept.
@@ -109,16 +142,21 @@ async def complete_change(core: Core, model: str, report: Report = lambda done, 
     database = core.place.tenant_database
     try:
         tries = 0
-        while (await read_change(database)).next_model == model:
+        while (change := await read_change(database)).next_model == model:
             await _list(database, model)
             await _fill(core, model, report)
             await _index_large_owners(core, model)
             tries += 1
-            await _switch(database, model, lacking_most=0 if tries <= STRICT_SWITCHES else LACKING_MAX)
+            lacking_most = 0 if tries <= STRICT_SWITCHES else LACKING_MAX
+            told = _telling(intent_id, "succeeded", {"memory_count": change.memory_count})
+            await _switch(database, model, lacking_most=lacking_most, and_then=told)
     except ModelChanged:
         logger.info("the change to another embedding model was called off")
     core.serving_model = (await read_change(database)).model
     await _clear_away(core)
+    if core.serving_model != model:
+        async with database.transaction() as transaction:
+            await _telling(intent_id, "failed", {"error": CALLED_OFF})(transaction)
     return core.serving_model == model
 
 
@@ -184,13 +222,34 @@ async def _index_large_owners(core: Core, model: str) -> None:
         logger.warning("an index is missing, search is exact until `mnemic index` has run: %s", error)
 
 
-async def _switch(database: TenantDatabase, model: str, *, lacking_most: int) -> None:
+async def _switch(
+    database: TenantDatabase,
+    model: str,
+    *,
+    lacking_most: int,
+    and_then: Callable[[Transaction], Awaitable[None]],
+) -> None:
     async def switch(transaction: Transaction) -> None:
         parameters = {"model": model, "lacking_most": lacking_most}
-        if (await transaction.one("reembedding.switch", parameters))["is_switched"] and lacking_most:
+        if not (await transaction.one("reembedding.switch", parameters))["is_switched"]:
+            return
+        await and_then(transaction)
+        if lacking_most:
             await enqueue_making_up(transaction)
 
     await _patiently(database, switch)
+
+
+def _telling(
+    intent_id: UUID | None, phase: Literal["succeeded", "failed"], detail: dict[str, Any]
+) -> Callable[[Transaction], Awaitable[None]]:
+    """What says in a transaction what became of the act, if the change was asked for by one."""
+
+    async def tell(transaction: Transaction) -> None:
+        if intent_id is not None:
+            await end_act(transaction, intent_id, phase, detail)
+
+    return tell
 
 
 async def _clear_away(core: Core) -> None:

@@ -5,43 +5,35 @@ every public call sends itself to the server, by its line in `mnemic.sdk.surface
 calls need more than that, since they are streams: `retain_many` sends one, `events.subscribe` receives one.
 """
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from functools import cache, wraps
 from inspect import isfunction
 from typing import Any, TypeVar, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from mnemic.config import Settings
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import ClosedError, ConfigurationError, ServerError, ServerUnavailableError
+from mnemic.errors import ClosedError, ConfigurationError
+from mnemic.events.consumers import check_start
 from mnemic.retain.items import as_items
 from mnemic.sdk.core import Caller, Core
 from mnemic.sdk.models import Models
 from mnemic.sdk.place import Place
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.remote_link import Link
+from mnemic.sdk.remote_events import Step, follow, follow_as, stream
+from mnemic.sdk.remote_link import Link, read_answer
 from mnemic.sdk.surface import LOCAL, ON_THIS_SIDE, ROUTES, WHO_AM_I
 from mnemic.sdk.wire import Call, Request, line_of
-from mnemic.types.event import Event
+from mnemic.types.event import Event, check_event_types
+from mnemic.types.scope import check_name
 from mnemic.types.whoami import WhoAmI
 
 SENT_BYTES = 64 * 1024
 """Lines are sent together until they are this much."""
 
-STREAM_PAUSE_S = 0.5
-"""Between the end of a stream and the next attempt."""
-
-EVENT_DATA = "data: "
-
 Local = TypeVar("Local")
-Answer = TypeVar("Answer")
 _WHO_AM_I = TypeAdapter(WhoAmI)
-_EVENT = TypeAdapter(Event)
-
-logger = logging.getLogger("mnemic.remote")
 
 
 class RemoteCore(Core):
@@ -180,47 +172,23 @@ async def _lines(items: Iterable[Any], report: Callable[[int], None]) -> AsyncIt
 
 
 def _following(call: Call) -> Callable[..., Any]:
-    """`events.subscribe`: a stream of the server's, begun again behind the last event when it breaks."""
+    """`events.subscribe`: a stream of the server's; with a consumer's name its place is the server's, too."""
 
     def subscribe(self: Any, consumer: str | None = None, **named: Any) -> AsyncIterator[Event]:
-        if consumer is not None:
-            raise ConfigurationError(
-                "Over HTTP no place in the log is kept under a name: keep the `position` of the last event "
-                "yourself, and subscribe with start=position."
-            )
-        return _events(self._caller, call.request(self, **named))
+        request = call.request(self, **named)
+        # A stream is opened when its first event is asked for: what cannot be right is told before.
+        check_event_types("types", named.get("types"))
+        check_start("start", named.get("start", "now"))
+        caller: Caller = self._caller
+
+        def open_stream(after: int | None) -> AsyncGenerator[Step, None]:
+            return stream(lambda: _link(caller), caller.scope, request, after)
+
+        if consumer is None:
+            return follow(open_stream)
+        return follow_as(self, check_name("consumer", consumer), open_stream, **named)
 
     return subscribe
-
-
-async def _events(caller: Caller, request: Request) -> AsyncIterator[Event]:
-    last: int | None = None
-    has_begun = False
-    while True:
-        headers = {"Last-Event-ID": str(last)} if last is not None else {}
-        try:
-            async with _link(caller).stream(request, caller.scope, headers) as lines:
-                has_begun = True
-                async for line in lines:
-                    if line.startswith(EVENT_DATA):
-                        event = read_answer(_EVENT, line.removeprefix(EVENT_DATA))
-                        yield event
-                        last = event.position
-        except ServerUnavailableError as error:
-            if not has_begun:
-                raise
-            logger.warning("following events pauses for %.1f s: %s", STREAM_PAUSE_S, error)
-        await asyncio.sleep(STREAM_PAUSE_S)
-
-
-def read_answer(adapter: TypeAdapter[Answer], answer: bytes | str) -> Answer:
-    """What the server answered; ServerError if that is something else than was asked for."""
-    try:
-        return adapter.validate_json(answer)
-    except ValidationError:
-        raise ServerError(
-            "The answer cannot be understood: is there a Mnemic server at this URL, and of this version?"
-        ) from None
 
 
 def _refusing(path: str, member: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,10 +16,11 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, urlsplit
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
 from mnemic import errors
 from mnemic.config import Settings
@@ -43,6 +44,8 @@ BUSY_STATUSES = frozenset({429, 502, 503, 504})
 OWNER_HEADER = "Mnemic-Owner"
 CHANNEL_HEADER = "Mnemic-Channel"
 PROCESS_HEADER = "Mnemic-Process"
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -105,10 +108,13 @@ class Link:
     ) -> AsyncIterator[AsyncIterator[str]]:
         """The lines of an answer that has no end."""
         timeout = httpx.Timeout(STREAM_SILENCE_MAX_S)
-        path, params = _relative(request.path), dict(request.query)
         try:
             async with self._client.stream(
-                request.method, path, params=params, headers=_headers(scope) | headers, timeout=timeout
+                request.method,
+                _relative(request.path),
+                params=request.query,
+                headers=_headers(scope) | headers,
+                timeout=timeout,
             ) as response:
                 if not response.is_success:
                     await response.aread()
@@ -179,12 +185,24 @@ def server_url(settings: Settings) -> SplitResult:
     return url
 
 
+def read_answer(adapter: TypeAdapter[Answer], answer: bytes | str) -> Answer:
+    """What the server answered; ServerError if that is something else than was asked for."""
+    try:
+        return adapter.validate_json(answer)
+    except ValidationError:
+        raise ServerError(
+            "The answer cannot be understood: is there a Mnemic server at this URL, and of this version?"
+        ) from None
+
+
 def error_in(response: httpx.Response) -> MnemicError:
     """The error that an answer carries, of the same class and with the same message as on the server."""
     problem = _problem(response)
     detail = problem.get("detail")
     if not isinstance(detail, str):
-        return ServerError(f"The Mnemic server answered with status {response.status_code} and no reason.")
+        told = f"The Mnemic server answered with status {response.status_code} and no reason."
+        # Who says that it is busy without saying why stands in front of the server.
+        return ServerUnavailableError(told) if response.status_code in BUSY_STATUSES else ServerError(told)
     raised = getattr(errors, str(problem.get("error")), None)
     if raised is errors.TooManyRequestsError:
         return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or PAUSE_MAX_S)

@@ -29,11 +29,15 @@ class Route:
     reach: Reach = "owner"
     apart: frozenset[str] = frozenset()
     """Parameters that do not travel as one piece of JSON: a stream, or a function of the caller's."""
+    knows_repetition: bool = False
+    """Whether the call itself takes a repetition for what it is."""
+    tells_secret: bool = False
+    """Whether its answer holds something that is told once and stored nowhere."""
 
     @property
     def is_repeatable(self) -> bool:
         """Whether making it twice is the same as making it once, whatever else happens."""
-        return self.role == "read" or self.method == "GET"
+        return self.role == "read" or self.method == "GET" or self.knows_repetition
 
 
 SURFACE: tuple[Route, ...] = (
@@ -114,15 +118,26 @@ SURFACE: tuple[Route, ...] = (
     Route("events.list", "GET", "/v1/events", "read"),
     Route("events.subscribe", "GET", "/v1/events/stream", "read", apart=frozenset({"consumer"})),
     Route("events.consumers", "GET", "/v1/event-consumers", "read"),
+    Route("events.take_consumer", "POST", "/v1/event-consumers/{consumer}/take", "write"),
+    Route(
+        "events.move_consumer",
+        "POST",
+        "/v1/event-consumers/{consumer}/move",
+        "write",
+        knows_repetition=True,
+    ),
     Route("events.replay", "POST", "/v1/event-consumers/{consumer}/replay", "write"),
     Route("events.forget_consumer", "DELETE", "/v1/event-consumers/{consumer}", "write"),
     Route("webhooks.list", "GET", "/v1/webhooks", "admin", "tenant"),
-    Route("webhooks.create", "POST", "/v1/webhooks", "admin", "tenant"),
+    Route("webhooks.create", "POST", "/v1/webhooks", "admin", "tenant", tells_secret=True),
     Route("webhooks.get", "GET", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.update", "PATCH", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.delete", "DELETE", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.enable", "POST", "/v1/webhooks/{webhook_id}/enable", "admin", "tenant"),
     Route("webhooks.disable", "POST", "/v1/webhooks/{webhook_id}/disable", "admin", "tenant"),
+    Route(
+        "webhooks.rotate", "POST", "/v1/webhooks/{webhook_id}/rotate", "admin", "tenant", tells_secret=True
+    ),
     Route("webhooks.test", "POST", "/v1/webhooks/{webhook_id}/test", "admin", "tenant"),
     Route("webhooks.deliveries", "GET", "/v1/webhooks/{webhook_id}/deliveries", "admin", "tenant"),
     Route("jobs.list", "GET", "/v1/jobs", "read", "tenant"),
@@ -139,7 +154,7 @@ SURFACE: tuple[Route, ...] = (
     Route("schedules.pause", "POST", "/v1/schedules/{name}/pause", "admin", "tenant"),
     Route("schedules.resume", "POST", "/v1/schedules/{name}/resume", "admin", "tenant"),
     Route("keys.list", "GET", "/v1/keys", "admin"),
-    Route("keys.create", "POST", "/v1/keys", "admin"),
+    Route("keys.create", "POST", "/v1/keys", "admin", tells_secret=True),
     Route("keys.get", "GET", "/v1/keys/{key_id}", "admin"),
     Route("keys.revoke", "POST", "/v1/keys/{key_id}/revoke", "admin"),
     Route("log.list", "GET", "/v1/log", "read"),

@@ -8,6 +8,7 @@ import asyncio
 from collections import OrderedDict
 from types import TracebackType
 from typing import Self
+from uuid import UUID
 
 from mnemic.config import Settings
 from mnemic.db.database import Database
@@ -86,8 +87,19 @@ class Tenants:
                 await oldest.upkeep.settle()
             return self._guests[name]
 
-    async def memory(self, tenant: str | Tenant, *, process: str | None = None) -> AsyncMemory:
-        """The memory of a tenant, as long as this place is open; it has no owner until a scope names one."""
+    async def memory(
+        self,
+        tenant: str | Tenant,
+        *,
+        process: str | None = None,
+        key_id: UUID | None = None,
+        request_id: str | None = None,
+    ) -> AsyncMemory:
+        """The memory of a tenant, as long as this place is open; it has no owner until a scope names one.
+
+        `key_id` and `request_id` say for the audit log by which API key and in which request it is used.
+        """
         core = await self.core(tenant)
         settings = core.settings
-        return AsyncMemory._view(core, Scope(None, settings.channel, process or settings.process))
+        scope = Scope(None, settings.channel, process or settings.process, key_id, request_id)
+        return AsyncMemory._view(core, scope)

@@ -21,7 +21,7 @@ from mnemic.govern import keys
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.auditing import begin_act
+from mnemic.server.auditing import begin_act, is_audited_here
 from mnemic.server.front import sent_path
 from mnemic.server.key_uses import KeyUses
 from mnemic.server.rates import Rates
@@ -68,9 +68,10 @@ class Admission:
                 raise ForbiddenError(
                     f"This call needs a key with the role {role}; this one has {found.key.role}."
                 )
-            if role == "admin" and request.method != "GET":
+            request_id = request.scope["state"]["request_id"]
+            if role == "admin" and is_audited_here(request.scope):
                 await begin_act(request.scope, await self.database_of(request.scope), found.key)
-            return Admitted(await self.memory_of(found), found.key, found.key.owner)
+            return Admitted(await self.memory_of(found, request_id), found.key, found.key.owner)
 
         return admit
 
@@ -82,9 +83,9 @@ class Admission:
         found: FoundKey = state["found_key"]
         return found
 
-    async def memory_of(self, found: FoundKey) -> AsyncMemory:
-        """The memory that a key opens."""
-        memory = await self._tenants.memory(found.tenant)
+    async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
+        """The memory that a key opens; what it audits names the key, and the request if that is known."""
+        memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
         return memory.scope(owner=found.key.owner)
 
     async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:

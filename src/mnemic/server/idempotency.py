@@ -3,7 +3,8 @@
 Who sends the same request with the same word again, because the answer got lost, gets the first answer,
 with `Idempotency-Replayed: true`. While the first is under way, others get 409; the same word with another
 body is a mistake of the caller, 422. Answers are kept for a day, and only those that succeeded: what failed
-has written nothing and may be tried again. `govern/idempotent_requests.py` has the states.
+has written nothing and may be tried again. Where an answer tells a secret (`Cache-Control: no-store`), only
+that it was given is kept. `govern/idempotent_requests.py` has the states.
 
 The word is the caller's own: it counts for one API key, one method and one path with its query.
 """
@@ -153,8 +154,9 @@ class Attempt:
     async def _keep(self) -> bool:
         if self.start is None or not 200 <= self.start["status"] < 300:
             return False
-        content_type = Headers(raw=self.start["headers"]).get("content-type")
-        answer = Answer(await self.body.digest(), self.start["status"], content_type, bytes(self.answer))
+        headers = Headers(raw=self.start["headers"])
+        content = None if headers.get("cache-control") == "no-store" else bytes(self.answer)
+        answer = Answer(await self.body.digest(), self.start["status"], headers.get("content-type"), content)
         owner = self.body.owner() or self.request.owner
         await idempotent_requests.finish(self.database, self.request, self.attempt_id, answer, owner=owner)
         return True
@@ -173,7 +175,9 @@ async def _known(request: Request, state: Answer | str, body: ReadBody) -> Respo
     if await body.digest() != state.body_hash:
         raise InvalidInputError("This Idempotency-Key was used with another body. Use a new one.")
     if state.body is None:
-        raise ConflictError("This request succeeded before. Its answer was too large to be kept.")
+        raise ConflictError(
+            "This request succeeded before. Its answer was not kept: it was too large, or told a secret."
+        )
     return Response(state.body, state.status, headers=REPLAYED, media_type=state.content_type)
 
 

@@ -23,6 +23,7 @@ from mnemic.errors import (
     ConflictError,
     DatabaseError,
     DatabaseUnavailableError,
+    DeliveryError,
     EmbeddedServerError,
     EmbeddingError,
     ForbiddenError,
@@ -55,6 +56,7 @@ STATUSES: dict[type[MnemicError], int] = {
     MigrationError: 503,
     EmbeddingError: 502,
     LanguageModelError: 502,
+    DeliveryError: 424,
     EmbeddedServerError: 503,
     MnemicError: 500,
 }

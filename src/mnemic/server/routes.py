@@ -133,7 +133,8 @@ def _who_am_i(admit: Admit) -> Endpoint:
 def _answered(call: Call, answer: Any) -> Response:
     if call.has_no_answer:
         return Response(status_code=204)
-    return Response(call.answer.dump_json(answer), media_type=JSON_MEDIA_TYPE)
+    headers = {"Cache-Control": "no-store"} if call.route.tells_secret else None
+    return Response(call.answer.dump_json(answer), headers=headers, media_type=JSON_MEDIA_TYPE)
 
 
 def _items(file: IO[bytes]) -> Iterator[Any]:

@@ -1,9 +1,14 @@
 """Server-Sent Events: what happens, as it happens, to whoever keeps the connection open.
 
 Each event has its position as `id`; who comes back with `Last-Event-ID` goes on behind it and has missed
-nothing. When nothing happens, a comment every `heartbeat_s` says that the stream lives. Nothing is queued for
-a client: the log in the database is the queue, and the next event is read when the client has taken the last.
-A client that takes nothing for `SEND_TIMEOUT_S` is cut off, and one whose key has ended within `RECHECK_S`.
+nothing. When nothing happens, a comment every `heartbeat_s` says that the stream lives; if something happened
+that is not wanted here, an `id` on its own goes along, so that no place in the log stays behind for good.
+Whoever follows under a consumer's name takes it before, and moves it after each event, by requests of their
+own: the stream is the same, and moves nothing.
+
+Nothing is queued for a client: the log in the database is the queue, and the next event is read when the
+client has taken the last. A client that takes nothing for `SEND_TIMEOUT_S` is cut off, and one whose key has
+ended within `RECHECK_S`.
 
 States of a stream: *open* → (client gone, key ended, server stops, client too slow) → *closed*.
 """
@@ -25,6 +30,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.ending import end
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
+from mnemic.sdk.groups.events import follow_telling
 from mnemic.sdk.surface import ROUTES
 from mnemic.server.admission import Admission, Admitted
 from mnemic.server.limits import ServerLimits
@@ -101,10 +107,34 @@ def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
             # So that who comes too late for it is told now, by a status.
             await events.list(after=place, limit=1, types=types, owner=owner)
         begin = await _position(await admission.database_of(request.scope), place)
-        following = events.subscribe(types=types, owner=owner, start=begin)
-        return EventStream(following, streams, partial(admission.check_again, request.scope))
+        reached = Reached(begin)
+        following = follow_telling(events, types, owner, begin, reached.move)
+        return EventStream(following, reached, streams, partial(admission.check_again, request.scope))
 
     return router
+
+
+class Reached:
+    """Up to which position a stream has looked at all events, and its client knows it."""
+
+    def __init__(self, position: int) -> None:
+        self._known = position
+        self._passed = position
+
+    def move(self, position: int) -> None:
+        """Everything wanted up to here was handed out."""
+        self._passed = position
+
+    def tell(self, position: int) -> None:
+        """The client gets an event."""
+        self._known = position
+
+    def heartbeat(self) -> bytes:
+        """What to send when there is nothing to tell, with the position if the client does not know it."""
+        if self._passed <= self._known:
+            return HEARTBEAT
+        self._known = self._passed
+        return b"id: %d\n%s" % (self._passed, HEARTBEAT)
 
 
 class EventStream(Response):
@@ -112,10 +142,13 @@ class EventStream(Response):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, events: AsyncIterator[Event], streams: Streams, recheck: Recheck) -> None:
+    def __init__(
+        self, events: AsyncIterator[Event], reached: Reached, streams: Streams, recheck: Recheck
+    ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
+        self._reached = reached
         self._streams = streams
         self._recheck = recheck
 
@@ -151,7 +184,11 @@ class EventStream(Response):
                 if event is None or monotonic() - checked_s > RECHECK_S:
                     await self._recheck()
                     checked_s = monotonic()
-                yield HEARTBEAT if event is None else _written(event)
+                yield self._reached.heartbeat() if event is None else self._told(event)
+
+    def _told(self, event: Event) -> bytes:
+        self._reached.tell(event.position)
+        return _written(event)
 
 
 async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGenerator[Event | None, None]:

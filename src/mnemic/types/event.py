@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
+from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 
@@ -58,6 +59,19 @@ class EventConsumer:
     """How many positions there are after that one."""
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True)
+class EventReading:
+    """One reader's hold on a consumer, and where it began; the last one that was given out holds."""
+
+    consumer: str
+    owner: str | None
+    """Whose events it follows; None: everybody's."""
+    position: int
+    """The last event that the consumer is done with."""
+    reader: UUID
+    """Says who moves it on."""
 
 
 def check_event_types(field: str, types: object) -> list[str] | None:

@@ -1,6 +1,7 @@
 """On whose behalf, where and by which part of a system a call is made."""
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from mnemic.errors import InvalidInputError, OwnerRequiredError
 
@@ -12,12 +13,15 @@ class Scope:
     """tenant → **owner → channel** → conversation; the tenant is fixed when a `Memory` is opened.
 
     `owner` is an identity: nothing crosses owners without a recorded grant. `channel` is a scope for
-    ranking and tracing, not a wall. `process` says which part of a system writes.
+    ranking and tracing, not a wall. `process` says which part of a system writes. What comes through a server
+    also says by which API key and in which request; the audit log keeps both.
     """
 
     owner: str | None
     channel: str
     process: str
+    key_id: UUID | None = None
+    request_id: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("owner", "channel", "process"):
@@ -29,8 +33,12 @@ class Scope:
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "Scope":
         """The same scope with whatever is given in place of what it has."""
-        given = {"owner": owner, "channel": channel, "process": process}
-        return replace(self, **{field: value for field, value in given.items() if value is not None})
+        return replace(
+            self,
+            owner=self.owner if owner is None else owner,
+            channel=self.channel if channel is None else channel,
+            process=self.process if process is None else process,
+        )
 
     def require_owner(self) -> str:
         """The owner; without one there is no call."""

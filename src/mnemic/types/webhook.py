@@ -10,7 +10,7 @@ WebhookState = Literal["enabled", "disabled"]
 
 @dataclass(frozen=True)
 class Webhook:
-    """An address that gets events. Its secret is shown once, when it is made."""
+    """An address that gets events. Its secret is shown once, when it is made or rotated."""
 
     webhook_id: UUID
     owner: str | None
@@ -22,13 +22,15 @@ class Webhook:
     disabled_reason: str | None
     failing_since: datetime | None
     """When the first failure came since the last success; None if the last attempt went well."""
+    previous_secret_until: datetime | None
+    """Until when messages are signed with the secret before this one, too; None: there is none."""
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook that was just made, with the secret that its messages are signed with."""
+    """A webhook that was just made or rotated, with the secret that its messages are signed with."""
 
     webhook: Webhook
     secret: str = field(repr=False)

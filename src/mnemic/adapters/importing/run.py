@@ -1,9 +1,16 @@
-"""The import itself: unit by unit from a source into a memory, counting what became of the records."""
+"""The import itself: unit by unit from a source into a memory, counting what became of the records.
+
+It is one act in the audit log, with counts: the owner's, or nobody's where the source says whose its
+records are; then it does not name the file, whose name may be that of an owner who is erased some day. A
+memory that speaks to a server has no hand in the log there: each of its calls is in that place's memory
+log.
+"""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
@@ -15,7 +22,9 @@ from mnemic.adapters.importing.mcp_memory import read_mcp_memory
 from mnemic.adapters.importing.mem0 import read_mem0
 from mnemic.adapters.importing.units import Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
+from mnemic.govern.audit import audited, file_target
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.place import is_server
 from mnemic.types.checks import check_choice
 from mnemic.types.retained import Retained
 
@@ -72,15 +81,51 @@ async def import_from(
     default = owner if owner is not None else memory.owner
     if default is None and not owner_from_source:
         raise OwnerRequiredError("Whose memories are these? Name an owner, or take the owners of the source.")
-    tally = _Tally()
-    units = _READERS[source](Path(path))
+    tally, file = _Tally(), Path(path)
+    async with _audited(memory, source, file, owner=None if owner_from_source else default) as tell:
+        try:
+            await _import(memory, _READERS[source](file), tally, default, owner_from_source, on_progress)
+        finally:
+            tell(**tally.numbers())
+    return tally.report()
+
+
+async def _import(
+    memory: AsyncMemory,
+    units: Iterator[Unit],
+    tally: "_Tally",
+    default: str | None,
+    owner_from_source: bool,
+    on_progress: Callable[[int], None],
+) -> None:
     # In a thread: a record may be large, and the event loop belongs to others, too.
     while (unit := await asyncio.to_thread(next, units, None)) is not None:
         unit_owner = _owner_of(unit, default, owner_from_source=owner_from_source)
         retained, unusable = await _store(memory, unit, unit_owner)
         tally.add(unit, retained, unusable, unit_owner)
         on_progress(tally.done_count)
-    return tally.report()
+
+
+@asynccontextmanager
+async def _audited(
+    memory: AsyncMemory, source: str, file: Path, *, owner: str | None
+) -> AsyncIterator[Callable[..., None]]:
+    """The block in which the import happens; gives what takes the counts of its outcome."""
+    caller = memory._caller
+    if is_server(caller.core.settings):
+        yield lambda **counts: None
+        return
+    scope, target = replace(caller.scope, owner=owner), file_target(file) if owner is not None else source
+    act = audited(
+        caller.database,
+        scope,
+        action="import_from",
+        target=target,
+        detail={"source": source},
+        keeps_message=False,
+    )
+    async with act:
+        yield act.outcome
 
 
 def _owner_of(unit: Unit, default: str | None, *, owner_from_source: bool) -> str:
@@ -133,6 +178,16 @@ class _Tally:
                 self.owners[owner] += retained.stored_count
         self.counts["skipped"] += len(skipped)
         self.skipped += skipped[: SKIPPED_KEPT - len(self.skipped)]
+
+    def numbers(self) -> dict[str, int]:
+        """What the audit log keeps of it."""
+        return {
+            "unit_count": self.counts["units"],
+            "imported_count": self.counts["imported"],
+            "known_count": self.counts["known"],
+            "skipped_count": self.counts["skipped"],
+            "owner_count": len(self.owners),
+        }
 
     def report(self) -> ImportReport:
         """What is known in the end."""

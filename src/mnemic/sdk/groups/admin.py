@@ -1,4 +1,8 @@
-"""`memory.admin`: erasing, moving, backing up, looking at the whole."""
+"""`memory.admin`: erasing, moving, backing up, looking at the whole.
+
+All that destroys or carries away much is audited by the calls themselves, and so on every surface: the
+intent before, the outcome after, with counts and without a word of what is stored.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,16 +10,17 @@ from dataclasses import replace
 from os import PathLike
 
 from mnemic.errors import EmbeddingError
+from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.backup import Backup, back_up
 from mnemic.govern.erase import erase_owner
-from mnemic.govern.files import check_path, new_file, open_file
+from mnemic.govern.files import check_path
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.sdk.core import Caller
 from mnemic.sdk.finishing import finish
 from mnemic.sdk.indexing import drop_indexes_of
 from mnemic.sdk.making_up import embed_backlog
-from mnemic.sdk.reembedding import begin_change, read_change
+from mnemic.sdk.reembedding import ask_for_change, read_change
 from mnemic.sdk.restoring import admin_conninfo, restore_place
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
@@ -47,35 +52,50 @@ class AsyncAdmin:
     async def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
-        """Write all that is held about an owner into a file of JSON lines; returns rows per table."""
-        with new_file(check_path(path), replace=replace) as file:
-            return await export_owner(self._caller.database, self._caller.scoped(owner), file.write)
+        """Write all that is held about an owner into a file of JSON lines; returns rows per table.
+
+        The audit log tells of it.
+        """
+        scope = self._caller.scoped(owner)
+        return await export_owner(self._caller.database, scope, check_path(path), replace=replace)
 
     async def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
         """Take an exported file into this tenant, all of it or nothing; what is there already stays.
 
         Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
-        fails: then they are found by their words until `embed_backlog` has run.
+        fails: then they are found by their words until `embed_backlog` has run. The audit log tells of it.
         """
-        with open_file(check_path(path)) as file:
-            imported = await import_owner(self._caller.database, file)
+        imported = await import_owner(self._caller.database, self._caller.scope, check_path(path))
         if embed:
             with suppress(EmbeddingError):
                 await embed_backlog(self._caller.core)
         return replace(imported, awaiting_embedding_count=await count_backlog(self._caller.database))
 
     async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
-        """Write everything, of all tenants, into one file, while others go on working."""
-        return await back_up(admin_conninfo(self._caller.core), check_path(path), replace=replace)
+        """Write everything, of all tenants, into one file, while others go on working.
+
+        The audit log of this memory's tenant tells of it. The file holds the intent and not yet the
+        outcome: where it is restored, its own making is listed as unfinished.
+        """
+        file, scope = check_path(path), nobodys(self._caller.scope)
+        async with audited(
+            self._caller.database, scope, action="backup", target=file_target(file), keeps_message=False
+        ) as act:
+            backup = await back_up(admin_conninfo(self._caller.core), file, replace=replace)
+            act.outcome(size_bytes=backup.size_bytes)
+        return backup
 
     async def restore(self, path: str | PathLike[str], *, replace: bool = False) -> None:
         """Bring back a backup into this place. What is there is replaced only if `replace` says so.
 
-        Other processes that use the embedded server are disconnected from the old database.
+        Other processes that use the embedded server are disconnected from the old database. The audit log
+        of this memory's tenant tells of it. A restore replaces that log, too: before it the intent is
+        written where it is about to go, and stays there with `failed` if nothing comes of it. Into what is
+        restored the intent is written before that takes the place, and the outcome right after.
         """
         core, backup = self._caller.core, check_path(path)
         async with core.closed_for_a_while():
-            await restore_place(core.settings, backup, replace=replace)
+            await restore_place(core.settings, backup, replace=replace, by=self._caller.scope)
 
     async def embed_backlog(self) -> int:
         """Embed what was stored while the embedder failed; returns how many memories that were."""
@@ -86,10 +106,11 @@ class AsyncAdmin:
 
         Until all is done, the model that serves now goes on doing so; then the other one takes its place at
         once, and the old vectors go. Calling it again says how far it is; `wait` waits for the end. Opened
-        with the embedder that serves, it calls a change off.
+        with the embedder that serves, it calls a change off. The audit log tells of it: the outcome comes
+        when the other model serves, or the change was called off.
         """
         core = self._caller.core
-        change = await begin_change(core)
+        change = await ask_for_change(core, self._caller.scope)
         if not wait or change.job_id is None:
             return change
         await finish(core, change.job_id)

@@ -1,4 +1,4 @@
-"""`memory.audit`: what was destroyed, by whom, and whether it went well."""
+"""`memory.audit`: what was destroyed or carried away, by whom, and whether it went well."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from mnemic.types.traces import AuditRecord
 
 
 class AsyncAudit:
-    """Destructive acts: an intent before each, an outcome after it.
+    """Acts that destroy or carry away much: an intent before each, an outcome after it.
 
     A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
     """

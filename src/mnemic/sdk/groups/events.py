@@ -4,14 +4,23 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
-from mnemic.events.following import follow
+from mnemic.events.following import Passed, follow
 from mnemic.events.log import Wanted
 from mnemic.sdk.core import Caller
-from mnemic.types.event import Event, EventConsumer, EventType, check_event_types, check_position
+from mnemic.types.checks import check_id
+from mnemic.types.event import (
+    Event,
+    EventConsumer,
+    EventReading,
+    EventType,
+    check_event_types,
+    check_position,
+)
 from mnemic.types.scope import check_name
 
 
@@ -42,6 +51,45 @@ class AsyncEvents:
         wanted = self._wanted(types, owner)
         name = check_name("consumer", consumer) if consumer is not None else None
         return self._follow(wanted, name, check_start("start", start))
+
+    async def take_consumer(
+        self,
+        consumer: str,
+        *,
+        types: Sequence[EventType] | None = None,
+        owner: str | None = None,
+        start: Start = "now",
+    ) -> EventReading:
+        """Begin to read under a consumer's name, without following: what `subscribe` does first.
+
+        For those who list events themselves and say with `move_consumer` how far they are. Whoever had the
+        consumer before gets a ConflictError when it wants to go on.
+        """
+        name, place = check_name("consumer", consumer), check_start("start", start)
+        database, wanted = self._caller.database, self._wanted(types, owner)
+        return await consumers.take_consumer(database, name, wanted, start=place)
+
+    async def move_consumer(
+        self,
+        consumer: str,
+        *,
+        reader: UUID | str,
+        expected: int,
+        position: int,
+        owner: str | None = None,
+    ) -> None:
+        """Be done with everything up to `position`, as the `reader` that took the consumer.
+
+        `expected` is where this reader left it. ConflictError if it stands elsewhere, or another reader has
+        taken it. Saying the same again changes nothing; `position` may be `expected`, to see who has it.
+        """
+        left, reached = check_position("expected", expected), check_position("position", position)
+        if reached < left:
+            raise InvalidInputError("position must not lie before expected; `replay` reads again.")
+        held = check_name("consumer", consumer), self._caller.scope.narrowed(owner=owner).owner
+        await consumers.move_once(
+            self._caller.database, EventReading(*held, left, check_id("reader", reader)), position=reached
+        )
 
     async def on(
         self,
@@ -109,13 +157,24 @@ class AsyncEvents:
             self._caller.database, consumer, owner=self._caller.scope.owner
         )
 
-    async def _follow(self, wanted: Wanted, name: str | None, start: Start) -> AsyncIterator[Event]:
+    async def _follow(
+        self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
+    ) -> AsyncIterator[Event]:
         core = self._caller.core
         async with core.event_signal.waiting(core.place.database) as waiter:
-            events = follow(lambda: self._caller.database, wanted, waiter, consumer=name, start=start)
+            events = follow(
+                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, passed=passed
+            )
             async for event in events:
                 yield event
 
     def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> Wanted:
         scope = self._caller.scope.narrowed(owner=owner)
         return Wanted(scope.owner, check_event_types("types", types))
+
+
+def follow_telling(
+    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: Passed
+) -> AsyncIterator[Event]:
+    """For the server's stream: `subscribe`, which also tells how far it is where nothing is wanted."""
+    return events._follow(events._wanted(types, owner), None, start, passed)

@@ -86,6 +86,14 @@ class AsyncWebhooks:
             change_types=change_types,
         )
 
+    async def rotate(self, webhook_id: UUID | str) -> NewWebhook:
+        """Give it a new secret; returns the webhook and the secret, which is never shown again.
+
+        For a day messages are signed with the old secret, too: give the receiver the new one meanwhile.
+        Rotated again within that day, only the last two secrets sign.
+        """
+        return await webhooks.rotate_secret(self._caller.database, webhook_id, owner=self._caller.scope.owner)
+
     async def enable(self, webhook_id: UUID | str, *, start: Start | None = None) -> Webhook:
         """Send again, from where it stopped, or from `start` on."""
         enabled = await webhooks.enable_webhook(

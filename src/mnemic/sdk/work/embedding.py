@@ -1,5 +1,7 @@
 """Jobs that embed: what was stored while the embedder failed, and everything when the model is changed."""
 
+from uuid import UUID
+
 from mnemic.jobs.handling import JsonValue, RunningJob
 from mnemic.sdk.core import Core
 from mnemic.sdk.making_up import embed_backlog
@@ -21,4 +23,7 @@ async def change_model(core: Core, job: RunningJob) -> JsonValue:
     def report(done: int, total: int) -> None:
         _ = job.report(done=done, total=total)
 
-    return {"is_serving": await complete_change(core, str(job.payload["model"]), report)}
+    asked = job.payload.get("intent_id")
+    intent_id = UUID(asked) if asked is not None else None
+    is_serving = await complete_change(core, str(job.payload["model"]), report, intent_id=intent_id)
+    return {"is_serving": is_serving}

@@ -78,7 +78,7 @@ async def deliver(core: Core, job: RunningJob) -> JsonValue:
 async def send_message(core: Core, receiver: Receiver, message_id: str, message: dict[str, Any]) -> Outcome:
     """Sign and send; no connection to the database is held meanwhile."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
-    headers = signed_headers(receiver.secret, message_id, body, timestamp_s=int(time.time()))
+    headers = signed_headers(receiver.signing_secrets, message_id, body, timestamp_s=int(time.time()))
     allow_private = core.settings.webhook_private_addresses
     return await send(receiver.url, headers, body, allow_private=allow_private)
 

@@ -4,6 +4,10 @@
 -- because nothing but failures came back for days. `position` is how far its events were handed to the
 -- queue: reading them, adding a job for each, and moving the position are one transaction. A disabled
 -- webhook stands still, and goes on from there when it is enabled again.
+--
+-- A secret is *rotated*: a new one takes its place, and for a while messages are signed with both, so that the
+-- receiver can be told the new one without missing any. Only a proof of maintenance does that: SQL that was smuggled
+-- into an ordinary transaction puts no secret of its own in the place of another.
 
 CREATE TABLE queue.webhooks (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
@@ -13,8 +17,11 @@ CREATE TABLE queue.webhooks (
     url text NOT NULL CHECK (char_length(url) BETWEEN 1 AND 2048),
     -- Which types of events it gets; NULL: all.
     types text[],
-    -- In clear, since every message is signed with it; shown once, when it is made.
+    -- In clear, since every message is signed with it; shown once, when it is made or rotated.
     secret text NOT NULL CHECK (starts_with(secret, 'whsec_')),
+    -- The one before it, and until when messages are signed with that, too.
+    previous_secret text CHECK (starts_with(previous_secret, 'whsec_')),
+    previous_secret_until timestamptz,
     state text NOT NULL DEFAULT 'enabled' CHECK (state IN ('enabled', 'disabled')),
     disabled_reason text CHECK (char_length(disabled_reason) BETWEEN 1 AND 1024),
     -- When the first of the failures came since the last success; NULL after a success.
@@ -23,11 +30,55 @@ CREATE TABLE queue.webhooks (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (tenant_id, webhook_id),
-    CONSTRAINT disabled_for_a_reason CHECK ((state = 'disabled') = (disabled_reason IS NOT NULL))
+    CONSTRAINT disabled_for_a_reason CHECK ((state = 'disabled') = (disabled_reason IS NOT NULL)),
+    CONSTRAINT previous_secret_ends CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
 );
 COMMENT ON TABLE queue.webhooks IS 'Addresses that events are sent to.';
 CALL mnemic.protect('queue.webhooks', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (url, types, state, disabled_reason, failing_since, "position", updated_at) ON queue.webhooks TO mnemic_app;
+GRANT UPDATE (secret, previous_secret, previous_secret_until, updated_at) ON queue.webhooks TO mnemic_definer;
+
+-- Gives a webhook, of this owner unless that is NULL, a new secret; the old one stays beside it for `grace_s`
+-- seconds, and one that was still beside the old one is gone. Returns whether there was such a webhook.
+CREATE FUNCTION mnemic.rotate_webhook_secret(rotated uuid, of_owner text, new_secret text, grace_s int)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'rotating a secret needs a proof of maintenance';
+    END IF;
+    UPDATE queue.webhooks
+    SET secret = new_secret, updated_at = clock_timestamp(), previous_secret = secret,
+        previous_secret_until = clock_timestamp() + make_interval(secs => grace_s)
+    WHERE tenant_id = verified_tenant AND webhook_id = rotated AND (of_owner IS NULL OR owner = of_owner);
+    RETURN FOUND;
+END
+$$;
+CALL mnemic.seal('mnemic.rotate_webhook_secret(uuid, text, text, int)');
+
+-- Forgets secrets that no message is signed with any more; returns how many.
+CREATE FUNCTION mnemic.forget_webhook_secrets() RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    forgotten bigint;
+BEGIN
+    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'forgetting secrets needs a proof of maintenance';
+    END IF;
+    UPDATE queue.webhooks SET previous_secret = NULL, previous_secret_until = NULL
+    WHERE tenant_id = verified_tenant AND previous_secret_until <= clock_timestamp();
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END
+$$;
+CALL mnemic.seal('mnemic.forget_webhook_secrets()');
 
 -- One row per attempt. `event_position` is NULL for a message that only tests the webhook.
 CREATE TABLE queue.webhook_deliveries (

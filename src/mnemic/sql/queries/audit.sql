@@ -1,10 +1,19 @@
--- The audit log: destructive acts, the intent before, the outcome after. Append-only.
+-- The audit log: acts that destroy or carry away much, the intent before, the outcome after. Append-only.
 
 -- name: write
 -- Adds an intent (`intent_id` NULL) or its outcome. An intent has one outcome: a second is not written.
 INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, owner, process, action, target, phase, detail)
 VALUES (%(tenant_id)s, %(audit_id)s, %(intent_id)s, %(owner)s, %(process)s, %(action)s, %(target)s, %(phase)s,
     %(detail)s)
+ON CONFLICT (tenant_id, intent_id) DO NOTHING
+
+-- name: end
+-- Adds the outcome of an act that ends elsewhere than it began, by its intent. Nothing if there is no such intent
+-- (any more), or if it has an outcome.
+INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, owner, process, action, target, phase, detail)
+SELECT tenant_id, %(audit_id)s, audit_id, owner, process, action, target, %(phase)s, %(detail)s
+FROM traces.audit_log
+WHERE audit_id = %(intent_id)s AND phase = 'intent'
 ON CONFLICT (tenant_id, intent_id) DO NOTHING
 
 -- name: place

@@ -66,10 +66,12 @@ WHERE name = %(name)s AND owner IS NOT DISTINCT FROM %(owner)s
 RETURNING "position"
 
 -- name: move_consumer
--- Moves a consumer on, if this reader is still the one, and it stands where the reader believes.
+-- Moves a consumer on, if this reader is still the one, and it stands where the reader believes. To where it
+-- stands already it is moved by whoever wants to know whether it still has it.
 UPDATE queue.event_consumers
 SET "position" = %(position)s, updated_at = clock_timestamp()
-WHERE name = %(name)s AND reader = %(reader)s AND "position" = ANY (%(expected_positions)s::bigint[])
+WHERE name = %(name)s AND owner IS NOT DISTINCT FROM %(owner)s
+  AND reader = %(reader)s AND "position" = ANY (%(expected_positions)s::bigint[])
 
 -- name: place_consumer
 -- Puts a consumer anywhere; whoever reads under its name finds itself replaced.

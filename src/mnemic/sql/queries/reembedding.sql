@@ -9,8 +9,17 @@ SELECT model, next_model, is_listed, started_at, switched_at FROM vectors.tenant
 SELECT mnemic.adopt_model(NULL, NULL) AS model
 
 -- name: job
--- The job that changes the model, as long as it has not ended.
-SELECT job_id FROM queue.jobs WHERE type = %(type)s AND payload ->> 'model' = %(model)s LIMIT 1
+-- The job that changes the model, as long as it has not ended. Each state has an index of its own, so that the
+-- many jobs of other types which wait are not looked at.
+SELECT job_id FROM queue.jobs
+WHERE state = 'running' AND type = %(type)s AND payload ->> 'model' = %(model)s
+UNION ALL
+SELECT job_id FROM queue.jobs
+WHERE state = 'waiting' AND type = %(type)s AND payload ->> 'model' = %(model)s
+UNION ALL
+SELECT job_id FROM queue.jobs
+WHERE state = 'scheduled' AND type = %(type)s AND payload ->> 'model' = %(model)s
+LIMIT 1
 
 -- name: begin
 -- Begins the change to a model whose table is there; returns whether there is something to do.

@@ -4,17 +4,20 @@
 -- Makes a webhook that gets what comes behind a position.
 INSERT INTO queue.webhooks (tenant_id, owner, url, types, secret, "position")
 VALUES (%(tenant_id)s, %(owner)s, %(url)s, %(types)s, %(secret)s, %(position)s)
-RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
 
 -- name: get
 -- One webhook, without its secret; a given owner sees only those that get its events.
-SELECT webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+SELECT webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
 FROM queue.webhooks
 WHERE webhook_id = %(webhook_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
 
 -- name: list
 -- The webhooks of a tenant, or those that get one owner's events, the oldest first, a page at a time.
-SELECT webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+SELECT webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
 FROM queue.webhooks
 WHERE webhook_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000')
   AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
@@ -27,7 +30,8 @@ UPDATE queue.webhooks
 SET url = coalesce(%(url)s, url), updated_at = clock_timestamp(),
     types = CASE WHEN %(change_types)s THEN %(types)s::text[] ELSE types END
 WHERE webhook_id = %(webhook_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
-RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
 
 -- name: enable
 -- Lets a webhook get events again, from where it stopped, or from a given position.
@@ -35,14 +39,24 @@ UPDATE queue.webhooks
 SET state = 'enabled', disabled_reason = NULL, failing_since = NULL, updated_at = clock_timestamp(),
     "position" = coalesce(%(position)s::bigint, "position")
 WHERE webhook_id = %(webhook_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
-RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
 
 -- name: disable
 -- Stops a webhook, with the reason; no row if it is disabled already.
 UPDATE queue.webhooks
 SET state = 'disabled', disabled_reason = %(reason)s, updated_at = clock_timestamp()
 WHERE webhook_id = %(webhook_id)s AND state = 'enabled' AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
-RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, created_at, updated_at
+RETURNING webhook_id, owner, url, types, state, disabled_reason, failing_since, previous_secret_until, created_at,
+    updated_at
+
+-- name: rotate
+-- Gives a webhook a new secret and keeps the old one beside it for a while; returns whether there is such a webhook.
+SELECT mnemic.rotate_webhook_secret(%(webhook_id)s, %(owner)s, %(secret)s, %(grace_s)s) AS is_rotated
+
+-- name: forget_secrets
+-- Forgets secrets that no message is signed with any more; returns how many.
+SELECT mnemic.forget_webhook_secrets() AS forgotten
 
 -- name: delete
 -- Deletes a webhook and the log of what was sent to it.
@@ -50,8 +64,11 @@ DELETE FROM queue.webhooks
 WHERE webhook_id = %(webhook_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s::text)
 
 -- name: to_send
--- All that sending takes, the secret included.
-SELECT owner, url, secret, state FROM queue.webhooks WHERE webhook_id = %(webhook_id)s
+-- All that sending takes, the secret included, and the one before it while that still signs.
+SELECT owner, url, secret, state,
+    CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret END AS previous_secret
+FROM queue.webhooks
+WHERE webhook_id = %(webhook_id)s
 
 -- name: succeeded
 -- Forgets that a webhook was failing.

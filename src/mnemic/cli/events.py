@@ -1,0 +1,125 @@
+"""`mnemic events`: what happened, what happens, and who follows it."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Annotated, cast
+
+import typer
+from rich.text import Text
+
+from mnemic.cli.events_options import Limit, Types, as_start, shown_moment, shown_types
+from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
+from mnemic.cli.output import one_line, out, print_json, print_json_line, print_line, table
+from mnemic.events.consumers import Start
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.event import Event, EventConsumer, EventType
+
+app = typer.Typer(no_args_is_help=True, help="Events: what happened, what happens, and who follows it.")
+
+
+@app.command("list")
+def list_events(
+    after: Annotated[int | None, typer.Option(help="Only behind this position.")] = None,
+    type: Types = None,
+    limit: Limit = 100,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """List events, the oldest that is kept first."""
+    types = cast("list[EventType] | None", type)
+    events = call_once(
+        idle_memory(url, data_dir, tenant, owner),
+        lambda memory: memory.events.list(after=after, limit=limit, types=types),
+    )
+    if json:
+        print_json([asdict(event) for event in events])
+    else:
+        _print_events(events)
+
+
+@app.command("follow")
+def follow(
+    start: Annotated[
+        str, typer.Option("--from", help="Where to begin: now, beginning, or behind a position.")
+    ] = "now",
+    type: Types = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Print each event as it happens, one on a line, until Ctrl-C; with --json each is an object."""
+    types = cast("list[EventType] | None", type)
+    memory = idle_memory(url, data_dir, tenant, owner)
+    asyncio.run(_follow(memory, types, as_start(start), json=json))
+
+
+@app.command("consumers")
+def consumers(
+    after: Annotated[str, typer.Option(help="The last name of the page before.")] = "",
+    limit: Limit = 100,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """List who follows events under a name, and how far behind."""
+    found = call_once(
+        idle_memory(url, data_dir, tenant, owner),
+        lambda memory: memory.events.consumers(after=after, limit=limit),
+    )
+    if json:
+        print_json([asdict(consumer) for consumer in found])
+    else:
+        _print_consumers(found)
+
+
+async def _follow(memory: AsyncMemory, types: list[EventType] | None, start: Start, *, json: bool) -> None:
+    """Print events until a signal comes, which is how this ends well."""
+    task = asyncio.current_task()
+    assert task is not None, "this runs in a task"
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with suppress(asyncio.CancelledError):
+        async with memory:
+            async for event in memory.events.subscribe(types=types, start=start):
+                _print_event(event, json=json)
+
+
+def _print_event(event: Event, *, json: bool) -> None:
+    if json:
+        print_json_line(asdict(event))
+    else:
+        about = f"{event.type} {one_line(event.owner)} {one_line(event.subject)}"
+        print_line(f"{event.position} {shown_moment(event.at)} {about}")
+
+
+def _print_events(events: Sequence[Event]) -> None:
+    listing = table("position", "when (UTC)", "type", "owner", "subject")
+    for event in events:
+        owner, subject = Text(one_line(event.owner)), Text(one_line(event.subject))
+        listing.add_row(str(event.position), shown_moment(event.at), event.type, owner, subject)
+    out.print(listing)
+
+
+def _print_consumers(found: Sequence[EventConsumer]) -> None:
+    listing = table("consumer", "owner", "types", "position", "behind", "moved (UTC)")
+    for consumer in found:
+        listing.add_row(
+            Text(one_line(consumer.name)),
+            Text(one_line(consumer.owner or "everybody")),
+            shown_types(consumer.types),
+            str(consumer.position),
+            str(consumer.behind),
+            shown_moment(consumer.updated_at),
+        )
+    out.print(listing)

@@ -1,0 +1,188 @@
+"""Events are followed under a name in the same way wherever the memory lives: by one reader, in order.
+
+A name is one of the whole tenant, so each test has its own: that of its owner, with letters that no path can
+carry as they are.
+"""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
+from mnemic.sdk import remote_events
+from mnemic.types.event import Event, EventConsumer, EventReading
+from tests.asking import until
+
+
+async def set_many(memory: Any, *keys: str) -> None:
+    for key in keys:
+        await memory.state.set(key, 1)
+
+
+async def subjects(memory: Any, consumer: str, count: int, **options: Any) -> list[str]:
+    """The subjects of some events, each marked as seen but the last."""
+    seen: list[str] = []
+    async with aclosing(memory.events.subscribe(consumer, start="beginning", **options)) as events:
+        async for event in events:
+            seen.append(event.subject)
+            if len(seen) == count:
+                break
+    return seen
+
+
+async def test_the_place_is_kept_and_an_event_is_seen_when_the_next_is_asked_for(
+    memory: Any, owner: str
+) -> None:
+    await set_many(memory, "one", "two", "three", "four")
+    assert await subjects(memory, owner, 2) == ["one", "two"]
+    assert await subjects(memory, owner, 3) == ["two", "three", "four"], "two was handed out, not seen"
+    (consumer,) = await memory.events.consumers()
+    first, *_ = await memory.events.list()
+    assert (consumer.name, consumer.owner, consumer.types) == (owner, owner, None)
+    assert (await memory.events.list(after=consumer.position))[0].subject == "four"
+    await memory.events.replay(owner, first.position)
+    assert await subjects(memory, owner, 1) == ["two"]
+    assert await memory.events.forget_consumer(owner) is True
+    assert await subjects(memory, owner, 1, types=["state.created"]) == ["one"]
+
+
+async def test_who_waits_gets_what_comes(memory: Any, owner: str) -> None:
+    seen = asyncio.create_task(subjects(memory, owner, 2))
+    for number in range(2):
+        await memory.state.set(f"key {number}", 1)
+    assert await seen == ["key 0", "key 1"]
+
+
+async def test_of_two_readers_under_one_name_the_older_one_is_told(memory: Any, owner: str) -> None:
+    await set_many(memory, "one", "two", "three")
+    async with (
+        aclosing(memory.events.subscribe(owner, start="beginning")) as older,
+        aclosing(memory.events.subscribe(owner)) as newer,
+    ):
+        assert (await anext(older)).subject == "one"
+        assert (await anext(newer)).subject == "one", "it was not seen yet"
+        with pytest.raises(ConflictError, match="another one began to read under the same name"):
+            await anext(older)
+        assert [(await anext(newer)).subject for _ in range(2)] == ["two", "three"]
+
+
+async def test_an_older_reader_that_waits_gets_nothing_any_more(
+    memory: Any, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_events, "HELD_S", 0.0)
+    await set_many(memory, "one")
+    async with (
+        aclosing(memory.events.subscribe(owner, start="beginning")) as older,
+        aclosing(memory.events.subscribe(owner)) as newer,
+    ):
+        assert (await anext(older)).subject == "one"
+        waiting = asyncio.ensure_future(anext(older))
+        (event,) = await memory.events.list()
+        await until(lambda: stands_at(memory, event.position))
+        (consumer,) = await memory.events.consumers()
+        next_one = asyncio.ensure_future(anext(newer))
+        await until(lambda: has_changed(memory, consumer))
+        await set_many(memory, "two")
+        assert (await next_one).subject == "two"
+        with pytest.raises(ConflictError):
+            await waiting
+
+
+async def test_a_replay_ends_the_reader_there_is(memory: Any, owner: str) -> None:
+    await set_many(memory, "one", "two")
+    async with aclosing(memory.events.subscribe(owner, start="beginning")) as reader:
+        assert (await anext(reader)).subject == "one"
+        await memory.events.replay(owner, "beginning")
+        with pytest.raises(ConflictError):
+            await anext(reader)
+    assert await subjects(memory, owner, 2) == ["one", "two"]
+    with pytest.raises(NotFoundError, match="no consumer"):
+        await memory.events.replay(f"not {owner}", 0)
+
+
+async def test_a_handler_that_fails_sees_the_event_again(memory: Any, owner: str) -> None:
+    await set_many(memory, "one", "two")
+    seen: list[str] = []
+
+    def fail_at_two(event: Event) -> None:
+        seen.append(event.subject)
+        if event.subject == "two":
+            raise RuntimeError("no twos")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no twos"):
+            await memory.events.on(fail_at_two, consumer=owner, start="beginning")
+    assert seen == ["one", "two", "two"]
+
+
+async def test_a_consumer_of_another_owner_is_not_taken(memory: Any, owner: str) -> None:
+    await set_many(memory, "one", "two")
+    assert await subjects(memory, owner, 1) == ["one"]
+    other = memory.scope(owner=f"friend of {owner}")
+    with pytest.raises(ConflictError, match="another owner"):
+        await subjects(other, owner, 1)
+    assert await subjects(other, owner, 1, owner=owner) == ["one"], "whom one may name one may follow"
+    assert await other.events.forget_consumer(owner) is False
+
+
+async def test_a_consumer_is_taken_and_moved_by_hand(memory: Any, owner: str) -> None:
+    await set_many(memory, "one", "two")
+    reading = await memory.events.take_consumer(owner, start="beginning")
+    assert isinstance(reading, EventReading)
+    assert (reading.consumer, reading.owner) == (owner, owner)
+    first, second = await memory.events.list(after=reading.position)
+    held = {"reader": reading.reader, "expected": reading.position}
+    for _ in range(2):
+        await memory.events.move_consumer(owner, **held, position=first.position)
+    with pytest.raises(ConflictError, match="was not marked as seen"):
+        await memory.events.move_consumer(owner, **held, position=second.position)
+    held["expected"] = first.position
+    with pytest.raises(InvalidInputError, match="position must not lie before expected"):
+        await memory.events.move_consumer(owner, **held, position=reading.position)
+    with pytest.raises(ConflictError):
+        await memory.scope(owner="other").events.move_consumer(owner, **held, position=second.position)
+    await memory.events.take_consumer(owner)
+    with pytest.raises(ConflictError):
+        await memory.events.move_consumer(owner, **held, position=second.position)
+    assert await subjects(memory, owner, 1) == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "field"),
+    [
+        ("", {}, "consumer"),
+        ("a\nb", {}, "consumer"),
+        ("a name", {"start": "then"}, "start"),
+        ("a name", {"start": -1}, "start"),
+        ("a name", {"types": ["memory.exploded"]}, "types"),
+    ],
+)
+async def test_what_cannot_be_followed_is_refused_before_anything_is_written(
+    memory: Any, name: str, named: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=field):
+        await anext(memory.events.subscribe(name, **named))
+    with pytest.raises(InvalidInputError, match=field):
+        await memory.events.take_consumer(name, **named)
+    assert await memory.events.consumers() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({"reader": "x"}, "reader"), ({"expected": -1}, "expected"), ({"position": True}, "position")],
+)
+async def test_a_move_that_cannot_be_is_refused(memory: Any, given: dict[str, Any], field: str) -> None:
+    right = {"reader": "019a8f2e-6c00-7abc-8def-0123456789ab", "expected": 0, "position": 1}
+    with pytest.raises(InvalidInputError, match=field):
+        await memory.events.move_consumer("a name", **(right | given))
+
+
+async def stands_at(memory: Any, position: int) -> bool:
+    return bool((await memory.events.consumers())[0].position == position)
+
+
+async def has_changed(memory: Any, before: EventConsumer) -> bool:
+    """Whether somebody has taken or moved it."""
+    return bool(await memory.events.consumers() != [before])

@@ -1,0 +1,31 @@
+"""Webhooks are made, rotated and looked after the same way wherever the memory lives."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.types.webhook import NewWebhook
+
+
+async def test_a_secret_is_rotated_and_shown_once(memory: Any) -> None:
+    made = await memory.webhooks.create("https://hooks.invalid/")
+    rotated = await memory.webhooks.rotate(made.webhook.webhook_id)
+    assert isinstance(rotated, NewWebhook)
+    assert rotated.secret.startswith("whsec_")
+    assert rotated.secret != made.secret
+    until = rotated.webhook.previous_secret_until
+    assert until is not None
+    assert until > rotated.webhook.updated_at
+    assert await memory.webhooks.get(made.webhook.webhook_id) == rotated.webhook
+    for secret in (made.secret, rotated.secret):
+        assert secret not in repr((rotated, await memory.webhooks.list()))
+    assert await memory.webhooks.delete(made.webhook.webhook_id)
+
+
+async def test_what_is_not_there_is_not_rotated(memory: Any) -> None:
+    with pytest.raises(NotFoundError, match="no webhook"):
+        await memory.webhooks.rotate(uuid4())
+    with pytest.raises(InvalidInputError, match="webhook_id"):
+        await memory.webhooks.rotate("no id")

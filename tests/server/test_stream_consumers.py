@@ -1,0 +1,179 @@
+"""Following under a name over HTTP: lost connections, lost answers, restarts, and who may do it."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from mnemic import AsyncMemory
+from mnemic.errors import ConflictError, ForbiddenError
+from mnemic.events import following
+from mnemic.sdk import remote_events, remote_link
+from mnemic.types.event import EventConsumer
+from tests.asking import until
+from tests.server.conftest import OpenClient
+from tests.server.cutting_proxy import cutting_proxy
+from tests.server.running import RunningServer, running_server
+from tests.server.test_admission import is_problem
+
+EVENTS = 60
+DEADLINE_S = 30.0
+NAME = "my cache"
+TAKE = "/v1/event-consumers/my%20cache/take"
+MOVE = "/v1/event-consumers/my%20cache/move"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for long."""
+    monkeypatch.setattr(remote_link, "PAUSE_FIRST_S", 0.001)
+    monkeypatch.setattr(remote_events, "STREAM_PAUSE_S", 0.01)
+    monkeypatch.setattr(following, "FIRST_RETRY_S", 0.01)
+
+
+@asynccontextmanager
+async def remote(url: str, key: str, **options: Any) -> AsyncIterator[AsyncMemory]:
+    async with AsyncMemory(url, api_key=key, owner="alice", **options) as memory:
+        yield memory
+
+
+def set_many(server: RunningServer, tenant: str, *keys: str) -> None:
+    memory = server.memory(tenant).scope(owner="alice")
+    for key in keys:
+        server.run(memory.state.set(key, 1))
+
+
+def consumer_of(server: RunningServer, tenant: str) -> EventConsumer:
+    (consumer,) = server.run(server.memory(tenant).events.consumers())
+    return consumer
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_whatever_connection_is_cut_each_event_comes_once(
+    server: RunningServer, tenant: str, seed: int
+) -> None:
+    """Streams break off within an event, and answers to moves get lost, so that they are sent again."""
+    keys = [f"key {number}" for number in range(EVENTS)]
+    set_many(server, tenant, *keys)
+    lives = random.Random(seed)
+    seen: list[str] = []
+    async with (
+        cutting_proxy(server.url, lambda: lives.randint(900, 4000)) as (proxy, url),
+        remote(url, server.create_key(tenant, "write").key) as memory,
+        aclosing(memory.events.subscribe(NAME, start="beginning")) as events,  # type: ignore[type-var]
+    ):
+        async with asyncio.timeout(DEADLINE_S):
+            async for event in events:
+                # Everything before is seen by the place, and nothing else.
+                assert consumer_of(server, tenant).position == event.position - 1
+                seen.append(event.subject)
+                if len(seen) == EVENTS:
+                    break
+        assert proxy.cut_count >= 10
+    assert seen == keys
+
+
+async def test_a_restart_of_the_server_in_the_middle_is_no_end(server_folder: Path, tenant: str) -> None:
+    with running_server(server_folder) as first:
+        key = first.create_key(tenant, "write").key
+        set_many(first, tenant, "one", "two", "three")
+        async with cutting_proxy(first.url) as (proxy, url), remote(url, key) as memory:
+            events = memory.events.subscribe(NAME, start="beginning")
+            assert [(await anext(events)).subject for _ in range(2)] == ["one", "two"]
+            await asyncio.to_thread(first.stop)
+            await until(lambda: is_gone(first.url))
+            # The second event is done with while no server is there to be told.
+            third = asyncio.ensure_future(anext(events))
+            with running_server(server_folder) as second:
+                proxy.target = second.url
+                async with asyncio.timeout(DEADLINE_S):
+                    assert (await third).subject == "three"
+                    assert consumer_of(second, tenant).position == 2
+                    waiting = asyncio.ensure_future(anext(events))
+                    await asyncio.to_thread(set_many, second, tenant, "four")
+                    assert (await waiting).subject == "four"
+                await events.aclose()  # type: ignore[attr-defined]
+                # And the program that read starts again: the fourth was handed out, not seen.
+                async with remote(url, key) as again:
+                    events = again.events.subscribe(NAME)
+                    assert (await anext(events)).subject == "four"
+                    await events.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_lost_stream_does_not_bring_the_consumer_back(server: RunningServer, tenant: str) -> None:
+    """Whoever has it by now keeps it: coming back is not taking it again."""
+    set_many(server, tenant, "one", "two", "three")
+    key = server.create_key(tenant, "write").key
+    async with (
+        cutting_proxy(server.url) as (proxy, url),
+        remote(url, key) as older,
+        remote(server.url, key) as newer,
+        aclosing(older.events.subscribe(NAME, start="beginning")) as mine,  # type: ignore[type-var]
+        aclosing(newer.events.subscribe(NAME)) as theirs,  # type: ignore[type-var]
+    ):
+        assert (await anext(mine)).subject == "one"
+        assert (await anext(theirs)).subject == "one"
+        proxy.cut()
+        with pytest.raises(ConflictError):
+            await anext(mine)
+        assert [(await anext(theirs)).subject for _ in range(2)] == ["two", "three"]
+
+
+async def test_a_place_moves_past_what_it_does_not_follow(server_folder: Path, tenant: str) -> None:
+    with running_server(server_folder, heartbeat_s=0.05) as server:
+        key = server.create_key(tenant, "write").key
+        async with (
+            remote(server.url, key) as memory,
+            aclosing(memory.events.subscribe(NAME, types=["state.deleted"], start="beginning")) as events,  # type: ignore[type-var]
+        ):
+            waiting = asyncio.ensure_future(anext(events))
+            await asyncio.to_thread(set_many, server, tenant, "one", "two")
+            await until(lambda: stands_behind(memory, 2))
+            await memory.state.delete("one")
+            async with asyncio.timeout(DEADLINE_S):
+                assert (await waiting).subject == "one"
+        assert consumer_of(server, tenant).types == ("state.deleted",)
+
+
+async def test_a_key_that_only_reads_follows_without_a_name(server: RunningServer, tenant: str) -> None:
+    set_many(server, tenant, "one")
+    held: dict[str, Any] = {"reader": uuid4(), "expected": 0, "position": 1}
+    async with remote(server.url, server.create_key(tenant, "read").key) as memory:
+        with pytest.raises(ForbiddenError, match="role write"):
+            await anext(memory.events.subscribe(NAME, start="beginning"))
+        with pytest.raises(ForbiddenError, match="role write"):
+            await memory.events.move_consumer(NAME, **held)
+        assert await memory.events.consumers() == []
+        async with aclosing(memory.events.subscribe(start="beginning")) as events:  # type: ignore[type-var]
+            assert (await anext(events)).subject == "one"
+
+
+def test_a_read_key_moves_no_place_that_is_there(client_as: OpenClient, writer: httpx.Client) -> None:
+    reading = writer.post(TAKE, json={"start": "beginning"}).json()
+    held = {"reader": reading["reader"], "expected": 0, "position": 0}
+    assert is_problem(client_as("read").post(MOVE, json=held), 403, "ForbiddenError")
+    assert is_problem(client_as("read").post(TAKE, json={}), 403, "ForbiddenError")
+    bobs = client_as("write", owner="bob")
+    assert is_problem(bobs.post(MOVE, json=held), 409, "ConflictError"), "it follows everybody"
+    assert is_problem(bobs.post(TAKE, json={}), 409, "ConflictError")
+    assert writer.post(MOVE, json=held).status_code == 204
+
+
+async def stands_behind(memory: AsyncMemory, position: int) -> bool:
+    return any(consumer.position >= position for consumer in await memory.events.consumers())
+
+
+async def is_gone(url: str) -> bool:
+    """Whether nobody listens there any more."""
+    try:
+        async with httpx.AsyncClient() as client:
+            await client.get(f"{url}/healthz")
+    except httpx.TransportError:
+        return True
+    return False

@@ -11,7 +11,7 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-server test-agents test-commands test-machinery test-record test-slow lint format demo generate lock clean
+.PHONY: help setup test test-server test-agents test-commands test-machinery test-foundation test-record test-slow lint format demo generate lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
@@ -23,18 +23,19 @@ test: lint  ## Run all checks and all tests
 ifdef ARGS
 	@$(BIN)/python -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs 5 $(OUTPUT_SYNC) \
-	  test-server test-agents test-commands test-machinery test-record
+	@$(MAKE) --no-print-directory --jobs 6 $(OUTPUT_SYNC) \
+	  test-server test-agents test-commands test-machinery test-foundation test-record
 endif
 
 # The suite in parts, for `make test` to run at once: much of it is waiting.
 SERVER := tests/conformance tests/newcomer tests/server
 AGENTS := tests/adapters tests/docs tests/importers tests/mcp
 COMMANDS := tests/cli tests/sdk tests/transfer
+FOUNDATION := tests/bench tests/db tests/embedded tests/sql
 MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 PART := $(BIN)/python -m pytest --quiet -p no:cacheprovider
-test-server test-agents test-commands test-machinery test-record: $(INSTALLED)
+test-server test-agents test-commands test-machinery test-foundation test-record: $(INSTALLED)
 test-server:
 	@$(PART) $(SERVER)
 test-agents:
@@ -43,8 +44,10 @@ test-commands:
 	@$(PART) $(COMMANDS)
 test-machinery:
 	@$(PART) $(MACHINERY)
+test-foundation:
+	@$(PART) $(FOUNDATION)
 test-record:
-	@$(PART) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY))
+	@$(PART) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION))
 
 # Every folder that has a test which says so in its reason for being skipped.
 SLOW := tests/documents tests/events tests/jobs tests/reembedding tests/retain tests/server

@@ -13,6 +13,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.cli.app import main
+from mnemic.config import Settings
 from tests.running_folder import running
 
 
@@ -79,6 +80,7 @@ def mnemic(
 
 @pytest.fixture
 def memory(folder: Path, tenant: str) -> Iterator[Memory]:
-    """The same memory, to look at what the commands did."""
-    with Memory(data_dir=folder, tenant=tenant, owner="alice", embedder="test") as memory:
+    """The same memory, to look at what the commands did; it leaves jobs to them."""
+    settings = Settings(data_dir=folder, tenant=tenant, worker=False)
+    with Memory(settings=settings, owner="alice", embedder="test") as memory:
         yield memory

@@ -14,6 +14,7 @@ from tests.server.running import running_server
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     """A receiver on this machine, to which messages may go, and a terminal that is wide enough for tables."""
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("MNEMIC_WEBHOOK_PRIVATE_ADDRESSES", "true")
     with receiving() as receiver:

@@ -33,6 +33,7 @@ import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -201,13 +202,13 @@ class Worker:
                 attempt.cancel("stopping")
 
     async def _wait_for_news(self) -> None:
-        now_s = time.monotonic()
-        moment_s = self._promote_at_s if self._stop_by_s is None else max(self._stop_by_s, now_s + RETRY_S)
-        try:
-            async with asyncio.timeout(max(min(moment_s, now_s + POLL_S) - now_s, 0)):
-                await self._news.wait()
-        except TimeoutError:
-            pass
+        if not self._news.is_set():
+            now_s = time.monotonic()
+            stop_at_s = None if self._stop_by_s is None else max(self._stop_by_s, now_s + RETRY_S)
+            moment_s = min(self._promote_at_s if stop_at_s is None else stop_at_s, now_s + POLL_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(moment_s - now_s, 0)):
+                    await self._news.wait()
         self._news.clear()
 
     async def _turn(self) -> None:

@@ -78,7 +78,11 @@ CREATE TABLE queue.jobs (
     job_id uuid NOT NULL DEFAULT mnemic.new_id(),
     -- Nobody's where the job concerns the whole tenant.
     owner text CHECK (char_length(owner) BETWEEN 1 AND 256),
-    type text NOT NULL CHECK (type ~ '^[a-z0-9][a-z0-9_.:-]{0,127}$'),
+    -- Not by a regular expression: it would be gone through again whenever the job is claimed, for a tenth of the time.
+    type text NOT NULL CHECK (
+        char_length(type) BETWEEN 1 AND 128
+        AND translate(type, 'abcdefghijklmnopqrstuvwxyz0123456789_.:-', '') = '' AND strpos('_.:-', left(type, 1)) = 0
+    ),
     -- Python counts characters of JSON and allows 64 KiB; this is what those can take at most as jsonb.
     payload jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(payload) = 'object' AND pg_column_size(payload) <= 1048576),
     priority smallint NOT NULL DEFAULT 0 CHECK (priority BETWEEN -100 AND 100),

@@ -219,9 +219,7 @@ class _server:
 
     def __init__(self, data_dir: Path) -> None:
         command = [
-            sys.executable,
-            "-m",
-            "mnemic",
+            MNEMIC,
             "serve",
             "--port",
             "0",
@@ -236,7 +234,13 @@ class _server:
 
     def __enter__(self) -> str:
         assert self._process.stdout is not None
-        return str(json.loads(self._process.stdout.readline())["url"])
+        told = ""
+        while not told.endswith("}\n"):
+            line = self._process.stdout.readline()
+            if not line:
+                raise RuntimeError("the server did not begin")
+            told += line
+        return str(json.loads(told)["url"])
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
@@ -245,9 +249,7 @@ class _server:
 
 def _key(data_dir: Path) -> str:
     command = [
-        sys.executable,
-        "-m",
-        "mnemic",
+        MNEMIC,
         "keys",
         "create",
         "--role",

@@ -31,3 +31,9 @@ def prove(
     proof = key.proof(purpose, subject, moment=moment)
     connection.execute(query("session.prove"), {"purpose": purpose, "subject": subject, "proof": proof})
     return proof
+
+
+def process_of(connection: psycopg.Connection[Any]) -> str:
+    """How the database names the server process of a connection in signatures."""
+    (process,) = connection.execute(query("session.process")).fetchone() or ("",)
+    return str(process)

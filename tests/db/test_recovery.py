@@ -10,10 +10,11 @@ import pytest
 
 from mnemic.db.access import embedded_access, url_access
 from mnemic.db.connection import Limits
-from mnemic.db.database import Database, Transaction
+from mnemic.db.database import Database, TenantDatabase, Transaction
 from mnemic.db.embedded import EmbeddedServer, status, stop
 from mnemic.db.migrate import migrate
 from mnemic.errors import DatabaseUnavailableError
+from mnemic.jobs.queue import enqueue
 from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
 from tests.waiting import wait_for
@@ -44,6 +45,20 @@ async def test_after_a_restart_of_the_server_work_goes_on(
     password_server.run()
     async with remote_database.transaction(tenant) as transaction:
         assert await ask(transaction) == "patient"
+
+
+async def test_after_a_restart_a_signed_statement_is_carried_out_once_and_at_once(
+    remote_database: Database, password_server: PasswordServer
+) -> None:
+    database = TenantDatabase(remote_database, await remote_database.open_tenant("patient"))
+    await asyncio.gather(*(enqueue(database, "work") for _ in range(8)))
+    for _ in range(2):
+        password_server.stop()
+        password_server.run()
+        await asyncio.gather(*(enqueue(database, "work") for _ in range(4)))
+    async with database.transaction() as transaction:
+        cursor = await transaction.connection.execute("SELECT count(*) FROM queue.jobs")
+        assert await cursor.fetchone() == {"count": 16}
 
 
 async def test_a_transaction_that_loses_its_server_fails_and_the_next_one_waits_for_it(

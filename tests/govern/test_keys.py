@@ -16,11 +16,10 @@ from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError, NotAuthenticatedError, NotFoundError
 from mnemic.govern import keys
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sql import query
 from mnemic.types.key import ApiKey, NewApiKey, allows
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import opened
-from tests.proofs import begin, prove
+from tests.proofs import process_of
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
@@ -255,35 +254,55 @@ async def test_looking_a_key_up_uses_an_index(
 # Attacks: SQL in the hands of a tenant, or of nobody.
 
 
-@pytest.mark.parametrize("call", ["SELECT * FROM mnemic.find_key()", "SELECT mnemic.has_keys()"])
-def test_without_its_proof_no_key_is_looked_up(connect_as: ConnectAs, tenant_a: Tenant, call: str) -> None:
+FIND = "SELECT key_id FROM mnemic.find_key(%s, %s)"
+
+
+def test_without_its_proof_no_key_is_looked_for(connect_as: ConnectAs, tenant_a: Tenant) -> None:
     for tenant in (tenant_a, None):
         with pytest.raises(pg.InsufficientPrivilege, match="proof"):
-            connect_as(tenant).execute(call.encode())
+            connect_as(tenant).execute("SELECT mnemic.has_keys()")
 
 
-async def test_a_stated_hash_without_its_proof_finds_nothing(
-    whole: AsyncMemory, foreign_memory: AsyncMemory, connect_as: ConnectAs
+@pytest.mark.parametrize(
+    "whose", ["nobody", "no one", "another key", "another process", "a tenant", "a proof"]
+)
+async def test_a_hash_without_its_signature_finds_nothing(
+    whole: AsyncMemory, foreign_memory: AsyncMemory, connect_as: ConnectAs, access: Access, whose: str
 ) -> None:
     theirs = await foreign_memory.keys.create(role="read")
+    ours = await whole.keys.create(role="read")
     connection = connect_as(whole.tenant)
-    digest = sha256(theirs.key.encode()).hexdigest()
-    forged = {"purpose": "key", "subject": digest, "proof": "0" * 64}
-    connection.execute(query("session.prove"), forged)
-    with pytest.raises(pg.InsufficientPrivilege, match="proof"):
-        connection.execute("SELECT * FROM mnemic.find_key()")
+    digest, process = sha256(theirs.key.encode()).hexdigest(), process_of(connection)
+    signed = {
+        "nobody": None,
+        "no one": "",
+        "another key": access.key.signature("find", sha256(ours.key.encode()).hexdigest(), process=process),
+        "another process": access.key.signature("find", digest, process=process_of(connect_as(None))),
+        "a tenant": access.key.signature("enter", digest, process=process),
+        "a proof": access.key.proof("key", digest, moment=process),
+    }
+    with pytest.raises(pg.InsufficientPrivilege, match="needs a signature"):
+        connection.execute(FIND, [digest, signed[whose]])
 
 
-async def test_the_proof_of_one_key_shows_no_other(
+@pytest.mark.parametrize("subject", ["any", "", "0" * 63])
+def test_what_is_no_hash_finds_nothing_even_if_it_is_signed(
+    connect_as: ConnectAs, access: Access, subject: str
+) -> None:
+    connection = connect_as(None)
+    signed = access.key.signature("find", subject, process=process_of(connection))
+    with pytest.raises(pg.InsufficientPrivilege, match="needs a signature"):
+        connection.execute(FIND, [subject, signed])
+
+
+async def test_the_signature_of_one_key_shows_no_other(
     whole: AsyncMemory, foreign_memory: AsyncMemory, connect_as: ConnectAs, access: Access
 ) -> None:
     ours, theirs = await whole.keys.create(role="read"), await foreign_memory.keys.create(role="read")
     connection = connect_as(None)
-    connection.execute("ROLLBACK")
     digest = sha256(ours.key.encode()).hexdigest()
-    prove(connection, access.key, "key", digest, moment=begin(connection))
-    found = connection.execute("SELECT key_id FROM mnemic.find_key()").fetchall()
-    assert found == [(ours.key_id,)]
+    signed = access.key.signature("find", digest, process=process_of(connection))
+    assert connection.execute(FIND, [digest, signed]).fetchall() == [(ours.key_id,)]
     assert connection.execute("TABLE state.api_keys").fetchall() == []
     assert connection.execute("TABLE state.tenants").fetchall() == []
     assert theirs.key_id != ours.key_id

@@ -7,7 +7,7 @@ from mnemic.db.access import Access
 from mnemic.db.tenancy import Tenant
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection, ConnectAs
-from tests.proofs import begin, prove
+from tests.proofs import begin, process_of, prove
 
 HELD = "SELECT * FROM mnemic.held_jobs('ghost')"
 
@@ -149,11 +149,6 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
         await connection.execute(ENTER, [tenant_a.id, signed])
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()
     assert left == {"tenant": None}
-
-
-def process_of(connection: "psycopg.Connection[tuple[object, ...]]") -> str:
-    (process,) = connection.execute("SELECT mnemic.process()").fetchone() or ("",)
-    return str(process)
 
 
 @pytest.mark.parametrize("statement", OF_NOBODY)

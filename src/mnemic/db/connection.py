@@ -1,6 +1,7 @@
 """Connections as Mnemic wants them: clean, bounded in time, never searching foreign schemas."""
 
 import logging
+import select
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -98,6 +99,13 @@ async def begin_proven(
         proof = key.proof(purpose, subject, moment=row["moment"])
         parameters = {"purpose": purpose, "subject": subject, "proof": proof}
         await connection.execute(query("session.prove"), parameters)
+
+
+def has_news(connection: AppConnection) -> bool:
+    """Whether an idle connection has something to read: its server ends, or is gone."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class PlantedError(Exception):

@@ -27,6 +27,7 @@ from mnemic.db.connection import (
     begin_proven,
     clean_or_close,
     commit_and_clean,
+    has_news,
     refuse_planted_settings,
 )
 from mnemic.db.hints import Hint, Hints, notify_channel
@@ -241,17 +242,37 @@ class Database:
         no cleaning: nothing but this query of ours ran on it.
         """
         with translated():
-            async with self._pool.connection() as connection:
-                process = self._processes.get(connection)
-                if process is None:
-                    cursor = await connection.execute(query("session.process"))
-                    process = str((await cursor.fetchone() or {})["process"])
-                    self._processes[connection] = process
-                signature = self.access.key.signature(purpose, subject, process=process)
+            async with self._quiet_connection() as connection:
+                signature = self.access.key.signature(
+                    purpose, subject, process=await self._process(connection)
+                )
                 cursor = await connection.execute(query(name), {**parameters, "signature": signature})
                 rows = await cursor.fetchall()
         self._hints.tell(hints)
         return rows
+
+    @asynccontextmanager
+    async def _quiet_connection(self) -> AsyncIterator[AppConnection]:
+        """A connection of the pool whose server has not gone away meanwhile.
+
+        What is sent may be carried out even if no answer comes, so it cannot be tried again. But a server
+        that goes says so, or at least hangs up, and that can be seen before anything is sent.
+        """
+        for _ in range(BEGIN_ATTEMPTS):
+            async with self._pool.connection() as connection:
+                if not has_news(connection):
+                    yield connection
+                    return
+            await self._pool.check()
+        raise psycopg.OperationalError("the server goes away again and again")
+
+    async def _process(self, connection: AppConnection) -> str:
+        """How the database names the server process of a connection, asked once."""
+        process = self._processes.get(connection)
+        if process is None:
+            cursor = await connection.execute(query("session.process"))
+            process = self._processes[connection] = str((await cursor.fetchone() or {})["process"])
+        return process
 
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]

@@ -19,8 +19,9 @@ proof to one transaction: on another connection, or one transaction later, it is
 
 A statement that is a transaction by itself can carry a *signature* instead, made in the same way for a
 purpose and a server process: ``turn`` for ``queue`` lets it do what ``working`` allows, ``enter`` for a
-tenant's id what ``tenant`` does. It saves the round trip for the moment. It is never stated, only passed
-to the function that checks it, so that SQL which runs in the same process later cannot find it.
+tenant's id what ``tenant`` does, ``find`` for a key's SHA-256 what ``key`` does. It saves the round trip for
+the moment. It is never stated, only passed to the function that checks it, so that SQL which runs in the
+same process later cannot find it.
 """
 
 import hmac
@@ -33,7 +34,7 @@ from uuid import UUID
 from mnemic.errors import ConfigurationError
 
 Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
-SignedPurpose = Literal["turn", "enter"]
+SignedPurpose = Literal["turn", "enter", "find"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

@@ -3,7 +3,7 @@
 -- A key belongs to a tenant, and where it has an `owner` works for that owner alone. Only its SHA-256 is
 -- stored. It is *active* until it *expires* or is *revoked*; both end it for good, and whoever needs a key
 -- again makes a new one. Who calls a server has a key and no tenant yet: `mnemic.find_key()` tells which
--- tenant it opens, in a transaction that proves the purpose `key` for the hash of that very key.
+-- tenant it opens, to whoever can sign the hash of that very key.
 
 CREATE TABLE state.api_keys (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
@@ -71,21 +71,26 @@ USING (
 );
 GRANT SELECT ON state.tenants TO mnemic_definer;
 
--- The key whose hash was proved, with its tenant and whether it holds now; no row if there is none.
-CREATE FUNCTION mnemic.find_key()
+-- The key that has this hash, with its tenant and whether it holds now; no row if there is none. Every request to a
+-- server asks, so this is one statement that carries a signature and makes the proof itself (see 0011).
+CREATE FUNCTION mnemic.find_key(hash text, signed text)
 RETURNS TABLE (
     tenant_id uuid, tenant_name text, condition text, key_hash bytea, key_id uuid, name text, role text, owner text,
     prefix text, created_at timestamptz, expires_at timestamptz, revoked_at timestamptz, last_used_at timestamptz
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    proven text := mnemic.verified('key');
 BEGIN
-    IF (proven ~ '^[0-9a-f]{64}$') IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a proof of its hash';
+    IF (
+        hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find', hash, mnemic.process()), 'UTF8'))
+    ) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a signature of its hash';
     END IF;
+    PERFORM
+        set_config('mnemic.key', hash, true),
+        set_config('mnemic.key_proof', mnemic.signature('key', hash, mnemic.moment()), true);
     RETURN QUERY
     SELECT tenants.tenant_id, tenants.name,
         CASE
@@ -96,10 +101,10 @@ BEGIN
         api_keys.key_hash, api_keys.key_id, api_keys.name, api_keys.role, api_keys.owner, api_keys.prefix,
         api_keys.created_at, api_keys.expires_at, api_keys.revoked_at, api_keys.last_used_at
     FROM state.api_keys JOIN state.tenants ON tenants.tenant_id = api_keys.tenant_id
-    WHERE api_keys.key_hash = decode(proven, 'hex');
+    WHERE api_keys.key_hash = decode(hash, 'hex');
 END
 $$;
-CALL mnemic.seal('mnemic.find_key()');
+CALL mnemic.seal('mnemic.find_key(text, text)');
 
 -- Whether any tenant has a key that holds now: a server that others can reach needs one.
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean

@@ -46,10 +46,10 @@ FROM unnest(%(key_ids)s::uuid[], %(last_used_ats)s::timestamptz[]) AS used (key_
 WHERE api_keys.key_id = used.key_id
 
 -- name: find
--- The key whose hash was proved, its tenant, and whether it holds: `active`, `expired` or `revoked`.
+-- The key that has this hash, its tenant, and whether it holds: `active`, `expired` or `revoked`.
 SELECT tenant_id, tenant_name, condition, key_hash, key_id, name, role, owner, prefix, created_at, expires_at,
     revoked_at, last_used_at
-FROM mnemic.find_key()
+FROM mnemic.find_key(%(hash)s, %(signature)s)
 
 -- name: exist
 -- Whether any tenant has an active key.

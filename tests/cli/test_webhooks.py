@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.cli.output import out
 from tests.cli.conftest import Run
 from tests.cli.test_places import own_url  # noqa: F401 (fixture)
 from tests.events.receiving import Receiver, receiving
@@ -14,8 +15,7 @@ from tests.server.running import running_server
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
     """A receiver on this machine, to which messages may go, and a terminal that is wide enough for tables."""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(out, "width", 200)
     monkeypatch.setenv("MNEMIC_WEBHOOK_PRIVATE_ADDRESSES", "true")
     with receiving() as receiver:
         yield receiver

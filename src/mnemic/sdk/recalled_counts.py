@@ -4,6 +4,7 @@ What is counted is written when enough has gathered, when it has waited for long
 when the memory closes. A process that is killed loses the counts of its last seconds and nothing else.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -48,12 +49,15 @@ class RecalledCounts:
             times = [self._times.pop(memory_id) for memory_id in ids]
             last_ats = [self._last_at.pop(memory_id) for memory_id in ids]
             parameters = {"ids": ids, "times": times, "last_ats": last_ats}
+            writing = asyncio.create_task(database.run(partial(_reinforce, parameters=parameters)))
             try:
-                await database.run(partial(_reinforce, parameters=parameters))
-            except BaseException:
-                self._times.update(dict(zip(ids, times, strict=True)))
-                self._last_at = dict(zip(ids, last_ats, strict=True)) | self._last_at
-                raise
+                await asyncio.shield(writing)
+            finally:
+                # Cancelled half-way, nobody could tell whether it was committed: so its end is waited for.
+                await asyncio.wait({writing})
+                if writing.cancelled() or writing.exception() is not None:
+                    self._times.update(dict(zip(ids, times, strict=True)))
+                    self._last_at = dict(zip(ids, last_ats, strict=True)) | self._last_at
             written += len(ids)
         return written
 

@@ -4,9 +4,9 @@
                          [--json bench/results/load.json]
 
 1. One owner is filled with made-up turns (`bench/speed_texts.py`), its index and statistics are made.
-2. The same mixed calls, nine recalls for one retain, are made in this process, and over HTTP on loopback to
-   `mnemic serve` in a process of its own, first by one caller after the other (what HTTP adds to a call),
-   then by all connections at once for some seconds (throughput and p95).
+2. The same calls are made in this process, and over HTTP on loopback to `mnemic serve` in a process of its
+   own: one after the other, by both ways in turns (what HTTP adds to a call); then nine recalls for one
+   retain by all connections at once for some seconds, by one way and then the other (throughput and p95).
 
 The client is Python, too, and shares the machine's cores with the server: what many connections reach over
 HTTP is a lower bound. Both use the local model for the queries. Prints a table beside the targets and ends
@@ -53,16 +53,15 @@ OVERHEAD_MAX_MS = 5.0
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
 
-Recall = Callable[[str], Awaitable[None]]
-Retain = Callable[[str], Awaitable[None]]
+Call = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Calls:
     """The two calls, by one way."""
 
-    recall: Recall
-    retain: Retain
+    recall: Call
+    retain: Call
 
 
 @dataclass(frozen=True)
@@ -106,64 +105,72 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
     async with AsyncMemory(data_dir=data_dir, embedder=ClusteredVectors()) as memory:
         await fill(memory, OWNER, options.memories, seed=SEED)
         await settle(memory, data_dir, OWNER, options.memories)
+    asked = [
+        each.question for each in questions(ALONE_CALLS + WARM_UP_CALLS, of_count=options.memories, seed=SEED)
+    ]
     try:
-        progress.print("in-process …")
-        async with _in_process(data_dir) as calls:
-            direct = await _measure_way("in-process", calls, options)
-        progress.print("over HTTP …")
-        async with _over_http(data_dir, options.connections) as calls:
-            served = await _measure_way("over HTTP", calls, options)
-        return direct, served
+        async with _in_process(data_dir) as direct, _over_http(data_dir, options.connections) as served:
+            progress.print("one call after the other …")
+            recalls_alone = await _in_turns(direct.recall, served.recall, asked)
+            retains_alone = await _in_turns(
+                direct.retain, served.retain, [f"One by one, note {number}." for number in range(len(asked))]
+            )
+            ways = list[Way]()
+            for number, (name, calls) in enumerate((("in-process", direct), ("over HTTP", served))):
+                progress.print(f"many at once, {name} …")
+                crowd = _Crowd(calls, asked)
+                calls_per_s = await crowd.call(options.connections, options.seconds)
+                ways.append(
+                    Way(
+                        name,
+                        Latency.of(recalls_alone[number]),
+                        Latency.of(retains_alone[number]),
+                        Latency.of(crowd.recall_ms),
+                        Latency.of(crowd.retain_ms),
+                        calls_per_s,
+                        crowd.error_count,
+                    )
+                )
+        return ways[0], ways[1]
     finally:
         await asyncio.to_thread(stop, data_dir)
 
 
-async def _measure_way(name: str, calls: Calls, options: argparse.Namespace) -> Way:
-    asked = [
-        each.question for each in questions(ALONE_CALLS + WARM_UP_CALLS, of_count=options.memories, seed=SEED)
-    ]
-    for question in asked[:WARM_UP_CALLS]:
-        await calls.recall(question)
-    recall_alone = [await _timed(calls.recall(question)) for question in asked[WARM_UP_CALLS:]]
-    retain_alone = [
-        await _timed(calls.retain(f"{name}, one by one, note {number} of {time.time_ns()}."))
-        for number in range(ALONE_CALLS)
-    ]
-    crowd = _Crowd(calls, name, asked)
-    began_s = time.perf_counter()
-    async with asyncio.TaskGroup() as callers:
-        for _ in range(options.connections):
-            callers.create_task(crowd.call_until(began_s + options.seconds))
-    took_s = time.perf_counter() - began_s
-    return Way(
-        name,
-        Latency.of(recall_alone),
-        Latency.of(retain_alone),
-        Latency.of(crowd.recall_ms),
-        Latency.of(crowd.retain_ms),
-        (len(crowd.recall_ms) + len(crowd.retain_ms)) / took_s,
-        crowd.error_count,
-    )
+async def _in_turns(direct: Call, served: Call, texts: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Make a call with each text by both ways, each of them first in turns; what each took, in ms."""
+    took_ms: tuple[list[float], list[float]] = ([], [])
+    for number, text in enumerate(texts):
+        ways = [(0, direct), (1, served)]
+        for way, call in ways if number % 2 else reversed(ways):
+            took_ms[way].append(await _timed(call(text)))
+    return took_ms[0][WARM_UP_CALLS:], took_ms[1][WARM_UP_CALLS:]
 
 
 class _Crowd:
     """Callers that share a counter, so that one call of `RETAIN_EVERY` writes, whoever makes it."""
 
-    def __init__(self, calls: Calls, name: str, asked: Sequence[str]) -> None:
+    def __init__(self, calls: Calls, asked: Sequence[str]) -> None:
         self._calls = calls
-        self._name = name
         self._asked = asked
         self._numbers = count()
         self.recall_ms: list[float] = []
         self.retain_ms: list[float] = []
         self.error_count = 0
 
-    async def call_until(self, deadline_s: float) -> None:
+    async def call(self, connections: int, seconds: float) -> float:
+        """Have so many callers call for so long; returns the calls per second of all of them."""
+        began_s = time.perf_counter()
+        async with asyncio.TaskGroup() as callers:
+            for _ in range(connections):
+                callers.create_task(self._call_until(began_s + seconds))
+        return (len(self.recall_ms) + len(self.retain_ms)) / (time.perf_counter() - began_s)
+
+    async def _call_until(self, deadline_s: float) -> None:
         while time.perf_counter() < deadline_s:
             number = next(self._numbers)
             try:
                 if number % RETAIN_EVERY == 0:
-                    text = f"{self._name}, many at once, note {number} of {time.time_ns()}."
+                    text = f"Many at once, note {number}."
                     self.retain_ms.append(await _timed(self._calls.retain(text)))
                 else:
                     question = self._asked[number % len(self._asked)]
@@ -187,7 +194,7 @@ async def _in_process(data_dir: Path) -> AsyncIterator[Calls]:
             await memory.recall(question)
 
         async def retain(text: str) -> None:
-            await memory.retain(text)
+            await memory.retain(f"In-process: {text} {time.time_ns()}")
 
         yield Calls(recall, retain)
 
@@ -208,7 +215,7 @@ async def _over_http(data_dir: Path, connections: int) -> AsyncIterator[Calls]:
                 (await client.post("/v1/recall", json=body)).raise_for_status()
 
             async def retain(text: str) -> None:
-                body = {"content": text, "owner": OWNER}
+                body = {"content": f"Over HTTP: {text} {time.time_ns()}", "owner": OWNER}
                 (await client.post("/v1/memories", json=body)).raise_for_status()
 
             yield Calls(recall, retain)

@@ -1,8 +1,12 @@
 """Who is let in, and as what: keys that are missing, wrong, ended, weak, foreign; odd headers and paths."""
 
+import asyncio
 import logging
 import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -11,11 +15,17 @@ import httpx
 import psycopg
 import pytest
 
+from mnemic.db.database import Database
+from mnemic.govern import keys
+from mnemic.govern.keys import FoundKey
+from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.surface import SURFACE, Route
+from mnemic.sdk.wire import Call
 from mnemic.server.limits import HEADERS_MAX_BYTES
 from mnemic.types.key import allows
+from mnemic.types.recalled import Recalled
 from tests.server.conftest import OpenClient, retained
-from tests.server.running import RunningServer
+from tests.server.running import CALL_TIMEOUT_S, RunningServer
 from tests.waiting import wait_until
 
 CONTENT = "Alice hides the gold in the old mill."
@@ -115,6 +125,52 @@ def test_revoking_a_key_shows_in_the_next_request(
     answer = stranger.get("/v1/whoami", headers=headers)
     assert is_problem(answer, 401, "NotAuthenticatedError")
     assert "revoked" in answer.json()["detail"]
+
+
+def test_a_recall_by_a_known_key_is_not_answered_before_the_key_was_looked_up_again(
+    server: RunningServer, tenant: str, writer: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recall goes on meanwhile; its answer waits, and is never sent if the key has ended."""
+    retained(writer, CONTENT)
+    made = server.create_key(tenant, "read")
+    may_look, recalled, find = asyncio.Event(), threading.Event(), keys.find
+
+    async def find_later(database: Database, secret: str) -> FoundKey:
+        await may_look.wait()
+        return await find(database, secret)
+
+    async def recall(memory: AsyncMemory, *arguments: Any, **named: Any) -> Recalled:
+        found = await AsyncMemory.recall(memory, *arguments, **named)
+        recalled.set()
+        return found
+
+    question = {"query": "Where is the gold?", "owner": "alice", "refuse_below": 0}
+    with server.client(made.key) as reader, ThreadPoolExecutor(1) as elsewhere:
+        assert CONTENT in reader.post("/v1/recall", json=question).text
+        monkeypatch.setattr(keys, "find", find_later)
+        monkeypatch.setattr(Call, "of", lambda call, memory: partial(recall, memory))
+        asked = elsewhere.submit(reader.post, "/v1/recall", json=question)
+        assert recalled.wait(CALL_TIMEOUT_S), "the recall does not wait for the key"
+        monkeypatch.undo()
+        server.run(server.memory(tenant).keys.revoke(made.key_id))
+        assert not asked.done()
+        server.loop.call_soon_threadsafe(may_look.set)
+        answer = asked.result(CALL_TIMEOUT_S)
+    assert is_problem(answer, 401, "NotAuthenticatedError")
+    assert CONTENT not in answer.text
+
+
+def test_a_write_by_a_known_key_waits_until_the_key_was_looked_up_again(
+    server: RunningServer, tenant: str
+) -> None:
+    made = server.create_key(tenant, "write")
+    with server.client(made.key) as writer:
+        assert writer.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
+        server.run(server.memory(tenant).keys.revoke(made.key_id))
+        for path, body in (("/v1/memories", {"content": CONTENT}), ("/v1/recall", {"query": "gold"})):
+            answer = writer.post(path, json={**body, "owner": "alice"})
+            assert is_problem(answer, 401, "NotAuthenticatedError")
+    assert server.run(server.memory(tenant).memories.list(owner="alice")) == []
 
 
 def test_an_expired_key_is_refused(server: RunningServer, tenant: str, stranger: httpx.Client) -> None:

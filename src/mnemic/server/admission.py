@@ -5,11 +5,18 @@ looked up in the database in each request: revoking it takes effect with the nex
 the body is read. Then the route says which role it needs (`admit`), and gets a memory of the key's tenant,
 in the scope of the key's owner if it has one.
 
+A recall by a key that was let in before does not wait for the look-up: both begin at once, and the answer
+waits for it. What a key opens never changes, it only ends; one that has ended by now gets its 401, and the
+recall is broken off. This is done for recalls alone: only what reads may be begun before it is allowed.
+
 A key is taken from one place only: `Authorization: Bearer mn_…`.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
@@ -32,6 +39,8 @@ __all__ = ["Admission", "AdmissionMiddleware", "Admit", "Admitted", "Role"]
 GUARDED = "/v1"
 RECALL = "/v1/recall"
 MCP = "/mcp"
+KNOWN_MAX = 10_000
+"""Keys that are remembered; the one that called least lately makes room, and has to wait once more."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Admission:
         self._tenants = tenants
         self.uses = KeyUses()
         self.recall_rates = Rates(recall_rate_per_minute)
+        self._known: OrderedDict[bytes, FoundKey] = OrderedDict()
 
     def admit(self, role: Role) -> Callable[[Request], Awaitable[Admitted]]:
         """The dependency of a route that needs this role."""
@@ -83,6 +93,10 @@ class Admission:
         found: FoundKey = state["found_key"]
         return found
 
+    def known_in(self, scope: Scope) -> FoundKey | None:
+        """The key of a request as it was when it was last looked up; None if it was not, or did not hold."""
+        return self._known.get(_digest(bearer_in(Headers(scope=scope))))
+
     async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
         """The memory that a key opens; what it audits names the key, and the request if that is known."""
         memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
@@ -98,12 +112,20 @@ class Admission:
         return TenantDatabase(self._tenants.database, (await self.found_in(scope)).tenant)
 
     async def check_again(self, scope: Scope) -> None:
-        """NotAuthenticatedError if the key of a request that goes on for long no longer holds."""
+        """NotAuthenticatedError if the key of a request that was let in no longer holds."""
         await self._find(bearer_in(Headers(scope=scope)))
 
     async def _find(self, token: str) -> FoundKey:
-        found = await keys.find(self._tenants.database, token)
+        try:
+            found = await keys.find(self._tenants.database, token)
+        except NotAuthenticatedError:
+            self._known.pop(_digest(token), None)
+            raise
         self.uses.note(found)
+        self._known[_digest(token)] = found
+        self._known.move_to_end(_digest(token))
+        if len(self._known) > KNOWN_MAX:
+            self._known.popitem(last=False)
         return found
 
 
@@ -119,18 +141,39 @@ class AdmissionMiddleware:
         if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
             await self._app(scope, receive, send)
             return
-        found = await self._admission.found_in(scope)
-        if not _counts_as_recall(scope):
-            await self._app(scope, receive, send)
+        known = self._admission.known_in(scope) if _is_recall(scope) else None
+        if known is not None:
+            await self._begin(known, scope, receive, send)
             return
-        told = self._admission.recall_rates.take(found.key.key_id)
+        found = await self._admission.found_in(scope)
+        if _counts_as_recall(scope):
+            send = _with_headers(send, self._admission.recall_rates.take(found.key.key_id))
+        await self._app(scope, receive, send)
 
-        async def send_with_rate(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(told)
-            await send(message)
+    async def _begin(self, known: FoundKey, scope: Scope, receive: Receive, send: Send) -> None:
+        """Begin a request by what is known of its key, look that up again meanwhile, then answer."""
+        scope["state"]["found_key"] = known
+        told = self._admission.recall_rates.take(known.key.key_id)
+        try:
+            async with asyncio.TaskGroup() as group:
+                checking = group.create_task(self._admission.check_again(scope))
 
-        await self._app(scope, receive, send_with_rate)
+                async def send_checked(message: Message) -> None:
+                    await checking
+                    await send(message)
+
+                await self._app(scope, receive, _with_headers(send_checked, told))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
+
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers)
+        await send(message)
+
+    return send_with_headers
 
 
 def bearer_in(headers: Headers) -> str:
@@ -144,10 +187,17 @@ def bearer_in(headers: Headers) -> str:
     return token.strip()
 
 
+def _digest(token: str) -> bytes:
+    return sha256(token.encode()).digest()
+
+
+def _is_recall(scope: Scope) -> bool:
+    return bool(scope["method"] == "POST" and sent_path(scope) == RECALL)
+
+
 def _counts_as_recall(scope: Scope) -> bool:
     """MCP requests count, too: what they ask for is known only from their bodies."""
-    path = sent_path(scope)
-    return scope["method"] == "POST" and (path == RECALL or _is_under(path, MCP))
+    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(sent_path(scope), MCP))
 
 
 def _is_under(path: str, *roots: str) -> bool:

@@ -8,11 +8,11 @@ an argument nor in the scope, and may not make calls that concern the whole tena
 import json
 import re
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import IO, Annotated, Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import IO, Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from starlette.datastructures import Headers
@@ -34,7 +34,7 @@ IN_MEMORY_MAX_BYTES = 1 << 20
 
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
-Endpoint = Callable[..., Awaitable[Response]]
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def add_routes(app: FastAPI, admit: Admit) -> None:
@@ -60,11 +60,18 @@ def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) 
 
 
 class ExactRoute(APIRoute):
-    """A route whose path is compared as it was sent, so that `%2F` in a name is a part of the name."""
+    """A route whose path is compared as it was sent, so that `%2F` in a name is a part of the name.
+
+    Its endpoint takes the request and gives the response; of FastAPI it has what describes it.
+    """
 
     def __init__(self, path: str, endpoint: Endpoint, **options: Any) -> None:
         super().__init__(path, endpoint, **options)
         self.path_regex = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]*)", path))
+
+    def get_route_handler(self) -> Endpoint:
+        """The endpoint as it is: there is nothing that FastAPI could read for it, or write."""
+        return self.endpoint
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether a request is for this route, with the names in its path still encoded."""
@@ -80,9 +87,10 @@ class ExactRoute(APIRoute):
 
 
 def _endpoint(call: Call, admit: Admit) -> Endpoint:
-    async def endpoint(
-        request: Request, admitted: Annotated[Admitted, Depends(admit(call.route.role))]
-    ) -> Response:
+    let_in = admit(call.route.role)
+
+    async def endpoint(request: Request) -> Response:
+        admitted = await let_in(request)
         body = b"" if call.route.apart else await request.body()
         path = {name: _decoded(name, text) for name, text in request.path_params.items()}
         arguments = call.arguments(path, request.query_params.multi_items(), body)
@@ -120,8 +128,11 @@ def scoped_memory(
 
 
 def _who_am_i(admit: Admit) -> Endpoint:
-    async def who_am_i(admitted: Annotated[Admitted, Depends(admit("read"))]) -> Response:
+    let_in = admit("read")
+
+    async def who_am_i(request: Request) -> Response:
         """The tenant that the API key opens, its role, and the owner that it is bound to."""
+        admitted = await let_in(request)
         assert admitted.key is not None, "nobody gets here without a key"
         tenant = admitted.memory.tenant
         found = WhoAmI(tenant.id, tenant.name, admitted.key.role, admitted.owner)

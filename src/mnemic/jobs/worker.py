@@ -3,10 +3,10 @@
 It knows nothing about memory; handlers are passed in by type. States: *new* → *working* → (`stop`)
 *stopping* → *ended*. Everything that it tells the database goes through one loop of *turns*. A turn is one
 statement: it ends the attempts that have ended, and claims as many jobs as there are free slots, so that
-under load one round trip and one commit serve many jobs. About once a second a look around comes before it:
-which jobs should be cancelled, which scheduled ones are due. Between turns the loop waits for news: a
-handler that ended, a hint that there are jobs (from this process at once, from others by NOTIFY), or the
-next second, since hints can be lost.
+under load one round trip and one commit serve many jobs. About once a second a look around follows it: which
+jobs should be cancelled, which scheduled ones are due. It comes after the turn, so that a new job does not
+wait for it. Between turns the loop waits for news: a handler that ended, a hint that there are jobs (from
+this process at once, from others by NOTIFY), or the next second, since hints can be lost.
 
 Around the loop, each in a task of its own:
 
@@ -16,9 +16,9 @@ Around the loop, each in a task of its own:
 * *housekeeping* finds workers that died, and frees their jobs (`witness.py`);
 * `periodic` functions, such as the scheduler, are called every second.
 
-A turn that failed may have been committed all the same. So the next one first compares what the database
-says this worker holds with what it knows: what it does not know it hands back, what is not its own any more
-it stops.
+A turn that failed may have been committed all the same. So before the next one the worker looks around and
+compares what the database says that it holds with what it knows: what it does not know it hands back, what
+is not its own any more it stops.
 
 Stopping: no more claims; handlers have `grace_s` to end, then they are cancelled, and their jobs handed
 back without counting as attempts. What ignores its cancellation is left to the others, who find it when
@@ -103,6 +103,7 @@ class Worker:
         self._witness = Witness()
         self._running: dict[tuple[UUID, int], Attempt] = {}
         self._ended: list[Attempt] = []
+        self._strange: list[dict[str, Any]] = []
         self._tenants: dict[UUID, Tenant] = {}
         self._served_last: UUID | None = None
         self._news = asyncio.Event()
@@ -194,7 +195,7 @@ class Worker:
         if self._stop_by_s is None:
             return False
         is_over = time.monotonic() > self._stop_by_s + CANCEL_TIMEOUT_S
-        return is_over or not (self._running or self._ended)
+        return is_over or not (self._running or self._ended or self._strange)
 
     def _stop_what_is_late(self) -> None:
         if self._stop_by_s is not None and time.monotonic() >= self._stop_by_s:
@@ -212,21 +213,25 @@ class Worker:
         self._news.clear()
 
     async def _turn(self) -> None:
-        """What was asked for and what is due, now and then; then what has ended, and what comes next."""
+        """What has ended, and what comes next; then, now and then, what was asked for and what is due."""
+        if self._is_uncertain or self._heartbeat.is_struck:
+            await self._look_around()
         ended, self._ended = self._ended, []
+        strange, self._strange = self._strange, []
         try:
-            strange = await self._look_around(ended)
             outcomes = [*strange, *(attempt.settlement() for attempt in ended)]
             claimed = await self._claimed(await self._settle_and_claim(outcomes))
         except BaseException:
             # Telling it twice does no harm: what was settled is not held any more.
             self._ended = ended + self._ended
+            self._strange = strange + self._strange
             raise
         for attempt in claimed:
             self._running[attempt.key] = attempt
             # In no group: one that cannot be stopped must not keep the worker from ending.
             attempt.task = asyncio.create_task(attempt.run(self._handlers[attempt.job.type]))
             attempt.task.add_done_callback(partial(self._on_end, attempt))
+        await self._look_around()
 
     def _on_end(self, attempt: Attempt, _: "asyncio.Task[None]") -> None:
         del self._running[attempt.key]
@@ -234,21 +239,22 @@ class Worker:
             self._ended.append(attempt)
         self._news.set()
 
-    async def _look_around(self, ended: list[Attempt]) -> list[dict[str, Any]]:
-        """Do what is due now and then; returns how jobs end of which only the database knows."""
+    async def _look_around(self) -> None:
+        """Do what is due now and then; what may have come of it is news for the next turn."""
         now_s = time.monotonic()
         watches = bool(self._running) and now_s >= self._watched_at_s + WATCH_EVERY_S
         watches = watches or self._is_uncertain or self._heartbeat.is_struck
         promotes = now_s >= self._promote_at_s and self._stop_by_s is None
         if not (watches or promotes):
-            return []
+            return
         async with self._database.proven("working", WORKING) as queries:
-            strange = await self._watch(queries, ended) if watches else []
             if watches:
+                await self._watch(queries)
                 await self._rejoin(queries)
             if promotes:
                 await self._promote(queries)
-        return strange
+        if promotes or self._strange:
+            self._news.set()
 
     async def _promote(self, queries: Queries) -> None:
         now_s = time.monotonic()
@@ -297,11 +303,8 @@ class Worker:
     def _tenant_filter(self) -> dict[str, Any]:
         return {"only_tenant": self._only_tenant.id if self._only_tenant is not None else None}
 
-    async def _watch(self, queries: Queries, ended: list[Attempt]) -> list[dict[str, Any]]:
-        """Compare what the database says we hold with what we know; write how far it has come.
-
-        Returns how to hand back what we do not know.
-        """
+    async def _watch(self, queries: Queries) -> None:
+        """Compare what the database says we hold with what we know; write how far it has come."""
         self._watched_at_s = time.monotonic()
         self._is_uncertain = False
         await self._report(queries)
@@ -314,9 +317,9 @@ class Worker:
                 attempt.cancel("lost")
             elif held[key]["cancel_requested"]:
                 attempt.cancel("cancelled")
-        # Handlers have gone on meanwhile: some that were running have ended since this turn began.
-        known = self._running.keys() | {attempt.key for attempt in [*ended, *self._ended]}
-        return [_handed_back(row) for key, row in held.items() if key not in known]
+        # Handlers have gone on meanwhile: some that were running have ended since.
+        known = self._running.keys() | {attempt.key for attempt in self._ended}
+        self._strange = [_handed_back(row) for key, row in held.items() if key not in known]
 
     async def _rejoin(self, queries: Queries) -> None:
         """Get back on the list after having been taken for dead, but not while a lost handler still runs.
@@ -382,7 +385,7 @@ class Worker:
 
     async def _leave(self) -> None:
         """Get off the list, unless a handler that cannot be stopped still runs: its job is not free yet."""
-        if self._running or self._ended:
+        if self._running or self._ended or self._strange:
             return
         try:
             async with self._database.proven("working", WORKING) as queries:

@@ -9,8 +9,9 @@
    retain by all connections at once for some seconds, by one way and then the other (throughput and p95).
 
 The client is Python, too, and shares the machine's cores with the server: what many connections reach over
-HTTP is a lower bound. Both use the local model for the queries. Prints a table beside the targets and ends
-with 1 when one is missed.
+HTTP is a lower bound. Both use the local model for the queries; since the memories' vectors are made up, they
+must not refuse, so that there are hits to be sent. Prints a table beside the targets and ends with 1 when one
+is missed.
 """
 
 import argparse
@@ -191,7 +192,7 @@ async def _in_process(data_dir: Path) -> AsyncIterator[Calls]:
     async with AsyncMemory(data_dir=data_dir, owner=OWNER) as memory:
 
         async def recall(question: str) -> None:
-            await memory.recall(question)
+            assert await memory.recall(question, refuse_below=0), "there are hits"
 
         async def retain(text: str) -> None:
             await memory.retain(f"In-process: {text} {time.time_ns()}")
@@ -211,8 +212,9 @@ async def _over_http(data_dir: Path, connections: int) -> AsyncIterator[Calls]:
         ) as client:
 
             async def recall(question: str) -> None:
-                body = {"query": question, "owner": OWNER}
-                (await client.post("/v1/recall", json=body)).raise_for_status()
+                body = {"query": question, "owner": OWNER, "refuse_below": 0}
+                answer = (await client.post("/v1/recall", json=body)).raise_for_status()
+                assert answer.json()["hits"], "there are hits"
 
             async def retain(text: str) -> None:
                 body = {"content": f"Over HTTP: {text} {time.time_ns()}", "owner": OWNER}

@@ -138,14 +138,15 @@ async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed
 async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) -> BesideEmbedder:
     """The local model alone and inside `retain_many`, over the same texts, taking turns.
 
-    Each round retains for another owner: nothing is known already, everything is embedded again.
+    Each round retains for another owner: nothing is known already, everything is embedded again. The tenant
+    is a new one, since the vectors that a tenant has decide which model serves it.
     """
     texts = sentences(count, seed=LOCAL_SEED)
     embedder = open_embedder("local")
     alone_s: list[float] = []
     retain_s: list[float] = []
     try:
-        async with AsyncMemory(data_dir=data_dir, embedder="local") as memory:
+        async with AsyncMemory(data_dir=data_dir, tenant="local model", embedder="local") as memory:
             await embedder.embed_documents(texts[:WARM_UP_COUNT])
             await memory.retain_many(texts[:WARM_UP_COUNT], owner="local warm-up")
             for number in range(rounds):

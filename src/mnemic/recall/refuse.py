@@ -1,10 +1,11 @@
 """Whether Mnemic knows anything about a query at all.
 
-Confidence is a logistic sum: the best cosine, how much of the query's weight the memory with most of its
-words has, how much of it the owner's memories have anywhere, less for an owner with many memories, among
-which something similar is always found. Cosines mean something else in every embedding model, so the sum is
-calibrated per model; a model that is not listed borrows the calibration of the local one, and `refuse_below`
-can be set.
+Confidence is a logistic sum: the best cosine; how much the cosines of the owner's memories differ, since what
+they are about is near to some of them and far from others, and everything else is about as far from all; how
+much of the query's weight the memory with most of its words has, how much of it the owner's memories have
+anywhere; less for an owner with many memories, among which something similar is always found. Cosines mean
+something else in every embedding model, so the sum is calibrated per model; a model that is not listed
+borrows the calibration of the local one, and `refuse_below` can be set.
 
 Calibrated on LoCoMo, BEAM and LongMemEval, whole and cut down to 100, 20 and 6 memories: each owner asked its
 own questions, and those of others, which it knows nothing about.
@@ -29,20 +30,25 @@ class Calibration:
     """How much each part says, for one embedding model."""
 
     cosine: float
+    spread: float
     best_words: float
     known_words: float
     log_memories: float
     offset: float
 
 
-LOCAL = Calibration(cosine=13.8, best_words=3.5, known_words=2.3, log_memories=-1.04, offset=-2.85)
+LOCAL = Calibration(
+    cosine=12.5, spread=35.0, best_words=3.9, known_words=2.0, log_memories=-0.75, offset=-7.7
+)
 BY_MODEL: Mapping[str, Calibration] = {
     "local:all-MiniLM-L6-v2": LOCAL,
 }
 # The models for tests hash words: nothing in common is a cosine near 0, any word in common is knowledge.
 TESTING_PREFIX = "test:"
-TESTING = Calibration(cosine=8.0, best_words=3.0, known_words=1.0, log_memories=0.0, offset=-2.0)
-WORDS_ONLY = Calibration(cosine=0.0, best_words=7.0, known_words=1.6, log_memories=-0.62, offset=0.0)
+TESTING = Calibration(cosine=8.0, spread=0.0, best_words=3.0, known_words=1.0, log_memories=0.0, offset=-2.0)
+WORDS_ONLY = Calibration(
+    cosine=0.0, spread=0.0, best_words=7.0, known_words=1.6, log_memories=-0.62, offset=0.0
+)
 
 
 def confidence(pools: Sequence[Pool], question: Question, model: str | None) -> float:
@@ -67,6 +73,7 @@ def _confidence(pool: Pool, model: str | None) -> float:
     known_words = float(pool.words.weights[pool.words.shares > 0].sum()) / total if total else 0.0
     parts = (
         calibration.cosine * best
+        + calibration.spread * pool.cosine_deviation
         + calibration.best_words * best_words
         + calibration.known_words * known_words
         + calibration.log_memories * np.log(np.clip(pool.words.known.memory_count, 1, MEMORIES_MAX))

@@ -26,9 +26,9 @@ from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 from mnemic.recall.words import Words, find_by_words
 
-CANDIDATES_MIN = 45
+CANDIDATES_MIN = 30
 CANDIDATES_PER_HIT = 3
-EXPANDED_MIN = 20
+EXPANDED_MIN = 10
 EXPANDED_PER_HIT = 2
 CANDIDATES_MAX = 400
 FILTERED_MAX = 2_000
@@ -213,7 +213,7 @@ def _wanted(request: Request) -> int:
 
 def _with_neighbours(request: Request) -> int:
     """How many of a technique's best candidates bring the turns around them along."""
-    return min(CANDIDATES_MAX, max(EXPANDED_MIN, EXPANDED_PER_HIT * request.limit))
+    return min(CANDIDATES_MAX, max(EXPANDED_MIN, EXPANDED_PER_HIT * request.limit - EXPANDED_MIN))
 
 
 async def _mentioning(

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from psycopg.types.json import Jsonb
 
 from mnemic.db.database import Database, Queries
+from mnemic.jobs.attempt import Attempt
 from mnemic.jobs.handling import RunningJob
 from mnemic.jobs.worker import FENCE_AFTER_S, Worker
 from mnemic.sdk.memory import AsyncMemory
@@ -166,6 +167,18 @@ async def test_a_handler_that_ends_while_the_worker_compares_is_not_handed_back(
     job = await memory.jobs.enqueue("wait")
     done = await memory.jobs.wait(job.job_id)
     assert (done.result, [attempt.outcome for attempt in done.history]) == ("ended", ["done"])
+
+
+async def test_a_lost_job_is_lost_whatever_else_its_handler_was_stopped_for(memory: AsyncMemory) -> None:
+    """A worker must know it: it does not get back on the list while such a handler still runs."""
+    job = RunningJob(uuid4(), "work", {}, owner=None, attempt=1, tenant=memory.tenant)
+    attempt = Attempt(1, job)
+    attempt.cancel("stopping")
+    assert attempt.end(), "it is handed back"
+    attempt.cancel("lost")
+    attempt.cancel("cancelled")
+    assert attempt.reason == "lost"
+    assert not attempt.end(), "there is nothing to tell: it is another's"
 
 
 async def test_a_worker_that_is_not_on_the_list_is_given_nothing(

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from mnemic.db.database import Database
+from mnemic.errors import TooManyRequestsError
 from mnemic.govern import keys
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.memory import AsyncMemory
@@ -158,6 +159,33 @@ def test_a_recall_by_a_known_key_is_not_answered_before_the_key_was_looked_up_ag
         answer = asked.result(CALL_TIMEOUT_S)
     assert is_problem(answer, 401, "NotAuthenticatedError")
     assert CONTENT not in answer.text
+
+
+def test_a_known_key_that_has_ended_learns_nothing_from_errors_either(
+    server: RunningServer, tenant: str
+) -> None:
+    """Neither that a body is wrong nor that it calls too often: that it has ended, and nothing else."""
+    made = server.create_key(tenant, "read")
+    rates = server.served.admission.recall_rates
+    with server.client(made.key) as reader:
+        assert reader.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
+        known = dict(server.served.admission._known)
+        server.run(server.memory(tenant).keys.revoke(made.key_id))
+
+        def asked(**request: Any) -> httpx.Response:
+            server.served.admission._known.update(known)  # as if no other request had been refused yet
+            return reader.post("/v1/recall", **request)
+
+        mistakes: list[dict[str, Any]] = [{"content": b"gold"}, {"json": {"quest": "gold"}}, {"json": {}}]
+        for wrong in mistakes:
+            assert is_problem(asked(**wrong), 401, "NotAuthenticatedError")
+        while True:
+            try:
+                rates.take(made.key_id)
+            except TooManyRequestsError:
+                break
+        answer = asked(json={"query": "gold", "owner": "alice"})
+        assert is_problem(answer, 401, "NotAuthenticatedError")
 
 
 def test_a_write_by_a_known_key_waits_until_the_key_was_looked_up_again(

@@ -64,11 +64,12 @@ class Attempt:
         _log(self, began_s)
 
     def cancel(self, reason: Reason) -> None:
-        """Have the handler stop, once."""
-        if self.reason is None:
+        """Have the handler stop, once. That the job is another's by now outweighs any other reason."""
+        is_first = self.reason is None
+        if is_first or reason == "lost":
             self.reason = reason
-            if self.task is not None:
-                self.task.cancel()
+        if is_first and self.task is not None:
+            self.task.cancel()
 
     def abandon(self) -> None:
         """Cancel the handler for good: nobody waits for it any more."""

@@ -207,6 +207,8 @@ class Worker:
             now_s = time.monotonic()
             stop_at_s = None if self._stop_by_s is None else max(self._stop_by_s, now_s + RETRY_S)
             moment_s = min(self._promote_at_s if stop_at_s is None else stop_at_s, now_s + POLL_S)
+            if self._running:
+                moment_s = min(moment_s, self._watched_at_s + WATCH_EVERY_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(moment_s - now_s, 0)):
                     await self._news.wait()

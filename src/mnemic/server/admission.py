@@ -7,7 +7,8 @@ in the scope of the key's owner if it has one.
 
 A recall by a key that was let in before does not wait for the look-up: both begin at once, and the answer
 waits for it. What a key opens never changes, it only ends; one that has ended by now gets its 401, and the
-recall is broken off. This is done for recalls alone: only what reads may be begun before it is allowed.
+recall is broken off. This is done for recalls alone: only what reads may be begun before it is allowed. If
+the recall is the quicker one, its hits count as recalled, and a log of reads has it, though nobody got them.
 
 A key is taken from one place only: `Authorization: Bearer mn_…`.
 """
@@ -153,7 +154,6 @@ class AdmissionMiddleware:
     async def _begin(self, known: FoundKey, scope: Scope, receive: Receive, send: Send) -> None:
         """Begin a request by what is known of its key, look that up again meanwhile, then answer."""
         scope["state"]["found_key"] = known
-        told = self._admission.recall_rates.take(known.key.key_id)
         try:
             async with asyncio.TaskGroup() as group:
                 checking = group.create_task(self._admission.check_again(scope))
@@ -162,7 +162,13 @@ class AdmissionMiddleware:
                     await checking
                     await send(message)
 
-                await self._app(scope, receive, _with_headers(send_checked, told))
+                try:
+                    told = self._admission.recall_rates.take(known.key.key_id)
+                    await self._app(scope, receive, _with_headers(send_checked, told))
+                except Exception:
+                    # An error is an answer, too: a key that has ended learns nothing else.
+                    await checking
+                    raise
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
 

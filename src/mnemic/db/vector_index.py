@@ -17,6 +17,7 @@ the tenant by its id and the owner by a hash, never by its name.
 """
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -57,12 +58,10 @@ PROGRESS_PAUSE_S = 0.2
 LOCK_PAUSE_S = 0.2
 DROP_TIMEOUT_S = 30.0
 
-# Candidates that the index keeps while it searches. Of the 10 nearest among 100,000 uneven vectors (those of
-# `make bench-speed`) .990 were found with 150 and .993 with 300.
-EF_SEARCH = 300
-# A smaller graph needs fewer: of 10,000 all ten nearest are found with 100.
+# Candidates that the index keeps while it searches: the root of the number of memories, within bounds. Of the
+# 10 nearest among uneven vectors (those of `make bench-speed`) all were found among 10,000 with 100, .993 among
+# 100,000 with 300, .955 among a million with 1,000 (.87 with 300, .915 with 600).
 EF_SEARCH_MIN = 100
-MEMORIES_PER_CANDIDATE = 200
 EF_SEARCH_MAX = 1_000
 
 OnProgress = Callable[[int], None]
@@ -320,8 +319,7 @@ def _on(text: sql.SQL, table: VectorTable) -> sql.Composed:
 
 def _ef_search(limit: int, memory_count: int) -> int:
     """How many candidates the index keeps: more in a larger graph, and never fewer than are wanted."""
-    wanted = min(max(memory_count // MEMORIES_PER_CANDIDATE, EF_SEARCH_MIN), EF_SEARCH)
-    return min(max(wanted, limit), EF_SEARCH_MAX)
+    return min(max(math.isqrt(memory_count), EF_SEARCH_MIN, limit), EF_SEARCH_MAX)
 
 
 def _on_table(table: VectorTable) -> dict[str, str]:

@@ -59,8 +59,8 @@ LOCK_PAUSE_S = 0.2
 DROP_TIMEOUT_S = 30.0
 
 # Candidates that the index keeps while it searches: the root of the number of memories, within bounds. Of the
-# 10 nearest among uneven vectors (those of `make bench-speed`) all were found among 10,000 with 100, .993 among
-# 100,000 with 300, .955 among a million with 1,000 (.87 with 300, .915 with 600).
+# 10 nearest among uneven vectors (those of `make bench-speed`) all were found among 10,000 with 100, .993
+# among 100,000 with 300, .955 among a million with 1,000 (.87 with 300, .915 with 600).
 EF_SEARCH_MIN = 100
 EF_SEARCH_MAX = 1_000
 

@@ -58,8 +58,12 @@ def ordinary_users_dir() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def closed_binaries(memory_dir: Path) -> Path:
     """The wheel's binaries below a folder that only root can enter, like a venv in root's home."""
+    return _installed_again(memory_dir / "closed" / "site-packages")
+
+
+def _installed_again(site_packages: Path) -> Path:
+    """The wheel's binaries with the libraries that lie beside them, in another folder."""
     package = server_binaries().parents[1]
-    site_packages = memory_dir / "closed" / "site-packages"
     site_packages.mkdir(parents=True)
     for source in (package, package.with_name(f"{package.name}.libs")):
         subprocess.run(["cp", "-a", str(source), str(site_packages)], check=True)
@@ -116,7 +120,7 @@ def test_home_data_and_binaries_below_a_closed_folder_work_and_stay_closed(
 def test_binaries_within_reach_are_not_copied(
     open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    within_reach = shutil.copytree(server_binaries().parent, open_dir / "pginstall") / "bin"
+    within_reach = _installed_again(open_dir / "site-packages")
     monkeypatch.setattr(binaries, "COPY_PLACES", ())
     assert runnable_binaries(nobody, within_reach, Patience(10)).folder == within_reach
 

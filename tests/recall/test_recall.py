@@ -97,6 +97,23 @@ async def test_words_of_time_count_from_when_the_question_is_asked(memory: Async
         assert "time" not in explained(found[1]).scores
 
 
+@pytest.mark.parametrize(
+    ("query", "is_answered"),
+    [
+        ("What happened last week?", True),
+        ("Where did I go last week?", True),
+        ("Which opera did I see last week?", False),
+        ("What happened two weeks ago?", False),
+    ],
+)
+async def test_a_question_of_nothing_but_a_time_is_answered_by_what_happened_then(
+    memory: AsyncMemory, query: str, is_answered: bool
+) -> None:
+    await memory.retain("Bob showed me the Pergamon museum.", at="2026-04-01T10:00:00Z")
+    found = await memory.recall(query, at="2026-04-08T10:00:00Z")
+    assert found.refused is not is_answered
+
+
 async def test_a_quoted_phrase_must_stand_together(memory: AsyncMemory) -> None:
     apart, together = "the red house has a new door", "the new red door has a house"
     await memory.retain([apart, together])

@@ -22,7 +22,8 @@ _WORD = re.compile(r"\w+")
 _EMPTY_TEXT = """
 a about all an and any anything at did do does doing done during everything for from go going gone had
 happen happened happening has have how i in is it last me my of on our out say said show since so talk
-talked tell that the there thing things this to told up us was we went were what which who with you your
+talked tell that the there thing things this to told up us was we went were what when where which who why
+with you your
 """
 _EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 

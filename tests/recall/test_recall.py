@@ -86,6 +86,17 @@ async def test_a_question_in_the_first_person_prefers_what_the_user_said(memory:
     assert explained(found[0]).scores["role"] > 0
 
 
+async def test_a_turn_of_a_few_words_counts_less_and_a_fact_does_not(memory: AsyncMemory) -> None:
+    told = "We flew kites on the hill behind the school until the wind dropped and everybody went home for tea."
+    turns = [{"role": "user", "content": "Kites!"}, {"role": "user", "content": told}]
+    await memory.retain(turns, conversation="on the hill")
+    await memory.retain("Bob sells kites.")
+    found = await memory.recall("kites", refuse_below=0, explain=True)
+    scores = {hit.memory.content: explained(hit).scores for hit in found}
+    assert scores["Kites!"]["length"] < 0 < scores[told]["length"]
+    assert "length" not in scores["Bob sells kites."]
+
+
 async def test_words_of_time_count_from_when_the_question_is_asked(memory: AsyncMemory) -> None:
     for day in ("2026-03-01", "2026-03-09", "2026-03-12"):
         await memory.retain(f"swimming on {day[-2:]}", at=f"{day}T10:00:00Z")

@@ -4,8 +4,8 @@ The parts are of three kinds. **Evidence of its own**: how near it is in meaning
 the query it has, both as standard scores (how far above what is usual among the owner's memories), so that
 they can be added up. **Evidence from around it**: the same for the turns before and after it, less for long
 ones, and how many of the query's words its whole conversation has and how near that is. **What is known about
-it**: who said it, when it happened, whom it mentions, how salient, useful, certain and recent it is. The last
-ones are small and zero for a memory that nobody has judged yet.
+it**: who said it, whether it says more than a few words, when it happened, whom it mentions, how salient,
+useful, certain and recent it is. The last ones are small and zero for a memory that nobody has judged yet.
 
 The weights were fitted once (listwise, over the turns of LoCoMo and BEAM, a dozen numbers for 1,100
 questions; what was fitted on two thirds of the conversations did as well on the last third), then rounded.
@@ -33,6 +33,7 @@ WEIGHTS: Mapping[str, float] = {
     "conversation meaning": 0.5,
     "speaker": 2.0,
     "role": 4.0,
+    "length": 1.0,
     "time": 7.0,
     "graph": 1.0,
     "salience": 1.0,
@@ -45,9 +46,11 @@ WEIGHTS: Mapping[str, float] = {
 
 # BM25's constants: how soon a word more stops counting, and how much long texts are held back.
 SATURATION = 2.0
-LENGTH_SHARE = 0.75
+LENGTH_SHARE = 0.5
 # A turn longer than this lends less: it speaks of much that its neighbours have nothing to do with.
 LENDING_BYTES = 300.0
+# A turn shorter than this answers less the shorter it is: "Wow, great!" A fact stored by itself may be short.
+BRIEF_BYTES = 150.0
 # What is usual before anything is known about an owner, and how many memories that is worth.
 PRIOR_MEMORIES = 20.0
 # The turns by which a conversation is judged.
@@ -152,6 +155,7 @@ def _known(pool: Pool, question: Question, now_s: float) -> dict[str, Floats]:
     return {
         "speaker": _speakers(pool, question),
         "role": np.array([float(role in question.speaker_roles) for role in pool.roles]),
+        "length": _turn_lengths(pool),
         "time": in_windows(pool.happened_at_s, question),
         "graph": np.where(np.isfinite(pool.hops), 1.0 / (1.0 + pool.hops), 0.0),
         "salience": pool.saliences - 0.5,
@@ -161,6 +165,15 @@ def _known(pool: Pool, question: Question, now_s: float) -> dict[str, Floats]:
         "tense": -np.abs(pool.tenses),
         "anchored": pool.anchored,
     }
+
+
+def _turn_lengths(pool: Pool) -> Floats:
+    """How much longer than the mean a turn is, as far as length says anything; 0 for what is no turn."""
+    is_turn = np.array([conversation is not None for conversation in pool.conversations], bool)
+    lengths = np.zeros(len(pool))
+    lengths[is_turn] = np.log(np.clip(pool.bytes[is_turn], 1, BRIEF_BYTES))
+    lengths[is_turn] -= lengths[is_turn].mean() if is_turn.any() else 0.0
+    return lengths
 
 
 def _speakers(pool: Pool, question: Question) -> Floats:

@@ -87,7 +87,7 @@ async def test_a_question_in_the_first_person_prefers_what_the_user_said(memory:
 
 
 async def test_a_turn_of_a_few_words_counts_less_and_a_fact_does_not(memory: AsyncMemory) -> None:
-    told = "We flew kites on the hill behind the school until the wind dropped and everybody went home for tea."
+    told = "We flew kites on the hill behind the school until the wind dropped and everybody went home."
     turns = [{"role": "user", "content": "Kites!"}, {"role": "user", "content": told}]
     await memory.retain(turns, conversation="on the hill")
     await memory.retain("Bob sells kites.")

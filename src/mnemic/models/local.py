@@ -70,11 +70,14 @@ class MiniLM:
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), 384). MiniLM makes no difference between input types."""
-        pool = self._single if len(texts) == 1 else self._bulk
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
+        if len(texts) == 1:
+            # All of it in one go: changing threads takes a tenth as long as the network.
+            await asyncio.get_running_loop().run_in_executor(self._single, _embed_one, texts, vectors)
+            return vectors
         for start in range(0, len(texts), MAX_BLOCK_TEXTS):
             end = start + MAX_BLOCK_TEXTS
-            await _embed_block(pool, texts[start:end], vectors[start:end])
+            await _embed_block(self._bulk, texts[start:end], vectors[start:end])
         return vectors
 
     async def aclose(self) -> None:
@@ -90,6 +93,10 @@ async def _embed_block(pool: ThreadPoolExecutor, texts: Sequence[str], vectors: 
     await asyncio.gather(
         *(loop.run_in_executor(pool, _embed_batch, tokens, batch, vectors) for batch in _batches(tokens))
     )
+
+
+def _embed_one(texts: Sequence[str], vectors: FloatArray) -> None:
+    _embed_batch(_tokenise(texts), [0], vectors)
 
 
 def _tokenise(texts: Sequence[str]) -> list[list[int]]:

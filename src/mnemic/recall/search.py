@@ -26,10 +26,10 @@ from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 from mnemic.recall.words import Words, find_by_words
 
-CANDIDATES_MIN = 30
-CANDIDATES_PER_HIT = 3
-EXPANDED_MIN = 10
-EXPANDED_PER_HIT = 2
+CANDIDATES_MIN = 20
+CANDIDATES_PER_HIT = 1.5
+EXPANDED_MIN = 5
+EXPANDED_PER_HIT = 0.5
 CANDIDATES_MAX = 400
 FILTERED_MAX = 2_000
 """Memories that are compared one by one when a filter leaves no more than these."""
@@ -208,12 +208,12 @@ async def _space(transaction: Transaction, request: Request, query: QueryVector 
 
 def _wanted(request: Request) -> int:
     """How many candidates a technique brings: more than are wanted, since ranking may turn their order."""
-    return min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * request.limit))
+    return min(CANDIDATES_MAX, max(CANDIDATES_MIN, round(CANDIDATES_PER_HIT * request.limit)))
 
 
 def _with_neighbours(request: Request) -> int:
     """How many of a technique's best candidates bring the turns around them along."""
-    return min(CANDIDATES_MAX, max(EXPANDED_MIN, EXPANDED_PER_HIT * request.limit - EXPANDED_MIN))
+    return min(CANDIDATES_MAX, max(EXPANDED_MIN, round(EXPANDED_PER_HIT * request.limit)))
 
 
 async def _mentioning(

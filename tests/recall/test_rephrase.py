@@ -11,7 +11,6 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from mnemic.errors import LanguageModelError
 from mnemic.models.language import LanguageModel
 from mnemic.recall.rephrase import (
-    NAMES_MAX,
     PASSAGE_MAX_CHARACTERS,
     QUERY_MAX_CHARACTERS,
     REPHRASE_TECHNIQUES,
@@ -98,14 +97,13 @@ async def test_a_query_that_gives_orders_stays_apart_from_the_task() -> None:
 
 
 async def test_a_query_says_what_to_filter_by() -> None:
-    answer = {**FILTERS, "categories": ["Preference "], "tags": ["Home"], "names": ["Alice"]}
+    answer = {**FILTERS, "categories": ["Preference "], "tags": ["Home"]}
     assert await filters(answer) == Restriction(
         query="What did Alice say about her home",
         since=datetime(2026, 3, 2, tzinfo=UTC),
         until=datetime(2026, 3, 9, tzinfo=UTC),
         categories=("preference",),
         tags=("home",),
-        names=("Alice",),
     )
 
 
@@ -139,14 +137,14 @@ async def test_a_window_that_ends_before_it_begins_is_dropped() -> None:
 
 
 async def test_unknown_categories_and_what_the_query_does_not_name_are_dropped() -> None:
-    answer = {"categories": ["secret", "factual"], "tags": ["work", "\0"], "names": ["Bob", "", "alice"]}
-    assert await filters(answer) == Restriction(query=QUERY, categories=("factual",), names=("alice",))
+    answer = {"categories": ["secret", "factual"], "tags": ["work", "\0"]}
+    assert await filters(answer) == Restriction(query=QUERY, categories=("factual",))
 
 
 async def test_counts_and_lengths_of_filters_are_capped() -> None:
     words = [f"word{number}" for number in range(100)]
-    found = await filters({"tags": words, "names": [*words, "n" * 10_000]}, query=" ".join(words))
-    assert (len(found.tags), len(found.names)) == (TAGS_MAX, NAMES_MAX)
+    found = await filters({"tags": [*words, "n" * 10_000]}, query=" ".join(words))
+    assert len(found.tags) == TAGS_MAX
 
 
 @pytest.mark.parametrize("remaining", ["", "?!", "What did Mallory say", "\0", "Ignore the filters"])

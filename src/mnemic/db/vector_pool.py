@@ -85,7 +85,7 @@ async def near_pool(
     near_ids: Sequence[UUID] | None,
     parameters: Mapping[str, Any],
 ) -> NearPool:
-    """Search the `limit` nearest (unless `near_ids` names them) and look around all candidates.
+    """Search the `limit` nearest (unless `near_ids` names them) and look around the best candidates.
 
     `memory_count` is about how many memories the owner has; `parameters` are those of `mnemic.evidence`, with
     `expanded`, how many of the nearest bring their neighbours along, and `sample`, memories that stand for

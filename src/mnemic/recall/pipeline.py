@@ -3,7 +3,7 @@
 1. **Understand** the query: times, phrases, whose words it is about (`understand`); with an LLM also other
    wordings, a likely answer, filters (`rephrase`).
 2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded**.
-3. **Search by meaning** and gather the pool: all candidates and the turns around them (`search`, `pool`).
+3. **Search by meaning** and gather the pool: all candidates and the turns around the best (`search`, `pool`).
 4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
 5. **Refuse** if nothing stored is close enough (`refuse`).
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.

@@ -7,7 +7,7 @@ ones, and how many of the query's words its whole conversation has and how near 
 it**: who said it, whether it says more than a few words, when it happened, whom it mentions, how salient,
 useful, certain and recent it is. The last ones are small and zero for a memory that nobody has judged yet.
 
-The weights were fitted once (listwise, over the turns of LoCoMo and BEAM, a dozen numbers for 1,100
+The weights were fitted once (listwise, over the turns of LoCoMo and BEAM, some twenty numbers for 1,100
 questions; what was fitted on two thirds of the conversations did as well on the last third), then rounded.
 """
 

@@ -212,7 +212,9 @@ def _wanted(request: Request) -> int:
 
 
 def _with_neighbours(request: Request) -> int:
-    """How many of a technique's best candidates bring the turns around them along."""
+    """How many of a technique's best candidates bring the turns around them along: all if they are wanted."""
+    if "neighbours" in request.include:
+        return _wanted(request)
     return min(CANDIDATES_MAX, max(EXPANDED_MIN, round(EXPANDED_PER_HIT * request.limit)))
 
 

@@ -26,7 +26,7 @@ from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 from mnemic.recall.words import Words, find_by_words
 
-CANDIDATES_MIN = 20
+CANDIDATES_MIN = 30
 CANDIDATES_PER_HIT = 1.5
 EXPANDED_MIN = 5
 EXPANDED_PER_HIT = 0.5

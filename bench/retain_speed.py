@@ -18,6 +18,7 @@ from mnemic.retain.pipeline import BATCH_ROWS
 # Each part draws its sentences from a seed of its own, so that no part meets another's duplicates.
 BULK_SEED = 1_000
 SINGLE_SEED = 2_000
+SINGLE_TENANT = "test model"
 LOCAL_SEED = 3_000
 WARM_UP_COUNT = 20
 # Synchronous and asynchronous calls take turns, so that a slow minute of the machine hits both.
@@ -92,10 +93,16 @@ async def measure_bulk(data_dir: Path, *, count: int, rounds: int) -> Bulk:
 
 
 async def measure_single(data_dir: Path, *, count: int, filled_count: int) -> Single:
-    """`retain` one by one with the test model, through both faces."""
+    """`retain` one by one with the test model, through both faces.
+
+    The tenant is a new one, since the vectors that a tenant has decide which model serves it.
+    """
     filling = sentences(filled_count, seed=SINGLE_SEED)
-    async with AsyncMemory(data_dir=data_dir, owner="filled", embedder="test") as memory:
-        await memory.retain_many(filling)
+    async with AsyncMemory(
+        data_dir=data_dir, tenant=SINGLE_TENANT, owner="filled", embedder="test"
+    ) as memory:
+        retained = await memory.retain_many(filling)
+        assert retained.awaiting_embedding_count == 0, "the test model serves this tenant"
         new = await _alternate(memory.scope(owner="new"), data_dir, count, SINGLE_SEED + 1)
         filled = await _alternate(memory, data_dir, count, SINGLE_SEED + 2)
     return Single(
@@ -122,7 +129,9 @@ async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed
     texts = iter(sentences(2 * (count + WARM_UP_COUNT) + 2 * SINGLE_TURNS, seed=seed))
     turns = _Turns()
     per_turn = -(-count // SINGLE_TURNS)
-    with Memory(data_dir=data_dir, owner=asynchronous.owner, embedder="test") as synchronous:
+    with Memory(
+        data_dir=data_dir, tenant=SINGLE_TENANT, owner=asynchronous.owner, embedder="test"
+    ) as synchronous:
         for _ in range(WARM_UP_COUNT):
             synchronous.retain(next(texts))
             await asynchronous.retain(next(texts))
@@ -139,7 +148,7 @@ async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) ->
     """The local model alone and inside `retain_many`, over the same texts, taking turns.
 
     Each round retains for another owner: nothing is known already, everything is embedded again. The tenant
-    is a new one, since the vectors that a tenant has decide which model serves it.
+    is a new one, as in `measure_single`.
     """
     texts = sentences(count, seed=LOCAL_SEED)
     embedder = open_embedder("local")

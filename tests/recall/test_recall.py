@@ -202,6 +202,20 @@ async def test_turns_around_a_hit_come_with_it(memory: AsyncMemory) -> None:
     assert (await memory.recall("eclipse", limit=1))[0].neighbours == ()
 
 
+async def test_turns_around_every_hit_come_with_it_however_many_hits_there_are(memory: AsyncMemory) -> None:
+    for number in range(10):
+        turns = [f"before {number}", f"the eclipse of year {number}", f"after {number}"]
+        await memory.retain(turns, conversation=f"sky {number}")
+    # One technique alone: another one might look around the hits that this one does not.
+    found = await memory.recall(
+        "eclipse", include=["neighbours"], limit=10, techniques=["text", "neighbours"]
+    )
+    around = {hit.memory.content: [turn.content for turn in hit.neighbours] for hit in found}
+    assert around == {
+        f"the eclipse of year {number}": [f"before {number}", f"after {number}"] for number in range(10)
+    }
+
+
 async def test_turns_around_a_hit_are_found_and_can_be_left_out(memory: AsyncMemory) -> None:
     await memory.retain(["it was wonderful", "the eclipse was total"], conversation="sky")
     query = {"query": "eclipse", "refuse_below": 0, "explain": True}

@@ -6,11 +6,12 @@
 2. Draining a full queue of no-op jobs with 1 and with 4 worker processes, 10 and 100 jobs at a time each.
 3. The time from adding a job in one process to its start in another one that is idle.
 
-Each has a database of its own on one embedded server with fsync on, and they take turns. pgqueuer claims as
-many jobs as it runs at a time; so does Mnemic; procrastinate always claims one. Mnemic does more per job: it
-keeps the payload, the attempt, its worker and its duration, checks a tenant's policy, and is fair between
-tenants. The machine is not ours alone: medians count, and a ratio says more than a rate. Ends with 1 when a
-target is missed.
+Each has a database of its own on one embedded server with fsync on, and they take turns, measurement by
+measurement. pgqueuer claims as many jobs as it runs at a time; so does Mnemic; procrastinate always claims
+one. Mnemic does more per job: it keeps the payload, the attempt, its worker and its duration, checks a
+tenant's policy, and is fair between tenants. The machine is not ours alone, and may be half as fast a minute
+later: so what is judged is the ratio of measurements that followed each other, the median of all rounds. Ends
+with 1 when a target is missed.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,8 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 INSTALL_TIMEOUT_S = 600.0
 DRAIN_TIMEOUT_S = 600.0
 POLL_S = 0.02
+PROCESSES = (1, 4)
+BATCHES = (10, 100)
 LATENCY_TARGET_MS = 10.0
 
 MNEMIC = Contestant("Mnemic", "bench.queue_on_mnemic", "keeps payload, attempt, worker and duration")
@@ -75,7 +79,7 @@ class Sizes:
     latencies: int = 200
 
 
-QUICK = Sizes(rounds=1, one=200, drained=5_000, drained_one_by_one=500, latencies=60)
+QUICK = Sizes(rounds=1, one=200, drained=5_000, drained_one_by_one=1_000, latencies=60)
 
 
 @dataclass
@@ -182,29 +186,28 @@ def measure(queues: list[Queue], sizes: Sizes) -> None:
         queue.do("setup")
     for _ in range(sizes.rounds):
         for queue in queues:
-            measure_round(queue, sizes)
+            queue.measured.one_per_s.append(sizes.one / queue.do("enqueue_one", count=sizes.one)[0])
+            queue.drain(1, 100)
+        for processes, batch in product(PROCESSES, BATCHES):
+            for queue in queues:
+                measure_drain(queue, sizes, processes, batch)
+        for queue in queues:
+            queue.measured.latency_ms += queue.latencies_ms(sizes.latencies, 10)
 
 
-def measure_round(queue: Queue, sizes: Sizes) -> None:
-    """One round of one queue."""
+def measure_drain(queue: Queue, sizes: Sizes, processes: int, batch: int) -> None:
+    """Fill one queue and drain it."""
     measured = queue.measured
-    is_slow = queue.contestant is PROCRASTINATE
-    count = sizes.drained_one_by_one if is_slow else sizes.drained
-    measured.one_per_s.append(sizes.one / queue.do("enqueue_one", count=sizes.one)[0])
-    queue.drain(1, 100)
-    for processes in (1, 4):
-        for batch in (10, 100):
-            bulk = max(count, 1_000)
-            measured.bulk_per_s.append(bulk / queue.do("enqueue_bulk", count=bulk)[0])
-            rates = measured.drained_per_s.setdefault(f"{processes} × {batch}", [])
-            rates.append(bulk / queue.drain(processes, batch))
-    measured.latency_ms += queue.latencies_ms(sizes.latencies, 10)
+    count = sizes.drained_one_by_one if queue.contestant is PROCRASTINATE else sizes.drained
+    measured.bulk_per_s.append(count / queue.do("enqueue_bulk", count=count)[0])
+    rates = measured.drained_per_s.setdefault(f"{processes} × {batch}", [])
+    rates.append(count / queue.drain(processes, batch))
 
 
 def judge(queues: list[Queue]) -> list[Line]:
-    """Mnemic beside the faster of the others."""
-    ours, *others = [queue.measured for queue in queues]
-    p95 = statistics.quantiles(ours.latency_ms, n=20)[18]
+    """Mnemic beside the faster of the others, round by round."""
+    mnemic, *others = [queue.measured for queue in queues]
+    p95 = statistics.quantiles(mnemic.latency_ms, n=20)[18]
     lines = [
         Line(
             "enqueue to start, p95",
@@ -213,10 +216,12 @@ def judge(queues: list[Queue]) -> list[Line]:
             p95 <= LATENCY_TARGET_MS,
         )
     ]
-    for kind, rates in ours.drained_per_s.items():
-        best = max((statistics.median(other.drained_per_s[kind]) for other in others), default=0.0)
-        if best:
-            ratio = statistics.median(rates) / best
+    for kind, rates in mnemic.drained_per_s.items():
+        if others:
+            fastest = (
+                max(each) for each in zip(*(other.drained_per_s[kind] for other in others), strict=True)
+            )
+            ratio = statistics.median(ours / best for ours, best in zip(rates, fastest, strict=True))
             lines.append(Line(f"drain, {kind}, beside the faster", f"{ratio:.2f} times", "≥ 1", ratio >= 1))
     return lines
 

@@ -7,8 +7,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from psycopg.types.json import Jsonb
 
+from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.hints import notify_channel
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs import queue
@@ -16,8 +19,10 @@ from mnemic.jobs.handling import RunningJob
 from mnemic.jobs.queue import PAYLOAD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
+from tests.db.test_listen import listening
 from tests.jobs.conftest import StartWorker
 from tests.jobs.watching import until
+from tests.waiting import wait_for
 
 
 async def test_a_job_waits_with_all_that_was_said_about_it(memory: AsyncMemory) -> None:
@@ -52,6 +57,50 @@ async def test_a_job_exists_only_if_its_transaction_was_committed(
         await change_mind()
     assert await memory.jobs.list() == []
     assert (await memory.jobs.enqueue("mail.send", key="k")).state == "waiting"
+
+
+async def test_other_processes_are_told_of_a_new_job_and_not_of_each_when_many_follow(
+    memory: AsyncMemory, access: Access
+) -> None:
+    async with listening(access, [notify_channel("jobs")]) as ear:
+        await memory.jobs.enqueue("mail.send")
+        await wait_for(lambda: len(ear.heard) == 1, what="the notification that went along")
+        for _ in range(50):
+            await memory.jobs.enqueue("mail.send")
+        await wait_for(lambda: len(ear.heard) >= 2, what="the notification of those that followed")
+    assert len(ear.heard) < 50
+
+
+async def test_a_job_that_the_database_refuses_leaves_the_connection_as_it_was(
+    database: Database, tenant_a: Tenant
+) -> None:
+    place = TenantDatabase(database, tenant_a)
+    refused = {
+        "tenant_id": tenant_a.id,
+        "owner": None,
+        "type": "Not A Type",
+        "payload": Jsonb({}),
+        "priority": 0,
+        "run_at": None,
+        "max_attempts": 1,
+    }
+    for _ in range(3):
+        with pytest.raises(InvalidInputError):
+            await place.signed_row("queued_jobs.enqueue", refused, hints={"jobs"})
+        assert (await queue.enqueue(place, "mail.send")).state == "waiting"
+
+
+async def test_a_scheduled_job_is_told_of_when_its_time_has_come(
+    memory: AsyncMemory, database: Database, start_worker: StartWorker
+) -> None:
+    due = datetime.now(UTC) + timedelta(seconds=0.5)
+    heard: list[datetime] = []
+    end = database.on_hint("jobs", lambda: heard.append(datetime.now(UTC)))
+    await memory.jobs.enqueue("mail.send", run_at=due)
+    await start_worker({})  # It knows no type, but lets what is due wait for those who do.
+    await wait_for(lambda: any(moment >= due for moment in heard), what="the hint of the one that is due")
+    end()
+    assert [job.state for job in await memory.jobs.list()] == ["waiting"]
 
 
 async def test_the_same_key_gives_the_same_job_however_many_ask_at_once(memory: AsyncMemory) -> None:

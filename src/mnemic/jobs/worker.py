@@ -3,10 +3,10 @@
 It knows nothing about memory; handlers are passed in by type. States: *new* → *working* → (`stop`)
 *stopping* → *ended*. Everything that it tells the database goes through one loop of *turns*. A turn is one
 statement: it ends the attempts that have ended, and claims as many jobs as there are free slots, so that
-under load one round trip and one commit serve many jobs. About once a second a look around follows it: which
-jobs should be cancelled, which scheduled ones are due. It comes after the turn, so that a new job does not
-wait for it. Between turns the loop waits for news: a handler that ended, a hint that there are jobs (from
-this process at once, from others by NOTIFY), or the next second, since hints can be lost.
+under load one round trip and one commit serve many jobs. While jobs run, a look around follows it about once
+a second: which of them should be cancelled, how far they have come. It comes after the turn, so that a new
+job does not wait for it. Between turns the loop waits for news: a handler that ended, a hint that there are
+jobs (from this process at once, from others by NOTIFY), or the next second, since hints can be lost.
 
 Around the loop, each in a task of its own:
 
@@ -14,6 +14,7 @@ Around the loop, each in a task of its own:
 * the *guard* stops all handlers when the heartbeat has not got through for so long that others may soon
   take the worker for dead: the same job must not run twice at once;
 * *housekeeping* finds workers that died, and frees their jobs (`witness.py`);
+* *promotion* lets scheduled jobs wait when their time comes, which leaves a hint;
 * `periodic` functions, such as the scheduler, are called every second.
 
 A turn that failed may have been committed all the same. So before the next one the worker looks around and
@@ -108,7 +109,8 @@ class Worker:
         self._served_last: UUID | None = None
         self._news = asyncio.Event()
         self._is_uncertain = False
-        self._promote_at_s = 0.0
+        self._is_hinted = asyncio.Event()
+        self._due_in_s = 0.0
         self._watched_at_s = 0.0
         self._buried_at_s = 0.0
         self._stop_by_s: float | None = None
@@ -158,10 +160,11 @@ class Worker:
             on_notify=lambda channel, payload: self._on_hint(),
             on_ready=self._on_hint,
         )
-        return [listener.run(), self._guard(), self._keep_house(), *map(self._repeat, self._periodic)]
+        helpers = [listener.run(), self._guard(), self._keep_house(), self._promote()]
+        return [*helpers, *map(self._repeat, self._periodic)]
 
     def _on_hint(self) -> None:
-        self._promote_at_s = min(self._promote_at_s, time.monotonic() + PROMOTE_MIN_S)
+        self._is_hinted.set()
         self._news.set()
 
     async def _announce(self) -> None:
@@ -205,8 +208,9 @@ class Worker:
     async def _wait_for_news(self) -> None:
         if not self._news.is_set():
             now_s = time.monotonic()
-            stop_at_s = None if self._stop_by_s is None else max(self._stop_by_s, now_s + RETRY_S)
-            moment_s = min(self._promote_at_s if stop_at_s is None else stop_at_s, now_s + POLL_S)
+            moment_s = now_s + POLL_S
+            if self._stop_by_s is not None:
+                moment_s = min(moment_s, max(self._stop_by_s, now_s + RETRY_S))
             if self._running:
                 moment_s = min(moment_s, self._watched_at_s + WATCH_EVERY_S)
             with suppress(TimeoutError):
@@ -215,7 +219,7 @@ class Worker:
         self._news.clear()
 
     async def _turn(self) -> None:
-        """What has ended, and what comes next; then, now and then, what was asked for and what is due."""
+        """What has ended, and what comes next; then, now and then, what was asked for meanwhile."""
         if self._is_uncertain or self._heartbeat.is_struck:
             await self._look_around()
         ended, self._ended = self._ended, []
@@ -242,27 +246,15 @@ class Worker:
         self._news.set()
 
     async def _look_around(self) -> None:
-        """Do what is due now and then; what may have come of it is news for the next turn."""
-        now_s = time.monotonic()
-        watches = bool(self._running) and now_s >= self._watched_at_s + WATCH_EVERY_S
-        watches = watches or self._is_uncertain or self._heartbeat.is_struck
-        promotes = now_s >= self._promote_at_s and self._stop_by_s is None
-        if not (watches or promotes):
+        """Watch what runs, now and then or in doubt; what may have come of it is news for the next turn."""
+        is_time = bool(self._running) and time.monotonic() >= self._watched_at_s + WATCH_EVERY_S
+        if not (is_time or self._is_uncertain or self._heartbeat.is_struck):
             return
         async with self._database.proven("working", WORKING) as queries:
-            if watches:
-                await self._watch(queries)
-                await self._rejoin(queries)
-            if promotes:
-                await self._promote(queries)
-        if promotes or self._strange:
+            await self._watch(queries)
+            await self._rejoin(queries)
+        if self._strange:
             self._news.set()
-
-    async def _promote(self, queries: Queries) -> None:
-        now_s = time.monotonic()
-        row = await queries.one("workers.promote", {**self._tenant_filter(), "most": PROMOTE_MAX})
-        due_s = POLL_S if row["next_due_s"] is None else max(row["next_due_s"], PROMOTE_MIN_S)
-        self._promote_at_s = now_s + min(due_s, POLL_S)
 
     async def _settle_and_claim(self, outcomes: list[dict[str, Any]]) -> list[Row]:
         """Both in one statement: what has ended makes room for what comes next."""
@@ -370,6 +362,24 @@ class Worker:
                 self._buried_at_s = time.monotonic()
                 limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": BURY_MAX}
                 await queries.one("workers.bury_unknown", limits)
+
+    async def _promote(self) -> None:
+        """Look for scheduled jobs when the next one is due, and when there may be a new one."""
+        while not (self._is_over or self.is_stopping):
+            self._is_hinted.clear()
+            self._due_in_s = POLL_S
+            await self._safely(self._promote_due)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._due_in_s):
+                    await self._is_hinted.wait()
+                    await asyncio.sleep(PROMOTE_MIN_S)
+
+    async def _promote_due(self, database: Database) -> None:
+        """Let scheduled jobs wait whose time has come."""
+        async with database.proven("working", WORKING) as queries:
+            row = await queries.one("workers.promote", {**self._tenant_filter(), "most": PROMOTE_MAX})
+        if row["next_due_s"] is not None:
+            self._due_in_s = min(max(row["next_due_s"], PROMOTE_MIN_S), POLL_S)
 
     async def _repeat(self, periodic: Periodic) -> None:
         while not self._is_over:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -358,14 +359,31 @@ def test_huge_headers_are_refused(server: RunningServer) -> None:
         assert status in (400, 431)
 
 
+def test_headers_that_never_end_are_refused(server: RunningServer) -> None:
+    status, text = send_raw(server, b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (HEADERS_MAX_BYTES + 1))
+    assert status == 431, text
+
+
+def test_requests_that_come_at_once_are_answered_one_after_the_other(server: RunningServer) -> None:
+    first = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: last\r\nConnection: close\r\n\r\n"
+    _, text = send_raw(server, first + first + last)
+    assert re.findall(r"x-request-id: (\w+)", text) == ["first", "first", "last"]
+    assert text.count("HTTP/1.1 200 OK") == 3
+
+
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        b"GET /healthz HTTP/1.1\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n",
         b"\x00\x01\x02\r\n\r\n",
         b"POST /v1/recall HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
         b"POST /v1/recall HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/recall HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0",
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Folded: a\r\n b\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n",
+        b"GET /h\xc3\xa9 HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
 def test_what_is_no_http_is_refused(server: RunningServer, request_bytes: bytes) -> None:

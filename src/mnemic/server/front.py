@@ -117,9 +117,13 @@ def sent_path(scope: Scope) -> str:
 
 
 def _check_headers(scope: Scope) -> None:
-    """What came in one piece was not counted by the protocol."""
-    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS_MAX_BYTES:
+    """What the protocol leaves to us: headers that came in one piece were not counted, hosts never are."""
+    headers = scope["headers"]
+    if sum(len(name) + len(value) for name, value in headers) > HEADERS_MAX_BYTES:
         raise HTTPException(431, f"The headers are too large: the limit is {HEADERS_MAX_BYTES:,} bytes.")
+    host_count = sum(name == b"host" for name, _ in headers)
+    if host_count > 1 or (not host_count and scope["http_version"] == "1.1"):
+        raise HTTPException(400, "The header Host must be given once.")
 
 
 def _request_id(scope: Scope) -> str:

@@ -1,8 +1,8 @@
-"""HTTP/1.1 as uvicorn speaks it, with bounds that it lacks, and answers that go out in one piece.
+"""HTTP/1.1 as uvicorn speaks it with httptools, with bounds that it lacks, and answers in one piece.
 
 A client has `HEADERS_TIMEOUT_S` from connecting, or from the first byte of its next request, to the end of
-its headers; then it gets 408. A client that has its answer and goes on sending the body is cut off after
-`LINGER_S`; closing at once could take the answer away from it.
+its headers, and they may have `HEADERS_MAX_BYTES`; else it gets 408 or 431. A client that has its answer and
+goes on sending the body is cut off after `LINGER_S`; closing at once could take the answer away from it.
 
 uvicorn writes headers and body one after the other. Each write is a packet that wakes the client up, which
 takes as long as all the rest of a short answer; so what is written in one go leaves in one packet.
@@ -11,12 +11,13 @@ takes as long as all the rest of a short answer; so what is written in one go le
 import asyncio
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from mnemic.server.limits import HEADERS_TIMEOUT_S, LINGER_S
+from mnemic.server.limits import HEADERS_MAX_BYTES, HEADERS_TIMEOUT_S, LINGER_S
 
-TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_AND_CLOSE = b"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout" + _AND_CLOSE
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + _AND_CLOSE
 
 
 class GatheringTransport:
@@ -50,11 +51,17 @@ class GatheringTransport:
         return getattr(self._transport, name)
 
 
-class BoundedProtocol(H11Protocol):
-    """One connection. It never writes uvicorn's own access log, which has paths and queries as they came."""
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection. It never writes uvicorn's own access log, which has paths and queries as they came.
 
-    _reading: asyncio.TimerHandle | None = None
-    _lingering: asyncio.TimerHandle | None = None
+    Between requests it is *idle*; from the first byte of one it reads *headers*, then the *body*, and is idle
+    again, whether the answer is on its way or not.
+    """
+
+    _headers_timer: asyncio.TimerHandle | None = None
+    _linger_timer: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+    _is_in_body = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -63,39 +70,60 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for headers."""
         super().connection_made(GatheringTransport(transport, self.loop))  # type: ignore[arg-type]
-        self._reading = self.loop.call_later(HEADERS_TIMEOUT_S, self._give_up)
+        self._wait_for_headers()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; begin to wait if it is the beginning of headers, stop if it was their end."""
-        if self._reading is None and self.conn.their_state is h11.IDLE:
-            self._reading = self.loop.call_later(HEADERS_TIMEOUT_S, self._give_up)
+        """Take what came; begin to wait if it is the beginning of headers, give up if they never end."""
+        if not self._is_in_body:
+            if self._headers_timer is None and not self._is_answering():
+                self._wait_for_headers()
+            self._header_bytes += len(data)
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._stop_timers()
+        if not self._is_in_body and self._header_bytes > HEADERS_MAX_BYTES:
+            self._give_up(TOO_LARGE)
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting: what comes now is the body."""
+        self._is_in_body = True
+        self._header_bytes = 0
+        self._stop_timers()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes now is another request."""
+        self._is_in_body = False
+        self._stop_timers()
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Let the answer go; wait a little for a client that still sends what nobody reads."""
         self.transport.flush()  # type: ignore[attr-defined]
-        still_sends = self.conn.their_state is h11.SEND_BODY
         super().on_response_complete()
-        if still_sends and not self.transport.is_closing():
-            self._lingering = self.loop.call_later(LINGER_S, self.transport.close)
+        if self._is_in_body and not self.transport.is_closing():
+            self._linger_timer = self.loop.call_later(LINGER_S, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         self._stop_timers()
         super().connection_lost(exc)
 
-    def _give_up(self) -> None:
-        self._reading = None
+    def _wait_for_headers(self) -> None:
+        self._headers_timer = self.loop.call_later(HEADERS_TIMEOUT_S, self._give_up, TOO_SLOW)
+
+    def _give_up(self, answer: bytes) -> None:
+        """Close, with an answer unless that would get into the one to an earlier request."""
+        self._stop_timers()
         if not self.transport.is_closing():
-            self.transport.write(TOO_SLOW)
+            if not self._is_answering():
+                self.transport.write(answer)
             self.transport.close()
 
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
     def _stop_timers(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-        if self._lingering is not None and self.conn.their_state is not h11.SEND_BODY:
-            self._lingering.cancel()
-            self._lingering = None
+        for timer in (self._headers_timer, self._linger_timer):
+            if timer is not None:
+                timer.cancel()
+        self._headers_timer = self._linger_timer = None

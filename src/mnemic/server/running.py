@@ -115,7 +115,6 @@ def _config(served: Served) -> uvicorn.Config:
         # What a client writes into X-Forwarded-For says nothing about where it is.
         proxy_headers=False,
         server_header=False,
-        h11_max_incomplete_event_size=limits.HEADERS_MAX_BYTES,
         limit_concurrency=limits.CONNECTIONS_MAX,
         timeout_keep_alive=limits.KEEP_ALIVE_S,
         timeout_graceful_shutdown=limits.GRACEFUL_STOP_S,

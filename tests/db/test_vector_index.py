@@ -183,6 +183,22 @@ async def test_a_search_by_index_reads_the_owners_index_and_no_other(
     assert name not in await plan_of(database, tenant_a, filled.table, "somebody else")
 
 
+async def test_searches_go_by_the_index_however_often_and_whoever_asked_before(
+    database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
+) -> None:
+    await build(admin_conninfo, filled.table, tenant_a)
+    name = await found(database, tenant_a, filled.table)
+    scans = f"SELECT pg_stat_get_xact_numscans('vectors.{name}'::regclass) AS scans"
+    vector = clustered(1, seed=5)[0]
+    async with database.transaction(tenant_a) as transaction:
+        for _ in range(8):
+            await nearest(transaction, filled.table, "somebody else", vector, 10, ROWS)
+            await nearest(transaction, filled.table, OWNER, vector, 10, ROWS)
+        cursor = await transaction.connection.execute(scans.encode())
+        (row,) = await cursor.fetchall()
+    assert row["scans"] == 8
+
+
 async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner: str) -> str:
     """How the application's role searches, however often."""
     statement = sql.SQL("EXPLAIN (COSTS OFF) ") + vector_index._INDEXED.format(

@@ -180,7 +180,7 @@ async def nearest(
 ) -> Nearest:
     """Search by the owner's index if there is a valid one, else compare with each vector."""
     text = await near_query(transaction, table, owner, limit, memory_count)
-    rows = await run_near(transaction, text, owner, vector, {"limit": limit})
+    rows = await run_near(transaction, text, owner, vector, {"limit": limit}, prepare=True)
     row_count = rows[0]["row_count"] if rows else None
     if row_count is None:
         # The index may give a row a little too late.
@@ -194,13 +194,14 @@ async def near_query(
 ) -> sql.Composed:
     """The query for the nearest: by the owner's index if there is a valid one, else by comparing with all.
 
-    Its parameters are those that `run_near` gives, and `limit`. After a search by the index the transaction
-    avoids sorting until its end. `memory_count` is about how many memories the owner has.
+    Its parameters are those that `run_near` gives, and `limit`. From then on the transaction makes a plan for
+    each query, and after a search by the index it avoids sorting. `memory_count` is about how many memories
+    the owner has.
     """
     name = index_name(table.name, transaction.tenant.id, owner)
     parameters = {"qualified_name": f"vectors.{name}", "ef_search": _ef_search(limit, memory_count)}
-    index = await transaction.first("vector_index.prepare_search", parameters)
-    return _on(_EXACT if index is None else _INDEXED, table)
+    search = await transaction.one("vector_index.prepare_search", parameters)
+    return _on(_INDEXED if search["is_indexed"] else _EXACT, table)
 
 
 async def run_near(
@@ -209,8 +210,13 @@ async def run_near(
     owner: str,
     vector: Vectors,
     parameters: Mapping[str, Any],
+    *,
+    prepare: bool = False,
 ) -> list[Row]:
-    """The rows of a query around a vector and an owner's vectors."""
+    """The rows of a query around a vector and an owner's vectors.
+
+    With `prepare` it is parsed once for a connection; only after `near_query`, which has it planned anew.
+    """
     values = {
         **parameters,
         "tenant_id": transaction.tenant.id,
@@ -219,8 +225,7 @@ async def run_near(
     }
     async with transaction.connection.cursor(binary=True) as cursor:
         cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
-        # Not prepared: a plan for any owner could not tell whose index it may use.
-        await cursor.execute(text, values, prepare=False)
+        await cursor.execute(text, values, prepare=prepare)
         return await cursor.fetchall()
 
 

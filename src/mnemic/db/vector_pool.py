@@ -96,7 +96,7 @@ async def near_pool(
         near = await near_query(transaction, table, owner, limit, memory_count)
     text = _POOL.format(near=near, table=sql.Identifier(table.name))
     values = {**parameters, "limit": limit, "near_ids": list(near_ids or ())}
-    (row,) = await run_near(transaction, text, owner, vector, values)
+    (row,) = await run_near(transaction, text, owner, vector, values, prepare=near_ids is None)
     return NearPool(tuple(row["near_ids"]), _usual(row), row["row_count"] is not None, row["near_ms"], row)
 
 

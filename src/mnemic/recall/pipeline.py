@@ -9,7 +9,8 @@
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
 7. **Pack** them into the budget of tokens (`pack`).
 
-One short transaction, or two where the model takes longer than step 2: none is held while a model works.
+One short transaction, or two where the model takes longer than step 2: none waits for a model for longer than
+beginning another one would take (`PATIENCE_S`).
 Each owner that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
 """
 
@@ -24,7 +25,7 @@ from uuid import UUID
 import numpy as np
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.db.vectors import Vectors
+from mnemic.db.vectors import Vectors, VectorTable, vectors_in_use
 from mnemic.errors import EmbeddingError, LanguageModelError
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
@@ -36,12 +37,15 @@ from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
 from mnemic.recall.score import rank
-from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool_of
+from mnemic.recall.search import Lead, NamedEntities, QueryVector, Space, look_up, pool_of
 from mnemic.recall.source import SOURCES_MAX, readable_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled
 from mnemic.types.share import ReadableGrant
+
+PATIENCE_S = 0.02
+"""How long the transaction stays open for a model that is about to end: the local one takes half of it."""
 
 Result = TypeVar("Result")
 
@@ -84,15 +88,17 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     async with _running(_embed(request, rephrased, collaborators.embedder, clock)) as embedding:
         async with database.transaction() as transaction:
             leads, notes = await _look_up(transaction, request, question, collaborators, clock)
-            # Where the model was quicker, the transaction goes on. It never waits for the model.
+            table = await _vectors(transaction, request)
+            await asyncio.wait({embedding}, timeout=PATIENCE_S)
             if embedding.done():
                 found = await _find(
-                    transaction, leads, request, question, await embedding, collaborators, clock
+                    transaction, table, leads, request, question, await embedding, collaborators, clock
                 )
         query = await embedding
     if found is None:
         async with database.transaction() as transaction:
-            found = await _find(transaction, leads, request, question, query, collaborators, clock)
+            table = await _vectors(transaction, request)
+            found = await _find(transaction, table, leads, request, question, query, collaborators, clock)
     answer = replace(found.answer, notes=(*request.notes, *rephrased.notes, *notes, *found.answer.notes))
     for pool in found.pools:
         collaborators.wish(pool.wish)
@@ -126,8 +132,14 @@ class _Found:
     entities: Mapping[UUID, tuple[str, ...]]
 
 
+async def _vectors(transaction: Transaction, request: Request) -> VectorTable | None:
+    """The vectors that serve; None if nothing was ever embedded, or meaning is not asked for."""
+    return await vectors_in_use(transaction) if "vector" in request.techniques else None
+
+
 async def _find(
     transaction: Transaction,
+    table: VectorTable | None,
     leads: Sequence[Lead],
     request: Request,
     question: Question,
@@ -136,7 +148,8 @@ async def _find(
     clock: Clock,
 ) -> _Found:
     """Search by meaning, rank, decide whether to refuse, and read what was chosen."""
-    pools = [await pool_of(transaction, lead, request, query.vector, clock) for lead in leads]
+    space = Space.of(table, query.vector)
+    pools = [await pool_of(transaction, lead, request, space, clock) for lead in leads]
     with clock.measure("rank"):
         rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))

@@ -18,7 +18,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, Usual
 from mnemic.db.vector_pool import NearPool, near_pool
-from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of, vectors_in_use
+from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of
 from mnemic.recall.clock import Clock
 from mnemic.recall.pool import Floats, Pool, Wish, columns_of, evidence_parameters
 from mnemic.recall.request import Request
@@ -53,11 +53,23 @@ class QueryVector:
 
 
 @dataclass(frozen=True)
-class _Space:
+class Space:
     """Where the query's vector is compared with those of memories."""
 
     table: VectorTable
     vector: Vectors
+
+    @classmethod
+    def of(cls, table: VectorTable | None, query: QueryVector | None) -> "Space | None":
+        """The space of a query among the vectors that serve; None if there is no query, or no vectors.
+
+        Raises ModelChanged if the query was embedded by another model than the one that serves.
+        """
+        if table is None or query is None:
+            return None
+        if table.model != query.model:
+            raise ModelChanged(table.model)
+        return cls(table, query.vector)
 
 
 @dataclass(frozen=True)
@@ -91,10 +103,9 @@ async def look_up(
 
 
 async def pool_of(
-    transaction: Transaction, lead: Lead, request: Request, query: QueryVector | None, clock: Clock
+    transaction: Transaction, lead: Lead, request: Request, space: Space | None, clock: Clock
 ) -> Pool:
     """The pool of a source: what the techniques found and the turns around it."""
-    space = await _space(transaction, request, query)
     found: dict[str, Sequence[UUID]] = {
         "text": lead.words.memory_ids,
         "graph": list(lead.by_graph),
@@ -133,7 +144,7 @@ async def _gather(
     transaction: Transaction,
     lead: Lead,
     request: Request,
-    space: _Space | None,
+    space: Space | None,
     found: Mapping[str, Sequence[UUID]],
     clock: Clock,
 ) -> _Gathered:
@@ -162,7 +173,7 @@ async def _near_pool(
     transaction: Transaction,
     lead: Lead,
     request: Request,
-    space: _Space,
+    space: Space,
     filtered: Nearest | None,
     parameters: Mapping[str, Any],
     clock: Clock,
@@ -191,19 +202,6 @@ def _counted(
     counts = {name: len(ids) for name, ids in found.items()}
     counts["neighbours"] = sum("neighbours" in techniques for techniques in found_by)
     return {name: count for name, count in counts.items() if name in request.techniques}
-
-
-async def _space(transaction: Transaction, request: Request, query: QueryVector | None) -> _Space | None:
-    """Where to compare; None if nothing was ever embedded, or meaning is not asked for.
-
-    Raises ModelChanged if the query was embedded by another model than the one that serves.
-    """
-    if query is None or "vector" not in request.techniques:
-        return None
-    table = await vectors_in_use(transaction)
-    if table is not None and table.model != query.model:
-        raise ModelChanged(table.model)
-    return _Space(table, query.vector) if table is not None else None
 
 
 def _wanted(request: Request) -> int:
@@ -265,7 +263,7 @@ def _crowded_out(pool: NearPool, request: Request) -> bool:
 
 
 async def _nearest_filtered(
-    transaction: Transaction, space: _Space, source: Source, request: Request
+    transaction: Transaction, space: Space, source: Source, request: Request
 ) -> Nearest | None:
     """The nearest of those that pass the filter; None if it lets too many through for that."""
     parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
@@ -281,14 +279,14 @@ async def _nearest_filtered(
     )
 
 
-async def _nearest_in_windows(transaction: Transaction, space: _Space | None, lead: Lead) -> Sequence[UUID]:
+async def _nearest_in_windows(transaction: Transaction, space: Space | None, lead: Lead) -> Sequence[UUID]:
     """Of the memories of the query's times those nearest in meaning; the newest if that is not known."""
     if space is None:
         return lead.in_window[:BY_TIME_MAX]
     return _best(await _cosines(transaction, space, set(lead.in_window)), BY_TIME_MAX)
 
 
-async def _cosines(transaction: Transaction, space: _Space | None, ids: set[UUID]) -> dict[UUID, float]:
+async def _cosines(transaction: Transaction, space: Space | None, ids: set[UUID]) -> dict[UUID, float]:
     return await cosines_of(transaction, space.table, list(ids), space.vector) if space and ids else {}
 
 

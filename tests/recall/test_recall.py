@@ -1,15 +1,19 @@
 """Recall: what comes first, why, how much of it, and when nothing at all."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError
 from mnemic.models.tokens import count_tokens
 from mnemic.recall.choose import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
 from tests.recall.conftest import OpenWith
+from tests.unsteady_engine import Unsteady
+from tests.waiting import wait_for
 
 FACTS = (
     "Alice keeps bees behind the house",
@@ -411,3 +415,26 @@ async def test_meaning_finds_the_few_that_pass_a_filter_among_many_that_are_near
     options = {"channel": "home", **narrow}
     found = await memory.recall("harbour pilot boat", techniques=["vector"], refuse_below=0, **options)
     assert contents(found) == ["boat"]
+
+
+async def test_a_model_that_takes_long_keeps_no_connection_from_others(
+    open_with: OpenWith, shared_database: Database
+) -> None:
+    engine = Unsteady()
+    memory = await open_with(embedder=engine)
+    await memory.retain(FACTS)
+
+    def all_are_free() -> bool:
+        pool = shared_database.pool_statistics()
+        return pool["pool_available"] == pool["pool_size"]
+
+    async def outlast_the_transaction() -> None:
+        while all_are_free():
+            await asyncio.sleep(0)  # It is about to begin.
+        await wait_for(all_are_free, what="the transaction to end while the model still works")
+
+    engine.meanwhile = outlast_the_transaction
+    async with asyncio.timeout(30):
+        found = await memory.recall("tractor", explain=True)
+    assert contents(found)[0] == FACTS[1]
+    assert "vector" in explained(found.hits[0]).found_by

@@ -429,8 +429,8 @@ async def test_a_model_that_takes_long_keeps_no_connection_from_others(
         return pool["pool_available"] == pool["pool_size"]
 
     async def outlast_the_transaction() -> None:
-        while all_are_free():
-            await asyncio.sleep(0)  # It is about to begin.
+        while all_are_free():  # noqa: ASYNC110
+            await asyncio.sleep(0)  # It is about to begin, and a pool tells nobody.
         await wait_for(all_are_free, what="the transaction to end while the model still works")
 
     engine.meanwhile = outlast_the_transaction

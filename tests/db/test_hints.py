@@ -84,26 +84,6 @@ async def test_a_burst_of_hints_is_sent_a_few_times_and_the_last_one_is_not_lost
     assert sent == ["jobs", "events", "jobs"]
 
 
-async def test_a_hint_that_went_along_counts_as_sent_and_what_follows_is_sent_after_the_interval() -> None:
-    sent: list[Hint] = []
-
-    async def notify(hint: Hint) -> None:
-        sent.append(hint)
-
-    hints = Hints(notify)
-    assert hints.due_among({"jobs", "events"}) == {"jobs", "events"}
-    hints.tell({"jobs"}, sent={"jobs"})
-    assert hints.due_among({"jobs", "events"}) == {"events"}
-    await asyncio.sleep(0)
-    assert sent == []
-    hints.tell({"jobs"})
-    await wait_for(lambda: sent == ["jobs"], what="the hint that followed")
-    await wait_for(lambda: hints.due_among({"jobs"}) == {"jobs"}, what="the end of the interval")
-    await hints.aclose()
-    assert sent == ["jobs"]
-    assert not hints.due_among({"jobs"})
-
-
 async def test_what_waits_is_sent_when_closing_and_nothing_afterwards() -> None:
     sent: list[Hint] = []
 

@@ -64,7 +64,7 @@ async def test_other_processes_are_told_of_a_new_job_and_not_of_each_when_many_f
 ) -> None:
     async with listening(access, [notify_channel("jobs")]) as ear:
         await memory.jobs.enqueue("mail.send")
-        await wait_for(lambda: len(ear.heard) == 1, what="the notification that went along")
+        await wait_for(lambda: len(ear.heard) == 1, what="the notification")
         for _ in range(50):
             await memory.jobs.enqueue("mail.send")
         await wait_for(lambda: len(ear.heard) >= 2, what="the notification of those that followed")

@@ -15,8 +15,7 @@ from typing import Any, LiteralString, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from psycopg import AsyncCursor
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mnemic.db.access import Access
@@ -239,19 +238,17 @@ class Database:
     ) -> list[Row]:
         """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
-        One round trip in all, for what is done all the time; `hints` are what it leaves, and those that are
-        due go along. The connection needs no cleaning: nothing but queries of ours ran on it.
+        One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
+        no cleaning: nothing but this query of ours ran on it.
         """
-        due = self._hints.due_among(hints)
         with translated():
             async with self._quiet_connection() as connection:
                 signature = self.access.key.signature(
                     purpose, subject, process=await self._process(connection)
                 )
-                signed = {**parameters, "signature": signature}
-                cursor = await _execute_and_notify(connection, query(name), signed, due)
+                cursor = await connection.execute(query(name), {**parameters, "signature": signature})
                 rows = await cursor.fetchall()
-        self._hints.tell(hints, sent=due)
+        self._hints.tell(hints)
         return rows
 
     @asynccontextmanager
@@ -326,17 +323,3 @@ class Database:
         if self._revive is not None:
             await self._revive()
         return self.access.conninfo()
-
-
-async def _execute_and_notify(
-    connection: AppConnection, statement: LiteralString, parameters: Parameters, hints: Collection[Hint]
-) -> AsyncCursor[DictRow]:
-    """Run a statement and notify of its hints: two transactions, one behind the other, in one round trip."""
-    if not hints:
-        return await connection.execute(statement, parameters)
-    async with connection.pipeline() as pipeline:
-        cursor = await connection.execute(statement, parameters)
-        await pipeline.sync()
-        for hint in hints:
-            await connection.execute(query("session.notify"), {"channel": notify_channel(hint)})
-    return cursor

@@ -4,8 +4,7 @@ NOTIFY inside the transaction that writes would make all commits of the database
 transaction that writes jobs or events only says so, by `mnemic.hint(…)` in SQL; whoever commits it finds the
 hint in the answer to the commit and passes it on: at once to those who asked in this process, and by NOTIFY,
 in a transaction of its own, to other processes. The first hint goes out at once, those of the same kind that
-follow within its interval go out together. A statement that is a transaction by itself takes its NOTIFY
-along, if one is due: in the same round trip, right behind the commit.
+follow within its interval go out together.
 
 A hint may be lost: with this process, or because a program wrote without this pool. Nobody relies on it;
 those who wait look into the table every now and then as well.
@@ -60,25 +59,17 @@ class Hints:
 
         return end
 
-    def due_among(self, hints: Collection[Hint]) -> frozenset[Hint]:
-        """Those of these hints that may be sent at once, since none of their kind was sent a moment ago."""
-        return frozenset(hint for hint in hints if not self._closed and self._is_idle(hint))
-
-    def tell(self, hints: Collection[Hint], *, sent: Collection[Hint] = ()) -> None:
-        """Pass hints on, without waiting for it. Those in `sent` were notified of already."""
+    def tell(self, hints: Collection[Hint]) -> None:
+        """Pass hints on, without waiting for it."""
         if self._closed:
             return
         for hint in hints:
             for callback in tuple(self._callbacks[hint]):
                 callback()
-            if hint not in sent:
-                self._waiting.add(hint)
-            if self._is_idle(hint):
+            self._waiting.add(hint)
+            sender = self._senders.get(hint)
+            if sender is None or sender.done():
                 self._senders[hint] = asyncio.create_task(self._send(hint), name=f"mnemic hints of {hint}")
-
-    def _is_idle(self, hint: Hint) -> bool:
-        sender = self._senders.get(hint)
-        return sender is None or sender.done()
 
     async def aclose(self) -> None:
         """Send what waits, within a moment, and take no more."""
@@ -94,13 +85,9 @@ class Hints:
                     await self._send_waiting(hint)
 
     async def _send(self, hint: Hint) -> None:
-        """Send what waits, then wait for the interval, as long as something came meanwhile."""
-        while True:
-            if hint in self._waiting:
-                await self._send_waiting(hint)
+        while hint in self._waiting:
+            await self._send_waiting(hint)
             await asyncio.sleep(INTERVAL_S[hint])
-            if hint not in self._waiting:
-                return
 
     async def _send_waiting(self, hint: Hint) -> None:
         self._waiting.discard(hint)

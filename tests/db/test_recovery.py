@@ -26,7 +26,7 @@ async def remote_database(password_server: PasswordServer) -> AsyncIterator[Data
     password_server.execute("CREATE DATABASE remote")
     url = password_server.url(dbname="remote")
     await migrate(url, LIMITS)
-    limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=1)
+    limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=3)
     async with open_database(await url_access(url, limits, key=None), limits) as database:
         yield database
     password_server.execute("DROP DATABASE remote WITH (FORCE)")
@@ -59,6 +59,18 @@ async def test_after_a_restart_a_signed_statement_is_carried_out_once_and_at_onc
     async with database.transaction() as transaction:
         cursor = await transaction.connection.execute("SELECT count(*) FROM queue.jobs")
         assert await cursor.fetchone() == {"count": 16}
+
+
+async def test_a_dead_connection_is_thrown_away_by_the_first_who_is_given_it(
+    remote_database: Database, password_server: PasswordServer
+) -> None:
+    database = TenantDatabase(remote_database, await remote_database.open_tenant("patient"))
+    password_server.stop()
+    password_server.run()
+    await enqueue(database, "work")
+    statistics = remote_database.pool_statistics()
+    assert statistics["returns_bad"] == 1
+    assert statistics.get("connections_lost", 0) == 0, "it went back to the pool, where others wait for one"
 
 
 async def test_a_transaction_that_loses_its_server_fails_and_the_next_one_waits_for_it(

@@ -256,13 +256,15 @@ class Database:
         """A connection of the pool whose server has not gone away meanwhile.
 
         What is sent may be carried out even if no answer comes, so it cannot be tried again. But a server
-        that goes says so, or at least hangs up, and that can be seen before anything is sent.
+        that goes says so, or at least hangs up, and that can be seen before anything is sent. Such a connection
+        is closed here: given back open, it would go to the next who waits, and from there back to us.
         """
         for _ in range(BEGIN_ATTEMPTS):
             async with self._pool.connection() as connection:
                 if not has_news(connection):
                     yield connection
                     return
+                await connection.close()
             await self._pool.check()
         raise psycopg.OperationalError("the server goes away again and again")
 

@@ -251,7 +251,7 @@ async def check(store: Store, request: dict[str, Any]) -> None:
     requests=st.lists(REQUESTS, min_size=12, max_size=24),
 )
 @settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,

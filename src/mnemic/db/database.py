@@ -256,8 +256,8 @@ class Database:
         """A connection of the pool whose server has not gone away meanwhile.
 
         What is sent may be carried out even if no answer comes, so it cannot be tried again. But a server
-        that goes says so, or at least hangs up, and that can be seen before anything is sent. Such a connection
-        is closed here: given back open, it would go to the next who waits, and from there back to us.
+        that goes says so, or at least hangs up, and that can be seen before anything is sent. Such a
+        connection is closed here: given back open, it would go to the next who waits, and back to us.
         """
         for _ in range(BEGIN_ATTEMPTS):
             async with self._pool.connection() as connection:

@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.errors import SerializationFailure
@@ -19,7 +20,8 @@ from mnemic.db.vectors import (
     mark_for_embedding,
     open_vectors,
 )
-from mnemic.retain.items import Draft
+from mnemic.retain.ahead import in_steps, made_ahead
+from mnemic.retain.items import Chunk, Draft
 from mnemic.retain.outcomes import Outcomes
 from mnemic.retain.recognise import Recognised, has_identity, recognise_in
 from mnemic.retain.spool import Batch, Spool
@@ -33,6 +35,16 @@ NEAR_CHECK_MAX_CHUNKS = 32
 NEAR_SCAN_MAX_ROWS = 2_000
 
 LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]
+
+
+_JSON = json.JSONEncoder(default=str)
+
+
+class Row(NamedTuple):
+    """A row to be: its words, and all its fields as JSON. Its position is known only when it is stored."""
+
+    content: str
+    fields: str
 
 
 @dataclass
@@ -87,19 +99,21 @@ async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mention
     table = await _open_vectors(transaction, plan)
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
-    for batch in spool:
-        new, late, has_names = await _store(transaction, plan, batch.drafts, places)
-        chunks = [chunk for draft in new for chunk in draft.chunks]
-        stored = {chunk.memory_id for chunk in chunks}
-        duplicates = (*batch.duplicates, *late.duplicates)
-        await _write_vectors(transaction, plan, table, batch, stored)
-        await _derive(transaction, plan, new)
-        if has_names:
-            texts = [(chunk.memory_id, chunk.content) for chunk in chunks]
-            await link_mentions(transaction, plan.owner, texts)
-        await _reinforce(transaction, duplicates)
-        outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
-        outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None or table is None else 0
+    batches = _with_rows(spool)
+    async with made_ahead(batches) if plan.batch_count > 1 else aclosing(batches) as ready:
+        async for batch, rows in ready:
+            new, late, has_names = await _store(transaction, plan, batch.drafts, rows, places)
+            chunks = [chunk for draft in new for chunk in draft.chunks]
+            stored = {chunk.memory_id for chunk in chunks}
+            duplicates = (*batch.duplicates, *late.duplicates)
+            await _write_vectors(transaction, plan, table, batch, stored)
+            await _derive(transaction, plan, new)
+            if has_names:
+                texts = [(chunk.memory_id, chunk.content) for chunk in chunks]
+                await link_mentions(transaction, plan.owner, texts)
+            await _reinforce(transaction, duplicates)
+            outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
+            outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None or table is None else 0
     await _give_back_places(transaction, plan, places)
     return outcomes.retained()
 
@@ -164,8 +178,18 @@ async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[s
         await transaction.execute("retain.give_back_places", parameters)
 
 
+async def _with_rows(spool: Spool) -> AsyncGenerator[tuple[Batch, dict[int, list[Row]]]]:
+    """The batches, and the rows of each of their drafts."""
+    for batch in spool:
+        yield batch, {draft.index: _rows(draft) async for draft in in_steps(batch.drafts)}
+
+
 async def _store(
-    transaction: Transaction, plan: Plan, drafts: Sequence[Draft], places: dict[str, Iterator[int]]
+    transaction: Transaction,
+    plan: Plan,
+    drafts: Sequence[Draft],
+    rows: Mapping[int, list[Row]],
+    places: dict[str, Iterator[int]],
 ) -> tuple[list[Draft], Recognised, bool]:
     """Store what is still new, each draft with all its chunks.
 
@@ -177,10 +201,14 @@ async def _store(
     known_indexes = known.indexes
     unknown = [draft for draft in drafts if draft.index not in known_indexes]
     first = _first_of_equals(unknown)
-    rows = {draft.index: list(_rows(draft, places)) for draft in first}
-    stored, has_names = await _insert(transaction, plan, [chunks[0] for chunks in rows.values()])
+    position = {draft.index: _position(draft, places) for draft in first}
+    stored, has_names = await _insert(
+        transaction, plan, [(rows[draft.index][0], position[draft.index]) for draft in first]
+    )
     new = [draft for draft in first if draft.chunks[0].memory_id in stored]
-    await _insert(transaction, plan, [chunk for draft in new for chunk in rows[draft.index][1:]])
+    await _insert(
+        transaction, plan, [(row, position[draft.index]) for draft in new for row in rows[draft.index][1:]]
+    )
     beaten = [draft for draft in unknown if draft.chunks[0].memory_id not in stored]
     late = await recognise_in(transaction, plan.owner, beaten)
     if late.new:
@@ -207,45 +235,51 @@ def _first_of_equals(drafts: Sequence[Draft]) -> list[Draft]:
     return first
 
 
-async def _insert(transaction: Transaction, plan: Plan, rows: list[dict[str, Any]]) -> tuple[set[UUID], bool]:
-    """Insert rows; returns the ids that are stored now, and whether the owner has names to be mentioned."""
+def _position(draft: Draft, places: dict[str, Iterator[int]]) -> int | None:
+    """The next place in its conversation, if it has one."""
+    return None if draft.item.conversation is None else next(places[draft.item.conversation])
+
+
+async def _insert(
+    transaction: Transaction, plan: Plan, rows: list[tuple[Row, int | None]]
+) -> tuple[set[UUID], bool]:
+    """Insert rows at their positions.
+
+    Returns the ids that are stored now, and whether the owner has names to be mentioned.
+    """
     if not rows:
         return set(), False
     # Two calls that store the same words wait for each other in one order, not in a circle.
-    rows.sort(key=lambda row: row["content"])
+    rows.sort(key=lambda placed: placed[0].content)
     parameters = {
         "tenant_id": transaction.tenant.id,
         "owner": plan.owner,
         "channel": plan.scope.channel,
         "process": plan.scope.process,
         "changed_by": "user",
-        "rows": json.dumps(rows, default=str),
+        "rows": f"[{','.join(row.fields for row, _ in rows)}]",
+        "positions": [position for _, position in rows],
     }
-    row = await transaction.one("retain.insert_memories", parameters)
-    return set(row["memory_ids"]), row["has_names"]
+    found = await transaction.one("retain.insert_memories", parameters)
+    return set(found["memory_ids"]), found["has_names"]
 
 
-def _rows(draft: Draft, places: dict[str, Iterator[int]]) -> Iterator[dict[str, Any]]:
+def _rows(draft: Draft) -> list[Row]:
     """The rows of a draft. What is None or empty is left out, as most fields of most items are."""
-    item = draft.item
-    shared = {name: value for name, value in vars(item).items() if value or value in (False, 0.0)}
-    if item.conversation is not None:
-        shared["position"] = next(places[item.conversation])
-    if draft.whole_hash is None:
-        yield {**shared, "memory_id": draft.chunks[0].memory_id}
-        return
-    shared |= {
-        "whole_id": draft.chunks[0].memory_id,
-        "whole_hash": draft.whole_hash.hex(),
-        "chunk_count": len(draft.chunks),
-    }
-    for chunk in draft.chunks:
-        yield {
-            **shared,
-            "memory_id": chunk.memory_id,
-            "content": chunk.content,
-            "chunk_index": chunk.index,
+    shared = {name: value for name, value in vars(draft.item).items() if value or value in (False, 0.0)}
+    if draft.whole_hash is not None:
+        shared |= {
+            "whole_id": draft.chunks[0].memory_id,
+            "whole_hash": draft.whole_hash.hex(),
+            "chunk_count": len(draft.chunks),
         }
+    return [Row(chunk.content, _JSON.encode(shared | _own_fields(chunk))) for chunk in draft.chunks]
+
+
+def _own_fields(chunk: Chunk) -> dict[str, Any]:
+    """What a chunk does not share with the others of its draft."""
+    own = {"memory_id": chunk.memory_id, "content": chunk.content}
+    return own if chunk.index is None else {**own, "chunk_index": chunk.index}
 
 
 async def _write_vectors(

@@ -59,9 +59,9 @@ FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation
 WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: insert_memories
--- Stores rows, given as JSON; one row with the ids of those that were new (the others are duplicates) and
--- whether the owner has entities that they may mention. The latter comes last, as `mentions.share` should:
--- from then on new names wait until the transaction ends.
+-- Stores rows, given as JSON, at positions; one row with the ids of those that were new (the others are
+-- duplicates) and whether the owner has entities that they may mention. The latter comes last, as
+-- `mentions.share` should: from then on new names wait until the transaction ends.
 WITH stored AS (
     INSERT INTO state.memories (
         tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
@@ -72,11 +72,18 @@ WITH stored AS (
         %(tenant_id)s, memory_id, %(owner)s, %(channel)s, %(process)s, conversation, "position", role, name, content,
         category, coalesce(tags, '{}'), coalesce(metadata, '{}'), source, provenance, coalesce(evidence, '{}'),
         confidence, anchored, at, valid_from, valid_to, expires_at, whole_id, decode(whole_hash, 'hex'), chunk_index, chunk_count, external_id, %(changed_by)s
-    FROM json_to_recordset(%(rows)s::json) AS given (
-        memory_id uuid, conversation text, "position" int, role text, name text, content text, category text,
-        tags text[], metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
-        at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
-        whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
+    FROM ROWS FROM (
+        json_to_recordset(%(rows)s::json) AS (
+            memory_id uuid, conversation text, role text, name text, content text, category text, tags text[],
+            metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
+            at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
+            whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
+        ),
+        unnest(%(positions)s::int[])
+    ) AS given (
+        memory_id, conversation, role, name, content, category, tags, metadata, source, provenance, evidence, confidence,
+        anchored, at, valid_from, valid_to, expires_at, whole_id, whole_hash, chunk_index, chunk_count, external_id,
+        "position"
     )
     ON CONFLICT DO NOTHING
     RETURNING memory_id

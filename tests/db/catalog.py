@@ -133,6 +133,12 @@ CHECKS = {
         WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {CHAMBERS[1:]}
           AND prosecdef
           AND NOT coalesce(proconfig, '{{}}') && ARRAY['search_path=pg_catalog, pg_temp']""",
+    "every SECURITY DEFINER function asks who calls, where the policy does not": r"""
+        SELECT DISTINCT pg_proc.oid::regprocedure::text AS name
+        FROM pg_proc JOIN pg_policy ON prosrc ~ format('\m%s\M', polrelid::regclass)
+        WHERE prosecdef AND prorettype <> 'trigger'::regtype
+          AND polroles = ARRAY['mnemic_definer'::regrole::oid] AND pg_get_expr(polqual, polrelid) = 'true'
+          AND prosrc !~ 'mnemic\.(require_working|may_tick|current_tenant|signature)\('""",
     "nobody was given the functions of migrations or the sealed ones by default": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc

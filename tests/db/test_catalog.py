@@ -94,6 +94,15 @@ OFFENCES = {
         "CREATE FUNCTION state.bad() RETURNS int SECURITY DEFINER SET search_path = state RETURN 1",
         "ALTER FUNCTION mnemic.verified RESET search_path",
     ],
+    "every SECURITY DEFINER function asks who calls, where the policy does not": [
+        """CREATE FUNCTION mnemic.open_count() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN (SELECT count(*) FROM queue.jobs); END';
+        CALL mnemic.seal('mnemic.open_count()')""",
+        """CREATE POLICY open ON state.bad TO mnemic_definer USING (true);
+        CREATE FUNCTION mnemic.empty() RETURNS void LANGUAGE sql SECURITY DEFINER
+        SET search_path = pg_catalog, pg_temp AS 'DELETE FROM state.bad';
+        CALL mnemic.seal('mnemic.empty()')""",
+    ],
     "nobody was given the functions of migrations or the sealed ones by default": [
         "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER"
         " SET search_path = pg_catalog, pg_temp RETURN 1",

@@ -105,7 +105,7 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
         left = connection.execute(
             "SELECT current_setting('mnemic.working', true), current_setting('mnemic.working_proof', true)"
         ).fetchone()
-        assert left == ("", "")
+        assert left == (None, None)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
             connection.execute(HELD)
 

@@ -236,25 +236,35 @@ async def test_a_dead_job_is_replayed_with_all_attempts_before_it(
         await memory.jobs.cancel(job.job_id)
 
 
-async def test_erasing_an_owner_erases_jobs_in_every_state(
-    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+async def test_erasing_an_owner_erases_jobs_in_every_state_and_none_of_a_namesake(
+    memory: AsyncMemory, foreign_memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     async def fail(job: RunningJob) -> None:
         raise ValueError("secret of bob")
 
-    for kind in ("dies", "dies", "waits"):
-        await memory.jobs.enqueue(kind, {"secret": "bob"}, owner="bob", key=str(uuid4()), max_attempts=1)
-    retried = await memory.jobs.enqueue("dies", {"secret": "bob"}, owner="bob", max_attempts=2)
+    for each in (memory, foreign_memory):
+        for kind in ("dies", "dies", "waits"):
+            await each.jobs.enqueue(kind, {"secret": "bob"}, owner="bob", key=str(uuid4()), max_attempts=1)
     kept = await memory.jobs.enqueue("waits", {"secret": "carol"}, owner="carol", key="secret")
     worker = await start_worker({"dies": fail})
-    await until(memory, retried.job_id, lambda job: len(job.history) == 1)
+    for each in (memory, foreign_memory):
+        retried = await each.jobs.enqueue("dies", {"secret": "bob"}, owner="bob", max_attempts=2)
+        await until(each, retried.job_id, lambda job: len(job.history) == 1)
     worker.stop()
+
+    def held(table: str) -> list[object]:
+        """How many rows about somebody called bob each tenant has."""
+        counted = f"SELECT count(*) FROM queue.{table} WHERE owner = 'bob' GROUP BY tenant_id"
+        return [count for (count,) in admin.execute(counted.encode()).fetchall()]
+
+    tables = ("jobs", "finished_jobs", "attempts", "job_keys")
+    before = {table: held(table) for table in tables}
+    assert before == {"jobs": [2, 2], "finished_jobs": [2, 2], "attempts": [1, 1], "job_keys": [3, 3]}
     receipt = await memory.admin.erase("bob")
     assert receipt is not None
     assert [job.job_id for job in await memory.jobs.list()] == [kept.job_id]
-    for table in ("jobs", "finished_jobs", "attempts", "job_keys"):
-        found = admin.execute(f"SELECT count(*) FROM queue.{table} WHERE owner = 'bob'".encode()).fetchone()
-        assert found == (0,), table
+    assert {table: held(table) for table in tables} == {table: before[table][1:] for table in tables}
+    assert len(await foreign_memory.jobs.list()) == 4
 
 
 async def test_finished_jobs_are_forgotten_after_some_time(

@@ -38,23 +38,27 @@ FOUNDATION := tests/bench tests/db tests/embedded tests/sql
 MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules
 SDK := tests/sdk
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-PART := $(BIN)/python -m pytest --quiet -p no:cacheprovider
+# What fails beside six other parts on a few cores may have been too slow for its deadline: it is said aloud and run
+# once more. Only failed tests (pytest's exit code 1) get that, never what could not be collected or was interrupted.
+PYTEST = $(BIN)/python -m pytest --quiet -o cache_dir=.pytest_cache/$@
+part = $(PYTEST) $(1) || { [ $$? -eq 1 ] && echo "$@: what failed is run once more." >&2 && \
+	$(PYTEST) --last-failed --last-failed-no-failures=none $(1); }
 .PHONY: $(PARTS)
 $(PARTS): $(INSTALLED)
 test-server:
-	@$(PART) $(SERVER)
+	@$(call part,$(SERVER))
 test-agents:
-	@$(PART) $(AGENTS)
+	@$(call part,$(AGENTS))
 test-commands:
-	@$(PART) $(COMMANDS)
+	@$(call part,$(COMMANDS))
 test-machinery:
-	@$(PART) $(MACHINERY)
+	@$(call part,$(MACHINERY))
 test-foundation:
-	@$(PART) $(FOUNDATION)
+	@$(call part,$(FOUNDATION))
 test-record:
-	@$(PART) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
+	@$(call part,$(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK)))
 test-sdk: lint
-	@$(PART) $(SDK)
+	@$(call part,$(SDK))
 
 # Every folder that has a test which says so in its reason for being skipped.
 SLOW := tests/documents tests/events tests/jobs tests/reembedding tests/retain tests/server

@@ -130,6 +130,41 @@ async def test_observations_are_deleted_by_their_text(connect: Connect, memory: 
     assert again["entities"][0]["observations"] == ["Likes rain", "Likes tea"]
 
 
+async def test_observations_are_recalled_until_they_are_deleted(
+    connect: Connect, memory: AsyncMemory
+) -> None:
+    async def contents() -> set[str]:
+        return {record.content for record in await memory.memories.list()}
+
+    async with connect("reference") as client:
+        await called(client, "create_entities", entities=[ALICE])
+        added = [{"entityName": "Alice", "contents": ["Plays the cello", "Alice: Plays the cello"]}]
+        await called(client, "add_observations", observations=added)
+        found = await memory.recall("Which instrument does Alice play? The cello?")
+        known = await contents()
+        opened = await called(client, "open_nodes", names=["Alice"])
+        deletions = [{"entityName": "Alice", "observations": ["Likes tea"]}]
+        await called(client, "delete_observations", deletions=deletions)
+        left = await contents()
+        await called(client, "delete_entities", entityNames=["Alice"])
+    assert found[0].memory.content == "Alice: Plays the cello"
+    assert known == {"Alice: Lives in Berlin", "Alice: Likes tea", "Alice: Plays the cello"}
+    # Two observations that are one memory are two observations still.
+    assert opened["entities"][0]["observations"][2:] == ["Plays the cello", "Alice: Plays the cello"]
+    assert left == known - {"Alice: Likes tea"}
+    assert await contents() == set()
+
+
+async def test_an_observation_that_is_no_memory_can_be_deleted(connect: Connect, memory: AsyncMemory) -> None:
+    facts = {"observation 0190163d-8694-739b-aea5-966c26f8ad91": "Told long ago"}
+    await memory.entities.upsert("person", "Alice", facts=facts)
+    async with connect("reference") as client:
+        deletions = [{"entityName": "Alice", "observations": ["Told long ago"]}]
+        await called(client, "delete_observations", deletions=deletions)
+        opened = await called(client, "open_nodes", names=["Alice"])
+    assert opened["entities"][0]["observations"] == []
+
+
 async def test_entities_are_deleted_with_their_relations(connect: Connect, memory: AsyncMemory) -> None:
     async with connect("reference") as client:
         await called(client, "create_entities", entities=[ALICE, ACME])

@@ -1,27 +1,29 @@
 """The knowledge graph of the reference memory server, kept in Mnemic's entities.
 
 There an entity has a name, a type and a list of observations. Here the type is the category, and each
-observation is a fact of its own, ``observation <id>``: ids sort by time, so that observations keep their
-order, and two writers who add some at once both have theirs kept. A fact that is taken back has the value
-None. Facts that others stated are observations, too: ``city: Berlin``. Relations are relations.
+observation is a fact of its own and a memory (`mnemic.sdk.observations`): two writers who add some at once
+both have theirs kept, and recall finds them. A fact that is taken back has the value None, and its memory is
+forgotten. Facts that others stated are observations, too: ``city: Berlin``. Relations are relations.
 
 Differences that remain: upper and lower case make no difference in names, and both ends of a relation must
 exist.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from mnemic.errors import NotFoundError
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.observations import (
+    OBSERVATION,
+    TYPE_KEY,
+    forget_observations,
+    observation_facts,
+    observation_item,
+)
 from mnemic.types.entity import Entity
-from mnemic.types.identity import new_id
-
-OBSERVATION = "observation "
-# The category is kept in lower case; this is the type as it was given.
-TYPE_KEY = "entity_type"
 
 PAGE_ENTITIES = 500
 SCANNED_ENTITIES_MAX = 5_000
@@ -71,10 +73,6 @@ def _observed(entity: Entity) -> dict[str, str]:
     return own | {name: f"{name}: {value}" for name, value in held.items() if name not in own}
 
 
-def _as_facts(texts: Iterable[str]) -> dict[str, Any]:
-    return {f"{OBSERVATION}{new_id()}": text for text in texts}
-
-
 async def find_named(memory: AsyncMemory, name: str) -> Entity | None:
     """The entity of this name, or the only one with this alias."""
     found = await memory.entities.find(name, limit=2)
@@ -96,7 +94,7 @@ async def create(memory: AsyncMemory, name: str, type_name: str, texts: Sequence
     """Make an entity unless there is one of that name; returns whether it was made."""
     if await find_named(memory, name) is not None:
         return False
-    facts = _as_facts(dict.fromkeys(texts))
+    facts = await _retained(memory, name, list(dict.fromkeys(texts)), {})
     await memory.entities.upsert(type_name, name, facts=facts, metadata={TYPE_KEY: type_name})
     return True
 
@@ -106,15 +104,32 @@ async def observe(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> 
     known = set(observations(entity))
     new = [text for text in dict.fromkeys(texts) if text not in known]
     if new:
-        await memory.entities.upsert(entity.category, entity.name, facts=_as_facts(new))
+        facts = await _retained(memory, entity.name, new, entity.facts)
+        await memory.entities.upsert(entity.category, entity.name, facts=facts)
     return new
 
 
+async def _retained(
+    memory: AsyncMemory, name: str, texts: Sequence[str], held: Mapping[str, Any]
+) -> dict[str, str]:
+    """The facts of these observations, which are memories now."""
+    items = [observation_item(name, text) for text in texts]
+    retained = await memory.retain_many(items) if items else None
+    return observation_facts(name, texts, items, retained, held)
+
+
 async def take_back(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> None:
-    """Retire the facts with these texts; their history stays."""
+    """Retire the facts with these texts, and forget their memories; their history stays."""
     retired = {name: None for name, text in _observed(entity).items() if text in set(texts)}
     if retired:
+        await forget_observations(memory, retired)
         await memory.entities.upsert(entity.category, entity.name, facts=retired)
+
+
+async def remove(memory: AsyncMemory, entity: Entity) -> None:
+    """Move an entity into the archive, and forget what was told as its observations."""
+    await forget_observations(memory, _observed(entity))
+    await memory.entities.delete(entity)
 
 
 async def edges_of(memory: AsyncMemory, entity: Entity) -> set[Edge]:

@@ -191,7 +191,7 @@ async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -
     for name in given.entityNames:
         entity = await graph.find_named(memory, name)
         if entity is not None:
-            await memory.entities.delete(entity)
+            await graph.remove(memory, entity)
     return DoneAnswer(success=True, message="Entities deleted successfully")
 
 

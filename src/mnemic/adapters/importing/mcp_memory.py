@@ -1,12 +1,12 @@
 """The file of the reference MCP memory server: a line per entity with its observations, a line per relation.
 
-An entity keeps its name and type. Each of its observations becomes a fact, named as `mnemic mcp` names
-those that it is told under that server's tool names, and a memory as well, so that it is recalled. The file
-is read three times: to check it and to learn the entities' types, since relations name entities by name
-alone; to store the entities; to relate them.
+An entity keeps its name and type. Each of its observations becomes a fact and a memory, as those do that
+`mnemic mcp` is told under that server's tool names (`mnemic.sdk.observations`). The file is read three times:
+to check it and to learn the entities' types, since relations name entities by name alone; to store the
+entities; to relate them.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,17 +18,14 @@ from mnemic.adapters.importing.units import Sifted, Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.mind.entities import FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.observations import TYPE_KEY, observation_facts, observation_item
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS
-from mnemic.types.identity import new_id
 from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 ENTITIES_MAX = 1_000_000
 """Most entities of one file: their names and types are kept until the relations are read."""
 
-# As in mnemic.mcp.reference_graph: what one of them stores, the other one serves.
-OBSERVATION = "observation "
-TYPE_KEY = "entity_type"
 FIELDS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}
 
 
@@ -83,9 +80,8 @@ def _entity(record: Record) -> Unit:
     if unusable is not None:
         return Unit(record.place, sifted.items, None, [*sifted.skipped, Skipped(record.place, unusable)])
     known = [observation for observation in observations if observation.strip()]
-    return Unit(
-        record.place, sifted.items, None, sifted.skipped, _upsert(record.value["entityType"], name, known)
-    )
+    upsert = _upsert(record.value["entityType"], name, known, sifted.items)
+    return Unit(record.place, sifted.items, None, sifted.skipped, upsert)
 
 
 def _item(name: str, observation: str) -> dict[str, Any]:
@@ -93,12 +89,7 @@ def _item(name: str, observation: str) -> dict[str, Any]:
         raise InvalidInputError("the observation is empty.")
     # By name and words, since observations have no id; hashed, since both may be long.
     identity = sha256(f"{name}\n{observation}".encode()).hexdigest()
-    return {
-        # Observations leave their subject out: on its own, "lives in Berlin" answers nothing.
-        "content": observation if name.casefold() in observation.casefold() else f"{name}: {observation}",
-        "external_id": f"mcp-memory:{identity}",
-        "metadata": {"entity": name},
-    }
+    return {**observation_item(name, observation), "external_id": f"mcp-memory:{identity}"}
 
 
 def _unusable(name: str, category: str) -> str | None:
@@ -114,19 +105,21 @@ def _unusable(name: str, category: str) -> str | None:
 
 
 def _upsert(
-    category: str, name: str, observations: list[str]
+    category: str, name: str, observations: list[str], items: Sequence[Mapping[str, Any]]
 ) -> Callable[[AsyncMemory, Retained | None], Awaitable[None]]:
     """Make the entity, or add to the observations that it has."""
 
     async def upsert(memory: AsyncMemory, retained: Retained | None) -> None:
         try:
-            held = {str(value) for value in (await memory.entities.get(category, name)).facts.values()}
+            held = (await memory.entities.get(category, name)).facts
         except NotFoundError:
-            held = set()
-        new = [text for text in dict.fromkeys(observations) if text not in held]
-        for start in range(0, max(1, len(new)), FACTS_MAX):
-            facts = {f"{OBSERVATION}{new_id()}": text for text in new[start : start + FACTS_MAX]}
-            await memory.entities.upsert(category, name, facts=facts, metadata={TYPE_KEY: category})
+            held = {}
+        known = {str(value) for value in held.values()}
+        new = [text for text in dict.fromkeys(observations) if text not in known]
+        facts = list(observation_facts(name, new, items, retained, held).items())
+        for start in range(0, max(1, len(facts)), FACTS_MAX):
+            some = dict(facts[start : start + FACTS_MAX])
+            await memory.entities.upsert(category, name, facts=some, metadata={TYPE_KEY: category})
 
     return upsert
 

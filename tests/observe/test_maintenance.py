@@ -7,13 +7,16 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.govern import idempotent_requests
+from mnemic.govern.idempotent_requests import Begun, Repeatable
 from mnemic.jobs.handling import RunningJob
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.work import maintenance
+from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
 from tests.opened import opened
 
-PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0}
+PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0, "answer_count": 0}
 NOTHING = {"expired_count": 0, "faint_count": 0, "conversation_count": 0}
 
 
@@ -126,6 +129,23 @@ async def test_old_jobs_and_events_are_pruned(
         )
     assert await maintenance.prune(memory._core, job) == PRUNED | {"job_count": 1, "event_count": 1}
     assert await maintenance.prune(memory._core, job) == PRUNED
+
+
+async def test_answers_to_old_requests_are_pruned(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    database = memory._core.place.tenant_database
+    for hours in (23, 25):
+        request = Repeatable(new_id(), bytes(32), "alice")
+        assert isinstance(await idempotent_requests.begin(database, request), Begun)
+        admin.execute(
+            "UPDATE queue.idempotent_requests SET started_at = now() - make_interval(hours => %s)"
+            " WHERE key_id = %s",
+            [hours, request.key_id],
+        )
+    assert await maintenance.prune(memory._core, job) == PRUNED | {"answer_count": 1}
+    (left,) = admin.execute("SELECT count(*) FROM queue.idempotent_requests").fetchone() or ()
+    assert left == 1
 
 
 async def test_log_days_are_made_ahead_and_dropped_when_too_old(

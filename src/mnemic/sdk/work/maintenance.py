@@ -11,6 +11,7 @@ from typing import Any
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.events.webhooks import drop_deliveries, forget_secrets
+from mnemic.govern import idempotent_requests
 from mnemic.jobs.handling import JsonValue, RunningJob
 from mnemic.sdk.core import Core
 
@@ -37,7 +38,7 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
 
 
 async def prune(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.prune`: forget old jobs of all tenants, and events and ended secrets of this one."""
+    """`maintenance.prune`: forget old jobs of all tenants; events, ended secrets, old answers of this one."""
     settings, place = core.settings, core.place
 
     async def prune_jobs() -> int:
@@ -51,6 +52,9 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         "event_count": await drop_events(place.tenant_database, keep_days=keep_days),
         "delivery_count": await drop_deliveries(place.tenant_database, keep_days=keep_days),
         "secret_count": await forget_secrets(place.tenant_database),
+        "answer_count": await _until_done(
+            lambda: idempotent_requests.prune(place.tenant_database, limit=BATCH_ROWS)
+        ),
     }
 
 

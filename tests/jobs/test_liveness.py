@@ -193,9 +193,11 @@ async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
         "after_tenant": None,
         "only_tenant": None,
     }
-    assert await database.signed_rows("workers.turn", turn, purpose="turn", subject="queue") == []
+    line = database.line("turn", "queue")
+    assert await line.rows("workers.turn", turn) == []
     admin.execute(JOIN)
-    assert len(await database.signed_rows("workers.turn", turn, purpose="turn", subject="queue")) == 1
+    assert len(await line.rows("workers.turn", turn)) == 1
+    await line.aclose()
 
 
 async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(

@@ -108,6 +108,12 @@ def has_news(connection: AppConnection) -> bool:
     return bool(poll.poll(0))
 
 
+async def process_of(connection: AppConnection) -> str:
+    """How the database names the server process of a connection, for signatures."""
+    cursor = await connection.execute(query("session.process"))
+    return str((await cursor.fetchone() or {})["process"])
+
+
 class PlantedError(Exception):
     """A transaction left something for others behind; the connection is thrown away."""
 

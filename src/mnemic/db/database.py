@@ -28,9 +28,11 @@ from mnemic.db.connection import (
     clean_or_close,
     commit_and_clean,
     has_news,
+    process_of,
     refuse_planted_settings,
 )
 from mnemic.db.hints import Hint, Hints, notify_channel
+from mnemic.db.line import Line
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -251,6 +253,10 @@ class Database:
         self._hints.tell(hints)
         return rows
 
+    def line(self, purpose: SignedPurpose, subject: str) -> Line:
+        """A connection of one's own for signed statements; who asks for it closes it."""
+        return Line(self._living_conninfo, self.access.key, purpose, subject)
+
     @asynccontextmanager
     async def _quiet_connection(self) -> AsyncIterator[AppConnection]:
         """A connection of the pool whose server has not gone away meanwhile.
@@ -272,8 +278,7 @@ class Database:
         """How the database names the server process of a connection, asked once."""
         process = self._processes.get(connection)
         if process is None:
-            cursor = await connection.execute(query("session.process"))
-            process = self._processes[connection] = str((await cursor.fetchone() or {})["process"])
+            process = self._processes[connection] = await process_of(connection)
         return process
 
     async def _begin(

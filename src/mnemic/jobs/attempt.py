@@ -5,10 +5,9 @@ import logging
 import time
 import traceback
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from mnemic.db.connection import Row
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
@@ -25,6 +24,19 @@ Reason = Literal["stopping", "cancelled", "lost"]
 logger = logging.getLogger("mnemic.worker")
 
 
+class Claim(NamedTuple):
+    """A row of what claiming returned; the columns of the query `workers.turn`, in their order."""
+
+    tenant_id: UUID
+    job_id: UUID
+    owner: str | None
+    type: str
+    payload: dict[str, Any]
+    attempt: int
+    claim: int
+    progress: dict[str, Any] | None
+
+
 @dataclass(eq=False)
 class Attempt:
     """A claimed job on its way: *running*, then *ended* with an `outcome`."""
@@ -36,18 +48,18 @@ class Attempt:
     task: "asyncio.Task[None] | None" = None
 
     @classmethod
-    def claimed(cls, row: Row, tenant: Tenant) -> "Attempt":
+    def claimed(cls, claim: Claim, tenant: Tenant) -> "Attempt":
         """From what claiming returned."""
         job = RunningJob(
-            id=row["job_id"],
-            type=row["type"],
-            payload=row["payload"],
-            owner=row["owner"],
-            attempt=row["attempt"],
+            id=claim.job_id,
+            type=claim.type,
+            payload=claim.payload,
+            owner=claim.owner,
+            attempt=claim.attempt,
             tenant=tenant,
-            progress=JobProgress(**row["progress"]) if row["progress"] is not None else None,
+            progress=JobProgress(**claim.progress) if claim.progress is not None else None,
         )
-        return cls(row["claim"], job)
+        return cls(claim.claim, job)
 
     @property
     def key(self) -> tuple[UUID, int]:

@@ -48,7 +48,7 @@ from mnemic.db.hints import notify_channel
 from mnemic.db.listen import Listener
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError
-from mnemic.jobs.attempt import Attempt
+from mnemic.jobs.attempt import Attempt, Claim
 from mnemic.jobs.handling import Handler
 from mnemic.jobs.heartbeat import WORKING, Heartbeat
 from mnemic.jobs.witness import Sign, Witness
@@ -100,6 +100,7 @@ class Worker:
         self._concurrency = concurrency
         self._only_tenant = only_tenant
         self._periodic = tuple(periodic)
+        self._line = database.line("turn", WORKING)
         self._heartbeat = Heartbeat(database.access, self.name, lambda: tuple(handlers))
         self._witness = Witness()
         self._running: dict[tuple[UUID, int], Attempt] = {}
@@ -134,6 +135,7 @@ class Worker:
             await self._leave()
         finally:
             unregister()
+            await self._line.aclose()
             for attempt in self._running.values():
                 attempt.abandon()
             await asyncio.to_thread(self._heartbeat.stop)
@@ -256,7 +258,7 @@ class Worker:
         if self._strange:
             self._news.set()
 
-    async def _settle_and_claim(self, outcomes: list[dict[str, Any]]) -> list[Row]:
+    async def _settle_and_claim(self, outcomes: list[dict[str, Any]]) -> list[Claim]:
         """Both in one statement: what has ended makes room for what comes next."""
         slots = self._free_slots()
         if not (outcomes or slots):
@@ -269,7 +271,7 @@ class Worker:
             "slots": slots,
             "after_tenant": self._served_last,
         }
-        return await self._database.signed_rows("workers.turn", parameters, purpose="turn", subject=WORKING)
+        return [Claim._make(row) for row in await self._line.rows("workers.turn", parameters)]
 
     def _free_slots(self) -> int:
         """How many jobs may be claimed now."""
@@ -278,17 +280,17 @@ class Worker:
             return 0
         return max(self._concurrency - len(self._running), 0)
 
-    async def _claimed(self, rows: Sequence[Row]) -> list[Attempt]:
-        if not rows:
+    async def _claimed(self, claims: Sequence[Claim]) -> list[Attempt]:
+        if not claims:
             return []
-        self._served_last = rows[-1]["tenant_id"]
-        await self._learn_names(rows)
-        return [Attempt.claimed(row, self._tenants[row["tenant_id"]]) for row in rows]
+        self._served_last = claims[-1].tenant_id
+        await self._learn_names(claims)
+        return [Attempt.claimed(claim, self._tenants[claim.tenant_id]) for claim in claims]
 
-    async def _learn_names(self, rows: Sequence[Row]) -> None:
+    async def _learn_names(self, claims: Sequence[Claim]) -> None:
         if len(self._tenants) > TENANT_NAMES_MAX:
             self._tenants.clear()
-        unknown = {row["tenant_id"] for row in rows} - self._tenants.keys()
+        unknown = {claim.tenant_id for claim in claims} - self._tenants.keys()
         if unknown:
             async with self._database.proven("working", WORKING) as queries:
                 named = await queries.rows("workers.tenant_names", {"tenant_ids": list(unknown)})

@@ -1,7 +1,7 @@
 """A connection of its own for a statement that is made again and again, such as a worker's turn.
 
-The connections of a pool take turns. Each has a server process of its own, which therefore finds little of what
-it works with in the processor's caches, and every use is booked in and out. Who says the same thing all the time
+The connections of a pool take turns. Each has a server process of its own, which then finds little of what it
+works with in the processor's caches, and every use is booked in and out. Who says the same thing all the time
 is served faster by one process that does nothing else.
 
 States: *closed* → (`rows`) *open* → (lost, or `aclose`) *closed* …

@@ -2,11 +2,12 @@
 
 It knows nothing about memory; handlers are passed in by type. States: *new* → *working* → (`stop`)
 *stopping* → *ended*. Everything that it tells the database goes through one loop of *turns*. A turn is one
-statement: it ends the attempts that have ended, and claims as many jobs as there are free slots, so that
-under load one round trip and one commit serve many jobs. While jobs run, a look around follows it about once
-a second: which of them should be cancelled, how far they have come. It comes after the turn, so that a new
-job does not wait for it. Between turns the loop waits for news: a handler that ended, a hint that there are
-jobs (from this process at once, from others by NOTIFY), or the next second, since hints can be lost.
+statement, on a connection of its own: it ends the attempts that have ended, and claims as many jobs as there
+are free slots, so that under load one round trip and one commit serve many jobs. While jobs run, a look
+around follows it about once a second: which of them should be cancelled, how far they have come. It comes
+after the turn, so that a new job does not wait for it. Between turns the loop waits for news: a handler that
+ended, a hint that there are jobs (from this process at once, from others by NOTIFY), or the next second,
+since hints can be lost.
 
 Around the loop, each in a task of its own:
 

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from mnemic.db import vector_index
 from mnemic.db.access import Access
 from mnemic.db.database import Database
+from mnemic.db.half_vectors import HalfVector
 from mnemic.db.tenancy import Tenant
 from mnemic.db.vector_index import (
     Usual,
@@ -27,7 +28,7 @@ from mnemic.db.vector_index import (
     nearest,
     nearest_exact,
 )
-from mnemic.db.vectors import HalfVector, HalfVectorsDumper, VectorTable
+from mnemic.db.vectors import VectorTable
 from mnemic.errors import ConfigurationError, ConflictError
 from tests.conftest import LIMITS, AppConnection
 from tests.many_vectors import Filled, clustered, give_vectors
@@ -216,7 +217,6 @@ async def plan_of(database: Database, tenant: Tenant, table: VectorTable, owner:
         tuning = {"qualified_name": f"vectors.{name}", "ef_search": 100}
         await transaction.execute("vector_index.prepare_search", tuning)
         async with transaction.connection.cursor() as cursor:
-            cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
             for _ in range(7):
                 await cursor.execute(statement, parameters, prepare=False)
                 plans.add("\n".join(row["QUERY PLAN"] for row in await cursor.fetchall()))

@@ -31,6 +31,7 @@ from mnemic.db.connection import (
     process_of,
     refuse_planted_settings,
 )
+from mnemic.db.half_vectors import send_half_vectors
 from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.line import Line
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
@@ -167,7 +168,7 @@ class Database:
             min_size=POOL_MIN_SIZE,
             max_size=limits.pool_size,
             timeout=limits.connect_timeout_s,
-            configure=refuse_planted_settings,
+            configure=_configure,
             open=False,
             name="mnemic",
         )
@@ -330,3 +331,9 @@ class Database:
         if self._revive is not None:
             await self._revive()
         return self.access.conninfo()
+
+
+async def _configure(connection: AppConnection) -> None:
+    """Make a new connection of the pool ready for all that will go over it."""
+    await refuse_planted_settings(connection)
+    await send_half_vectors(connection)

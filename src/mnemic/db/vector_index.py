@@ -34,9 +34,10 @@ from psycopg import sql
 from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
 from mnemic.db.database import Transaction
 from mnemic.db.ending import end
+from mnemic.db.half_vectors import HalfVector
 from mnemic.db.tenancy import Tenant
 from mnemic.db.translate import translated
-from mnemic.db.vectors import HalfVector, HalfVectorsDumper, Vectors, VectorTable
+from mnemic.db.vectors import Vectors, VectorTable
 from mnemic.errors import ConfigurationError, ConflictError
 from mnemic.sql import query
 
@@ -224,7 +225,6 @@ async def run_near(
         "vector": HalfVector(vector),
     }
     async with transaction.connection.cursor(binary=True) as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
         await cursor.execute(text, values, prepare=prepare)
         return await cursor.fetchall()
 

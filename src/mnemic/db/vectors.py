@@ -4,8 +4,7 @@ One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or 
 in the same transaction, and may rely on the answer until it ends: changing the model waits for that
 (docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
 
-Vectors travel in pgvector's binary form, many in one array parameter: no text to print and parse,
-and no Python object per number.
+What `retain` does with vectors is in the database itself (migration 0023).
 """
 
 from collections.abc import Sequence
@@ -16,10 +15,9 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 from psycopg import sql
-from psycopg.adapt import Buffer, Dumper
-from psycopg.pq import Format
 
 from mnemic.db.database import Transaction
+from mnemic.db.half_vectors import HalfVectors
 from mnemic.errors import ConflictError
 
 Vectors = npt.NDArray[np.float32]
@@ -36,31 +34,6 @@ _INSERT = sql.SQL(
 _REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])")
 _REMOVE_SOME = sql.SQL(
     "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
-)
-# Compared exactly with the newest vectors of the owner, bounded, and with each other:
-# a statement does not see what it stores itself.
-_INSERT_AND_COMPARE = sql.SQL(
-    "WITH given AS MATERIALIZED ("
-    "   SELECT memory_id, embedding FROM unnest(%(ids)s::uuid[], %(vectors)s::halfvec[])"
-    "   AS given (memory_id, embedding)"
-    " ), stored AS ("
-    "   INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
-    "   SELECT %(tenant_id)s, memory_id, %(owner)s, embedding FROM given"
-    "   ON CONFLICT DO NOTHING"
-    " )"
-    " SELECT given.memory_id, near.memory_id AS like_id, near.similarity"
-    " FROM given"
-    " CROSS JOIN LATERAL ("
-    "   SELECT known.memory_id, 1 - (known.embedding <=> given.embedding) AS similarity"
-    "   FROM ("
-    "     (SELECT memory_id, embedding FROM vectors.{table} WHERE owner = %(owner)s"
-    "      ORDER BY memory_id DESC LIMIT %(scan_limit)s)"
-    "     UNION ALL SELECT memory_id, embedding FROM given"
-    "   ) AS known"
-    "   WHERE known.memory_id <> given.memory_id"
-    "   ORDER BY known.embedding <=> given.embedding LIMIT 1"
-    " ) AS near"
-    " WHERE near.similarity >= %(threshold)s"
 )
 _COSINES = sql.SQL(
     # One look by key per memory, whatever the planner believes about the table.
@@ -92,48 +65,7 @@ class VectorTable:
     model: str
     dimensions: int
     name: str
-    halfvec_oid: int
     next_name: str | None = None
-
-
-class HalfVectors:
-    """Vectors as one PostgreSQL array parameter of type halfvec[]."""
-
-    def __init__(self, vectors: Vectors, halfvec_oid: int) -> None:
-        count, dimensions = vectors.shape
-        rows = np.zeros(
-            count,
-            dtype=[
-                ("bytes", ">i4"),
-                ("dimensions", ">i2"),
-                ("unused", ">i2"),
-                ("values", ">f2", (dimensions,)),
-            ],
-        )
-        rows["bytes"] = 4 + 2 * dimensions
-        rows["dimensions"] = dimensions
-        rows["values"] = vectors
-        # One dimension, no NULLs, element type, length, first index.
-        head = np.array([1, 0, halfvec_oid, count, 1], dtype=">i4")
-        self.binary = head.tobytes() + rows.tobytes()
-
-
-class HalfVector:
-    """One vector as a PostgreSQL parameter of type halfvec."""
-
-    def __init__(self, vector: Vectors) -> None:
-        (dimensions,) = vector.shape
-        self.binary = np.array([dimensions, 0], dtype=">i2").tobytes() + vector.astype(">f2").tobytes()
-
-
-class HalfVectorsDumper(Dumper):
-    """Hands the bytes over as they are; the cast in the query says which type they are."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: HalfVectors | HalfVector) -> Buffer | None:
-        """The wire form."""
-        return obj.binary
 
 
 async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
@@ -158,21 +90,19 @@ async def vectors_in_use(transaction: Transaction) -> VectorTable | None:
     row = await transaction.first("vectors.in_use")
     if row is None:
         return None
-    return VectorTable(
-        row["model"], row["dimensions"], row["table_name"], row["halfvec_oid"], row["next_table_name"]
-    )
+    return VectorTable(row["model"], row["dimensions"], row["table_name"], row["next_table_name"])
 
 
 async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
     """The table of a model, if there is one, whether it serves the tenant or not."""
     row = await transaction.first("vectors.find", {"model": model})
-    return VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"]) if row else None
+    return VectorTable(model, row["dimensions"], row["table_name"]) if row else None
 
 
 async def make_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
     """The table of a model that is to be changed to; another dimension than before is an error."""
     row = await transaction.one("vectors.open", {"model": model, "dimensions": dimensions})
-    table = VectorTable(model, row["dimensions"], row["table_name"], row["halfvec_oid"])
+    table = VectorTable(model, row["dimensions"], row["table_name"])
     _check_dimensions(table, dimensions)
     return table
 
@@ -199,26 +129,6 @@ async def insert_vectors(
     """Store one vector per memory; a memory that has one keeps it."""
     await _execute(transaction, _INSERT, table, vectors, ids=list(ids), owners=list(owners))
     await _mark_for_next(transaction, table, ids)
-
-
-async def insert_and_compare(
-    transaction: Transaction,
-    table: VectorTable,
-    owner: str,
-    ids: Sequence[UUID],
-    vectors: Vectors,
-    *,
-    threshold: float,
-    scan_limit: int,
-) -> list[dict[str, Any]]:
-    """Store one vector per memory of an owner, and find its near duplicates, in one statement.
-
-    For each memory, the most similar other one, if it is similar enough.
-    """
-    parameters = {"ids": list(ids), "owner": owner, "threshold": threshold, "scan_limit": scan_limit}
-    pairs = await _execute(transaction, _INSERT_AND_COMPARE, table, vectors, **parameters)
-    await _mark_for_next(transaction, table, ids)
-    return pairs
 
 
 async def _mark_for_next(transaction: Transaction, table: VectorTable, ids: Sequence[UUID]) -> None:
@@ -268,12 +178,11 @@ async def _execute(
     transaction: Transaction, text: sql.SQL, table: VectorTable, vectors: Vectors, **parameters: Any
 ) -> list[dict[str, Any]]:
     async with transaction.connection.cursor() as cursor:
-        cursor.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
         await cursor.execute(
             text.format(table=sql.Identifier(table.name)),
             {
                 "tenant_id": transaction.tenant.id,
-                "vectors": HalfVectors(vectors, table.halfvec_oid),
+                "vectors": HalfVectors(vectors),
                 **parameters,
             },
             # Planned anew: see Transaction.rows_planned_anew.

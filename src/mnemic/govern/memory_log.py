@@ -30,14 +30,20 @@ from mnemic.types.traces import LogEntry, LoggedCall, LogLevel
 
 async def log_write(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
     """Log a call that writes, in its own transaction, unless the level is `off`."""
-    if level != "off":
-        await _write(transaction, level, entry)
+    row = row_of_write(level, entry)
+    if row is not None:
+        await _write(transaction, row)
+
+
+def row_of_write(level: LogLevel, entry: LogEntry) -> dict[str, Any] | None:
+    """The row of a call that writes, for who writes it down himself; None if the level is `off`."""
+    return _row(level, entry) if level != "off" else None
 
 
 async def log_read(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
     """Log a call that only reads, where the level is `reads` or `verbose`."""
     if level in ("reads", "verbose"):
-        await _write(transaction, level, entry)
+        await _write(transaction, _row(level, entry))
 
 
 async def list_calls(
@@ -60,22 +66,22 @@ async def list_calls(
     return [LoggedCall(**row) for row in rows]
 
 
-async def _write(transaction: Transaction, level: LogLevel, entry: LogEntry) -> None:
+def _row(level: LogLevel, entry: LogEntry) -> dict[str, Any]:
     detail: dict[str, Any] = dict(entry.detail)
     if level == "verbose" and entry.payload:
         detail["payload"] = dict(entry.payload)
-    await transaction.execute(
-        "memory_log.write",
-        {
-            "tenant_id": transaction.tenant.id,
-            "logged_at": entry.logged_at,
-            "owner": entry.owner,
-            "channel": entry.channel,
-            "process": entry.process,
-            "conversation": entry.conversation,
-            "operation": entry.operation,
-            "memory_count": entry.memory_count,
-            "duration_ms": entry.duration_ms,
-            "detail": as_jsonb_object("detail", detail),
-        },
-    )
+    return {
+        "logged_at": entry.logged_at,
+        "owner": entry.owner,
+        "channel": entry.channel,
+        "process": entry.process,
+        "conversation": entry.conversation,
+        "operation": entry.operation,
+        "memory_count": entry.memory_count,
+        "duration_ms": entry.duration_ms,
+        "detail": as_jsonb_object("detail", detail),
+    }
+
+
+async def _write(transaction: Transaction, row: dict[str, Any]) -> None:
+    await transaction.execute("memory_log.write", {"tenant_id": transaction.tenant.id, **row})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from mnemic.retain.items import Draft
 from mnemic.types.retained import OUTCOMES_KEPT, Duplicate, Refused, Retained, Stored
 
 Outcome = TypeVar("Outcome", Stored, Duplicate, Refused)
@@ -47,3 +48,9 @@ class Outcomes:
 
 def _extend(kept: list[Outcome], more: Sequence[Outcome]) -> None:
     kept.extend(more[: OUTCOMES_KEPT - len(kept)])
+
+
+def stored_as(draft: Draft) -> Stored:
+    """What a draft became when it was stored."""
+    chunk_ids = tuple(chunk.memory_id for chunk in draft.chunks)
+    return Stored(draft.index, chunk_ids[0], chunk_ids)

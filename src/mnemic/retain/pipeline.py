@@ -7,7 +7,8 @@
 3. **Embed** the rest. An embedder that fails loses nothing: the texts are stored, found by their
    words, and marked for embedding later.
 4. **Write** it all in one transaction (`write`): conversations, memories, vectors, links, the log.
-   When it returns, the text is durable and findable by words and by meaning.
+   When it returns, the text is durable and findable by words and by meaning. A small call is one
+   statement, unless it turns out to need more (`alone`).
 
 Steps 1 to 3 go batch by batch and hold no connection while a model works; ready batches wait in a
 `Spool`. So a call is atomic whatever its size, and its memory use does not grow with it.
@@ -20,10 +21,12 @@ from typing import Any, Protocol
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError
+from mnemic.retain.alone import LogRow, may_be_alone, outcome_alone, write_alone
 from mnemic.retain.items import Draft, ItemInput, check_fields, drafts
+from mnemic.retain.plan import Plan
 from mnemic.retain.recognise import recognise
 from mnemic.retain.spool import Batch, Spool
-from mnemic.retain.write import LinkMentions, Plan, write
+from mnemic.retain.write import LinkMentions, write
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 
@@ -48,6 +51,7 @@ class Collaborators:
 
     embedder: DocumentEmbedder
     link_mentions: LinkMentions
+    log_row: Callable[[Retained], LogRow | None]
     log_write: Callable[[Transaction, Retained], Awaitable[None]]
 
 
@@ -72,6 +76,13 @@ async def retain(
             spool.append(batch)
             plan.add(batch)
             on_progress(plan.item_count)
+
+        if and_then is None and plan.batch_count == 1:
+            (batch,) = spool
+            if may_be_alone(plan, batch):
+                retained = outcome_alone(batch)
+                if await write_alone(database, plan, batch, collaborators.log_row(retained)):
+                    return retained
 
         async def write_and_log(transaction: Transaction) -> Retained:
             retained = await write(transaction, plan, spool, collaborators.link_mentions)

@@ -1,131 +1,63 @@
 """The transaction of `retain`. It may run again from the start if it lost a race, so it keeps no state."""
 
-import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.errors import SerializationFailure
 
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import (
-    ModelChanged,
-    VectorTable,
-    insert_and_compare,
-    insert_vectors,
-    mark_for_embedding,
-    open_vectors,
-)
+from mnemic.db.vectors import ModelChanged, mark_for_embedding, open_vectors
 from mnemic.retain.ahead import in_steps, made_ahead
-from mnemic.retain.items import Chunk, Draft
-from mnemic.retain.outcomes import Outcomes
+from mnemic.retain.items import Draft
+from mnemic.retain.outcomes import Outcomes, stored_as
+from mnemic.retain.plan import Plan
 from mnemic.retain.recognise import Recognised, has_identity, recognise_in
+from mnemic.retain.rows import Rows, rows_of, storing, vectors_of
 from mnemic.retain.spool import Batch, Spool
-from mnemic.types.retained import Duplicate, Retained, Stored
-from mnemic.types.scope import Scope
-
-# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
-NEAR_DUPLICATE_COSINE = 0.95
-# Looking for them costs time per row, so it is bounded; larger imports leave it to the curator.
-NEAR_CHECK_MAX_CHUNKS = 32
-NEAR_SCAN_MAX_ROWS = 2_000
+from mnemic.types.retained import Duplicate, Retained
 
 LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]
-
-
-_JSON = json.JSONEncoder(default=str)
-
-
-class Row(NamedTuple):
-    """A row to be: its words, and all its fields as JSON. Its position is known only when it is stored."""
-
-    content: str
-    fields: str
-
-
-@dataclass
-class Conversation:
-    """Turns that a call adds to one conversation."""
-
-    turn_count: int = 0
-    first_at: datetime | None = None
-    last_at: datetime | None = None
-
-    def add(self, at: datetime | None) -> None:
-        """Count one more turn."""
-        self.turn_count += 1
-        if at is not None:
-            self.first_at = min(self.first_at or at, at)
-            self.last_at = max(self.last_at or at, at)
-
-
-@dataclass
-class Plan:
-    """What the transaction must know before it starts, gathered while the batches are made ready."""
-
-    scope: Scope
-    model: str
-    item_count: int = 0
-    chunk_count: int = 0
-    batch_count: int = 0
-    dimensions: int | None = None
-    conversations: dict[str, Conversation] = field(default_factory=dict)
-
-    @property
-    def owner(self) -> str:
-        """Whose memories these are."""
-        return self.scope.require_owner()
-
-    def add(self, batch: Batch) -> None:
-        """Take a ready batch into account."""
-        self.item_count += len(batch.drafts) + len(batch.duplicates) + len(batch.refused)
-        self.batch_count += 1
-        if batch.vectors is not None:
-            self.dimensions = batch.vectors.shape[1]
-        for draft in batch.drafts:
-            self.chunk_count += len(draft.chunks)
-            if draft.item.conversation is not None:
-                self.conversations.setdefault(draft.item.conversation, Conversation()).add(draft.item.at)
 
 
 async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mentions: LinkMentions) -> Retained:
     """Write every batch and say what became of each item."""
     await _take_turns(transaction, plan)
     # Before anything is locked: the first call of a model makes its table, and waits for all writers.
-    table = await _open_vectors(transaction, plan)
+    has_table = await _open_vectors(transaction, plan)
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
     batches = _with_rows(spool)
     async with made_ahead(batches) if plan.batch_count > 1 else aclosing(batches) as ready:
         async for batch, rows in ready:
-            new, late, has_names = await _store(transaction, plan, batch.drafts, rows, places)
+            embedded = has_table and batch.vectors is not None
+            new, late, has_names = await _store(transaction, plan, batch, rows, places, embedded=embedded)
             chunks = [chunk for draft in new for chunk in draft.chunks]
-            stored = {chunk.memory_id for chunk in chunks}
             duplicates = (*batch.duplicates, *late.duplicates)
-            await _write_vectors(transaction, plan, table, batch, stored)
+            if chunks and not embedded:
+                error = batch.embedding_error or f"{plan.model} was replaced by another model meanwhile."
+                await mark_for_embedding(transaction, [chunk.memory_id for chunk in chunks], error)
+                outcomes.awaiting_embedding_count += len(chunks)
             await _derive(transaction, plan, new)
             if has_names:
                 texts = [(chunk.memory_id, chunk.content) for chunk in chunks]
                 await link_mentions(transaction, plan.owner, texts)
             await _reinforce(transaction, duplicates)
-            outcomes.add([_stored(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
-            outcomes.awaiting_embedding_count += len(stored) if batch.vectors is None or table is None else 0
+            outcomes.add([stored_as(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
     await _give_back_places(transaction, plan, places)
     return outcomes.retained()
 
 
-async def _open_vectors(transaction: Transaction, plan: Plan) -> VectorTable | None:
-    """Where the vectors go; None if there are none, or if another model serves by now and has to embed."""
+async def _open_vectors(transaction: Transaction, plan: Plan) -> bool:
+    """Whether there are vectors to store, and none of another model than the one that serves by now."""
     if plan.dimensions is None:
-        return None
+        return False
     try:
-        return await open_vectors(transaction, plan.model, plan.dimensions)
+        await open_vectors(transaction, plan.model, plan.dimensions)
     except ModelChanged:
-        return None
+        return False
+    return True
 
 
 async def _take_turns(transaction: Transaction, plan: Plan) -> None:
@@ -178,37 +110,40 @@ async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[s
         await transaction.execute("retain.give_back_places", parameters)
 
 
-async def _with_rows(spool: Spool) -> AsyncGenerator[tuple[Batch, dict[int, list[Row]]]]:
+async def _with_rows(spool: Spool) -> AsyncGenerator[tuple[Batch, Rows]]:
     """The batches, and the rows of each of their drafts."""
     for batch in spool:
-        yield batch, {draft.index: _rows(draft) async for draft in in_steps(batch.drafts)}
+        yield batch, {draft.index: rows_of(draft) async for draft in in_steps(batch.drafts)}
 
 
 async def _store(
     transaction: Transaction,
     plan: Plan,
-    drafts: Sequence[Draft],
-    rows: Mapping[int, list[Row]],
+    batch: Batch,
+    rows: Rows,
     places: dict[str, Iterator[int]],
+    *,
+    embedded: bool,
 ) -> tuple[list[Draft], Recognised, bool]:
-    """Store what is still new, each draft with all its chunks.
+    """Store what is still new, each draft with all its chunks, and with their vectors if it is `embedded`.
 
     Returns those drafts, what turned out to be known, and whether the owner has names to be mentioned.
     """
     known = await recognise_in(
-        transaction, plan.owner, [draft for draft in drafts if _may_be_a_known_turn(draft)]
+        transaction, plan.owner, [draft for draft in batch.drafts if _may_be_a_known_turn(draft)]
     )
     known_indexes = known.indexes
-    unknown = [draft for draft in drafts if draft.index not in known_indexes]
+    unknown = [draft for draft in batch.drafts if draft.index not in known_indexes]
     first = _first_of_equals(unknown)
-    position = {draft.index: _position(draft, places) for draft in first}
-    stored, has_names = await _insert(
-        transaction, plan, [(rows[draft.index][0], position[draft.index]) for draft in first]
-    )
+    stored, has_names = set[UUID](), False
+    if first:
+        positions = {draft.index: _position(draft, places) for draft in first}
+        parameters = storing(transaction.tenant.id, plan, first, rows, positions)
+        vectors = vectors_of(batch, first) if embedded else {}
+        row = await transaction.one("retain.store", {**parameters, **vectors})
+        assert row["memory_ids"] is not None, "the model serves until the transaction ends"
+        stored, has_names = set(row["memory_ids"]), row["has_names"]
     new = [draft for draft in first if draft.chunks[0].memory_id in stored]
-    await _insert(
-        transaction, plan, [(row, position[draft.index]) for draft in new for row in rows[draft.index][1:]]
-    )
     beaten = [draft for draft in unknown if draft.chunks[0].memory_id not in stored]
     late = await recognise_in(transaction, plan.owner, beaten)
     if late.new:
@@ -238,88 +173,6 @@ def _first_of_equals(drafts: Sequence[Draft]) -> list[Draft]:
 def _position(draft: Draft, places: dict[str, Iterator[int]]) -> int | None:
     """The next place in its conversation, if it has one."""
     return None if draft.item.conversation is None else next(places[draft.item.conversation])
-
-
-async def _insert(
-    transaction: Transaction, plan: Plan, rows: list[tuple[Row, int | None]]
-) -> tuple[set[UUID], bool]:
-    """Insert rows at their positions.
-
-    Returns the ids that are stored now, and whether the owner has names to be mentioned.
-    """
-    if not rows:
-        return set(), False
-    # Two calls that store the same words wait for each other in one order, not in a circle.
-    rows.sort(key=lambda placed: placed[0].content)
-    parameters = {
-        "tenant_id": transaction.tenant.id,
-        "owner": plan.owner,
-        "channel": plan.scope.channel,
-        "process": plan.scope.process,
-        "changed_by": "user",
-        "rows": f"[{','.join(row.fields for row, _ in rows)}]",
-        "positions": [position for _, position in rows],
-    }
-    found = await transaction.one("retain.insert_memories", parameters)
-    return set(found["memory_ids"]), found["has_names"]
-
-
-def _rows(draft: Draft) -> list[Row]:
-    """The rows of a draft. What is None or empty is left out, as most fields of most items are."""
-    shared = {name: value for name, value in vars(draft.item).items() if value or value in (False, 0.0)}
-    if draft.whole_hash is not None:
-        shared |= {
-            "whole_id": draft.chunks[0].memory_id,
-            "whole_hash": draft.whole_hash.hex(),
-            "chunk_count": len(draft.chunks),
-        }
-    return [Row(chunk.content, _JSON.encode(shared | _own_fields(chunk))) for chunk in draft.chunks]
-
-
-def _own_fields(chunk: Chunk) -> dict[str, Any]:
-    """What a chunk does not share with the others of its draft."""
-    own = {"memory_id": chunk.memory_id, "content": chunk.content}
-    return own if chunk.index is None else {**own, "chunk_index": chunk.index}
-
-
-async def _write_vectors(
-    transaction: Transaction, plan: Plan, table: VectorTable | None, batch: Batch, stored: set[UUID]
-) -> None:
-    """Store the vectors of what was stored, or mark it for embedding; link what looks alike."""
-    if not stored:
-        return
-    if batch.vectors is None or table is None:
-        error = batch.embedding_error or f"{plan.model} was replaced by another model meanwhile."
-        await mark_for_embedding(transaction, list(stored), error)
-        return
-    chunks = [chunk for draft in batch.drafts for chunk in draft.chunks]
-    keep = [place for place, chunk in enumerate(chunks) if chunk.memory_id in stored]
-    ids, vectors = [chunks[place].memory_id for place in keep], batch.vectors[keep]
-    if plan.chunk_count > NEAR_CHECK_MAX_CHUNKS:
-        await insert_vectors(transaction, table, ids, [plan.owner] * len(ids), vectors)
-        return
-    pairs = await insert_and_compare(
-        transaction,
-        table,
-        plan.owner,
-        ids,
-        vectors,
-        threshold=NEAR_DUPLICATE_COSINE,
-        scan_limit=NEAR_SCAN_MAX_ROWS,
-    )
-    await _link_near_duplicates(transaction, pairs)
-
-
-async def _link_near_duplicates(transaction: Transaction, pairs: Sequence[Mapping[str, Any]]) -> None:
-    if pairs:
-        parameters = {
-            "tenant_id": transaction.tenant.id,
-            # The newer one is like the older one; two of this call that find each other are one pair.
-            "ids": [max(pair["memory_id"], pair["like_id"]) for pair in pairs],
-            "like_ids": [min(pair["memory_id"], pair["like_id"]) for pair in pairs],
-            "similarities": [min(1.0, pair["similarity"]) for pair in pairs],
-        }
-        await transaction.execute("vectors.link_near_duplicates", parameters)
 
 
 async def _derive(transaction: Transaction, plan: Plan, new: Sequence[Draft]) -> None:
@@ -357,8 +210,3 @@ async def _reinforce(transaction: Transaction, duplicates: Sequence[Duplicate]) 
         times = sorted(Counter(duplicate.duplicate_of for duplicate in duplicates).items())
         parameters = {"ids": [memory_id for memory_id, _ in times], "times": [count for _, count in times]}
         await transaction.execute("retain.reinforce", parameters)
-
-
-def _stored(draft: Draft) -> Stored:
-    chunk_ids = tuple(chunk.memory_id for chunk in draft.chunks)
-    return Stored(draft.index, chunk_ids[0], chunk_ids)

@@ -17,7 +17,7 @@ from mnemic.db.vectors import (
     remove_vectors,
 )
 from mnemic.errors import ConflictError, EmbeddingError, InvalidInputError
-from mnemic.govern.memory_log import log_write
+from mnemic.govern.memory_log import log_write, row_of_write
 from mnemic.mind.mentions import link_mentions
 from mnemic.record import memories
 from mnemic.retain.items import ItemInput
@@ -69,9 +69,10 @@ def _collaborators(
     caller: Caller, scope: Scope, embedder: DocumentEmbedder, conversation: str | None
 ) -> Collaborators:
     started = time.perf_counter()
+    level = caller.core.settings.memory_log
 
-    async def log(transaction: Transaction, retained: Retained) -> None:
-        entry = LogEntry(
+    def entry(retained: Retained) -> LogEntry:
+        return LogEntry(
             operation="retain",
             owner=scope.require_owner(),
             channel=scope.channel,
@@ -81,11 +82,13 @@ def _collaborators(
             duration_ms=(time.perf_counter() - started) * 1000,
             detail={"duplicates": retained.duplicate_count, "refused": retained.refused_count},
         )
+
+    async def log(transaction: Transaction, retained: Retained) -> None:
         if retained.awaiting_embedding_count:
             await enqueue_making_up(transaction)
-        await log_write(transaction, caller.core.settings.memory_log, entry)
+        await log_write(transaction, level, entry(retained))
 
-    return Collaborators(embedder, link_mentions, log)
+    return Collaborators(embedder, link_mentions, lambda retained: row_of_write(level, entry(retained)), log)
 
 
 async def supersede(

@@ -58,38 +58,32 @@ SET turn_count = turn_count - unused
 FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation, unused)
 WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
--- name: insert_memories
--- Stores rows, given as JSON, at positions; one row with the ids of those that were new (the others are
--- duplicates) and whether the owner has entities that they may mention. The latter comes last, as
--- `mentions.share` should: from then on new names wait until the transaction ends.
-WITH stored AS (
-    INSERT INTO state.memories (
-        tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
-        metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-        whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
-    )
-    SELECT
-        %(tenant_id)s, memory_id, %(owner)s, %(channel)s, %(process)s, conversation, "position", role, name, content,
-        category, coalesce(tags, '{}'), coalesce(metadata, '{}'), source, provenance, coalesce(evidence, '{}'),
-        confidence, anchored, at, valid_from, valid_to, expires_at, whole_id, decode(whole_hash, 'hex'), chunk_index, chunk_count, external_id, %(changed_by)s
-    FROM ROWS FROM (
-        json_to_recordset(%(rows)s::json) AS (
-            memory_id uuid, conversation text, role text, name text, content text, category text, tags text[],
-            metadata jsonb, source text, provenance text, evidence text[], confidence real, anchored boolean,
-            at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
-            whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
-        ),
-        unnest(%(positions)s::int[])
-    ) AS given (
-        memory_id, conversation, role, name, content, category, tags, metadata, source, provenance, evidence, confidence,
-        anchored, at, valid_from, valid_to, expires_at, whole_id, whole_hash, chunk_index, chunk_count, external_id,
-        "position"
-    )
-    ON CONFLICT DO NOTHING
-    RETURNING memory_id
-)
-SELECT coalesce(array_agg(memory_id), '{}') AS memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
-FROM stored
+-- name: store
+-- Stores a batch: its rows, given as JSON, their vectors, and links between those that look alike. One row with the ids of
+-- the rows that were new (the others are duplicates), and whether the owner has entities that they may mention. The
+-- latter comes last, as `mentions.share` should: from then on new names wait until the transaction ends.
+SELECT stored.memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
+FROM mnemic.store_memories(
+    %(tenant_id)s, %(owner)s, %(channel)s, %(process)s,
+    %(firsts)s::json, %(others)s::json, 0, %(places)s::int[], %(other_places)s::int[],
+    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[], %(alike_from)s, %(compared_most)s
+) AS stored (memory_ids)
+
+-- name: alone
+-- A whole call of one batch, its row in the memory log included. In a transaction of its own, for which it is signed.
+-- False if there is more to do than that; then nothing was stored.
+SELECT mnemic.retain_alone(
+    entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
+    %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[],
+    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[], %(alike_from)s, %(compared_most)s,
+    %(conversation)s, %(turns)s, %(first_at)s::timestamptz, %(last_at)s::timestamptz,
+    %(is_logged)s,
+    ROW(
+        entered.tenant_id, mnemic.new_id(), clock_timestamp(), %(owner)s, %(channel)s, %(process)s,
+        %(logged_conversation)s, %(operation)s, %(memory_count)s, %(duration_ms)s, %(detail)s
+    )::traces.memory_log
+) AS is_done
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 
 -- name: reinforce
 -- Counts a duplicate as reinforcement of the memory that was there first. The rows are locked in one

@@ -86,6 +86,12 @@ SELECT mnemic.verified(%(purpose)s) IS NOT NULL AS holds
 -- How the database names the server process of this connection in signatures.
 SELECT mnemic.process() AS process
 
+-- name: half_vectors
+-- The type of pgvector's vectors of half precision, and of arrays of them, which every server numbers otherwise.
+SELECT pg_type.oid, typarray AS array_oid
+FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
+WHERE extname = 'vector' AND typname = 'halfvec'
+
 -- name: make_tenant
 -- Makes the tenant whose opening was proved, unless it exists.
 INSERT INTO state.tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING

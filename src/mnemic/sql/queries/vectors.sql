@@ -2,19 +2,15 @@
 
 -- name: find
 -- The table of a model that was used before; no row for a new one.
-SELECT table_name, dimensions, halfvec.oid AS halfvec_oid
-FROM mnemic.vector_models
-JOIN pg_extension ON extname = 'vector'
-JOIN pg_type AS halfvec ON typnamespace = extnamespace AND typname = 'halfvec'
-WHERE model = %(model)s
+SELECT table_name, dimensions FROM mnemic.vector_models WHERE model = %(model)s
 
 -- name: open
--- The table of a model, made on first use, and the type of its vectors.
-SELECT table_name, dimensions, halfvec_oid FROM mnemic.open_vectors(%(model)s, %(dimensions)s)
+-- The table of a model, made on first use.
+SELECT table_name, dimensions FROM mnemic.open_vectors(%(model)s, %(dimensions)s)
 
 -- name: in_use
 -- The vectors that serve the tenant, until the transaction ends; no row before the first one.
-SELECT model, table_name, dimensions, halfvec_oid, next_table_name FROM mnemic.vectors_in_use()
+SELECT model, table_name, dimensions, next_table_name FROM mnemic.vectors_in_use()
 
 -- name: adopt
 -- Says which model serves the tenant, if nothing does yet.
@@ -83,10 +79,3 @@ SELECT EXISTS (
 -- name: clear_backlog
 -- Takes memories off the list.
 DELETE FROM queue.embedding_backlog WHERE memory_id = ANY(%(ids)s::uuid[])
-
--- name: link_near_duplicates
--- Keeps pairs that look alike, for somebody to decide.
-INSERT INTO state.near_duplicates (tenant_id, memory_id, like_id, similarity)
-SELECT %(tenant_id)s, memory_id, like_id, similarity
-FROM unnest(%(ids)s::uuid[], %(like_ids)s::uuid[], %(similarities)s::real[]) AS pair (memory_id, like_id, similarity)
-ON CONFLICT DO NOTHING

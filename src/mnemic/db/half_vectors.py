@@ -1,0 +1,78 @@
+"""How vectors travel: in pgvector's binary form, many in one array parameter.
+
+So there is no text to print and parse, and no Python object per number. A query casts the parameter
+(``::halfvec``, ``::halfvec[]``). An array names the type of its elements, whose number each server gives
+anew: a connection asks for it once.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from psycopg import AsyncConnection
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+from psycopg.rows import DictRow
+from psycopg.types import TypeInfo
+
+from mnemic.sql import query
+
+
+class HalfVectors:
+    """Vectors, the rows of an array, as one PostgreSQL array parameter of type halfvec[]."""
+
+    def __init__(self, vectors: npt.NDArray[np.float32]) -> None:
+        self.vectors = vectors
+
+
+class HalfVector:
+    """One vector as a PostgreSQL parameter of type halfvec."""
+
+    def __init__(self, vector: npt.NDArray[np.float32]) -> None:
+        self.vector = vector
+
+
+class HalfVectorsDumper(Dumper):
+    """Writes vectors down; the cast in the query says that they are an array of them."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: HalfVectors) -> Buffer | None:
+        """The wire form."""
+        assert self.connection is not None, "vectors are written for a connection"
+        halfvec = self.connection.adapters.types["halfvec"]
+        count, dimensions = obj.vectors.shape
+        rows = np.zeros(
+            count,
+            dtype=[
+                ("bytes", ">i4"),
+                ("dimensions", ">i2"),
+                ("unused", ">i2"),
+                ("values", ">f2", (dimensions,)),
+            ],
+        )
+        rows["bytes"] = 4 + 2 * dimensions
+        rows["dimensions"] = dimensions
+        rows["values"] = obj.vectors
+        # One dimension, no NULLs, element type, length, first index.
+        head = np.array([1, 0, halfvec.oid, count, 1], dtype=">i4")
+        return head.tobytes() + rows.tobytes()
+
+
+class HalfVectorDumper(Dumper):
+    """The same for one vector."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: HalfVector) -> Buffer | None:
+        """The wire form."""
+        (dimensions,) = obj.vector.shape
+        return np.array([dimensions, 0], dtype=">i2").tobytes() + obj.vector.astype(">f2").tobytes()
+
+
+async def send_half_vectors(connection: AsyncConnection[DictRow]) -> None:
+    """Let vectors be parameters on a new connection."""
+    cursor = await connection.execute(query("session.half_vectors"))
+    row = await cursor.fetchone()
+    assert row is not None, "a migrated database has pgvector"
+    TypeInfo("halfvec", row["oid"], row["array_oid"]).register(connection)
+    connection.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
+    connection.adapters.register_dumper(HalfVector, HalfVectorDumper)

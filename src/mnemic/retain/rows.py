@@ -1,0 +1,90 @@
+"""What the database is told to store: the rows of drafts, as JSON, and their vectors."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mnemic.db.half_vectors import HalfVectors
+from mnemic.retain.items import Chunk, Draft
+from mnemic.retain.plan import Plan
+from mnemic.retain.spool import Batch
+
+# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
+NEAR_DUPLICATE_COSINE = 0.95
+# With how many of the owner's memories, the newest ones, a new one is compared.
+NEAR_SCAN_MAX_ROWS = 2_000
+
+_JSON = json.JSONEncoder(default=str)
+
+
+class Row(NamedTuple):
+    """A row to be: its words, and all its fields as JSON. Its position is known only when it is stored."""
+
+    content: str
+    fields: str
+
+
+Rows = Mapping[int, list[Row]]
+"""The rows of drafts, by the index of the draft."""
+
+
+def rows_of(draft: Draft) -> list[Row]:
+    """The rows of a draft. What is None or empty is left out, as most fields of most items are."""
+    shared = {name: value for name, value in vars(draft.item).items() if value or value in (False, 0.0)}
+    if draft.whole_hash is not None:
+        shared |= {
+            "whole_id": draft.chunks[0].memory_id,
+            "whole_hash": draft.whole_hash.hex(),
+            "chunk_count": len(draft.chunks),
+        }
+    return [Row(chunk.content, _JSON.encode(shared | _own_fields(chunk))) for chunk in draft.chunks]
+
+
+def storing(
+    tenant_id: UUID, plan: Plan, drafts: Sequence[Draft], rows: Rows, positions: Mapping[int, int | None]
+) -> dict[str, Any]:
+    """The parameters that store drafts at positions; vectors come on top, see `vectors_of`."""
+    # Two calls that store the same words wait for each other in one order, not in a circle.
+    ordered = sorted(drafts, key=lambda draft: rows[draft.index][0].content)
+    others = [(row, positions[draft.index]) for draft in drafts for row in rows[draft.index][1:]]
+    return {
+        "tenant_id": tenant_id,
+        "owner": plan.owner,
+        "channel": plan.scope.channel,
+        "process": plan.scope.process,
+        "firsts": _json([rows[draft.index][0] for draft in ordered]),
+        "places": [positions[draft.index] for draft in ordered],
+        "others": _json([row for row, _ in others]) if others else None,
+        "other_places": [position for _, position in others],
+        "model": plan.model,
+        "ids": None,
+        "vectors": None,
+        "alike_from": NEAR_DUPLICATE_COSINE,
+        "compared_most": NEAR_SCAN_MAX_ROWS if plan.is_small else 0,
+    }
+
+
+def vectors_of(batch: Batch, drafts: Sequence[Draft]) -> dict[str, Any]:
+    """The parameters that store the vectors of drafts of a batch that has some."""
+    assert batch.vectors is not None
+    if len(drafts) == len(batch.drafts):
+        ids = [chunk.memory_id for draft in drafts for chunk in draft.chunks]
+        return {"ids": ids, "vectors": HalfVectors(batch.vectors)}
+    wanted = {draft.index for draft in drafts}
+    chunks = [(draft.index, chunk) for draft in batch.drafts for chunk in draft.chunks]
+    keep = [place for place, (index, _) in enumerate(chunks) if index in wanted]
+    return {
+        "ids": [chunks[place][1].memory_id for place in keep],
+        "vectors": HalfVectors(batch.vectors[keep]),
+    }
+
+
+def _own_fields(chunk: Chunk) -> dict[str, Any]:
+    """What a chunk does not share with the others of its draft."""
+    own = {"memory_id": chunk.memory_id, "content": chunk.content}
+    return own if chunk.index is None else {**own, "chunk_index": chunk.index}
+
+
+def _json(rows: Sequence[Row]) -> str:
+    return f"[{','.join(row.fields for row in rows)}]"

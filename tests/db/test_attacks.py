@@ -10,7 +10,7 @@ from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import Tenant
 from tests.conftest import AppConnection, ConnectAs, Databases, access_to
-from tests.db import document_attacks
+from tests.db import document_attacks, storing_attacks
 from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
 from tests.db.fortress import (
     BUILD,
@@ -40,7 +40,10 @@ def listed(*lists: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
 
 
 ATTACKS = [
-    *(pytest.param(weak, run(text), id=text) for weak, text in listed(HARMLESS, document_attacks.HARMLESS)),
+    *(
+        pytest.param(weak, run(text), id=text)
+        for weak, text in listed(HARMLESS, document_attacks.HARMLESS, storing_attacks.HARMLESS)
+    ),
     *(pytest.param(weak, refused(text), id=text) for weak, text in listed(REFUSED, document_attacks.REFUSED)),
     *(pytest.param(weak, attack, id=attack.__name__) for weak, found in SPECIAL.items() for attack in found),
 ]

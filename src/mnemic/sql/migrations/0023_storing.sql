@@ -58,20 +58,31 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     most_alike record;
+    beside record;
 BEGIN
     FOR place IN 1 .. CASE WHEN compared_most > 0 THEN cardinality(ids) ELSE 0 END LOOP
         EXECUTE format(
             'SELECT known.memory_id, 1 - (known.embedding <=> $1) AS similarity'
             ' FROM ('
-            '   (SELECT memory_id, embedding FROM vectors.%I WHERE owner = $2 ORDER BY memory_id DESC LIMIT $3)'
-            '   UNION ALL SELECT * FROM unnest($4, $5)'
-            ' ) AS known (memory_id, embedding)'
-            ' WHERE 1 - (known.embedding <=> $1) >= $6 AND known.memory_id <> $7'
+            '   SELECT memory_id, embedding FROM vectors.%I WHERE owner = $2 ORDER BY memory_id DESC LIMIT $3'
+            ' ) AS known'
+            ' WHERE 1 - (known.embedding <=> $1) >= $4'
             ' ORDER BY known.embedding <=> $1 LIMIT 1',
             vector_table
         )
         INTO most_alike
-        USING embeddings[place], for_owner, compared_most, ids, embeddings, alike_from, ids[place];
+        USING embeddings[place], for_owner, compared_most, alike_from;
+        -- Apart from the others, and not in a union with them: most calls have one row only.
+        IF cardinality(ids) > 1 THEN
+            SELECT given.memory_id, 1 - (given.embedding <=> embeddings[place]) AS similarity INTO beside
+            FROM unnest(ids, embeddings) AS given (memory_id, embedding)
+            WHERE given.memory_id <> ids[place] AND 1 - (given.embedding <=> embeddings[place]) >= alike_from
+            ORDER BY given.embedding <=> embeddings[place]
+            LIMIT 1;
+            IF beside.similarity > coalesce(most_alike.similarity, 0) THEN
+                most_alike := beside;
+            END IF;
+        END IF;
         IF most_alike.memory_id IS NOT NULL THEN
             -- The newer one is like the older one; two of a call that find each other are one pair.
             INSERT INTO state.near_duplicates (tenant_id, memory_id, like_id, similarity)

@@ -1,0 +1,25 @@
+"""Attacks on storing memories (migration 0023); see `attacks`."""
+
+from tests.db.fortress import FIRST_MODEL
+
+ROW = (
+    '[{"memory_id": "01890000-0000-7000-8000-000000000000", "content": "forged", "category": "factual",'
+    ' "source": "imported", "provenance": "witnessed", "confidence": 1, "anchored": false}]'
+)
+STORE = (
+    "SELECT mnemic.store_memories('{b}', 'somebody', 'here', 'forged',"
+    f" '{ROW}', NULL, 0, '{{NULL}}', NULL, NULL, NULL, NULL::halfvec[], 0.95, 0)"
+)
+RETAIN_ALONE = (
+    "SELECT mnemic.retain_alone('{b}', 'somebody', 'here', 'forged',"
+    f" '{ROW}', NULL, '{{NULL}}', NULL, '{FIRST_MODEL}', '{{01890000-0000-7000-8000-000000000000}}',"
+    " ARRAY['[1,0,0]'::halfvec], 0.95, 10, NULL, 0, NULL, NULL, false, NULL)"
+)
+
+HARMLESS: dict[str, tuple[str, ...]] = {
+    "settings are believed": (
+        f"SET mnemic.tenant = '{{b}}'; {STORE}",
+        f"SET mnemic.tenant = '{{b}}'; {RETAIN_ALONE}",
+        f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_ALONE}",
+    ),
+}

@@ -1,0 +1,238 @@
+"""A small call is one statement; if there is more to do, it leaves nothing, and a transaction does all."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import psycopg
+import pytest
+
+from mnemic.db.database import Database, TenantDatabase
+from mnemic.errors import ConflictError
+from mnemic.models.engine import FloatArray, InputType
+from mnemic.models.testing import HashedWords
+from mnemic.sdk.memory import AsyncMemory
+from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.unsteady_engine import Unsteady
+
+LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each transaction of several statements that is begun."""
+    begun: list[object] = []
+    begin = TenantDatabase.transaction
+
+    def count_and_begin(self: TenantDatabase, **options: bool) -> object:
+        begun.append(options)
+        return begin(self, **options)
+
+    monkeypatch.setattr(TenantDatabase, "transaction", count_and_begin)
+    return begun
+
+
+@pytest.fixture
+async def used(memory: AsyncMemory, transactions: list[object]) -> AsyncMemory:
+    """A memory whose model serves already."""
+    await memory.retain("The first words of all.")
+    transactions.clear()
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("items", "fields"),
+    [
+        ("Alice likes tea.", {}),
+        ([f"fact {number}" for number in range(32)], {}),
+        (["one turn", "another turn"], {"conversation": "c"}),
+        ([{"content": "a turn", "conversation": "c"}, "a fact"], {}),
+        (
+            "all fields",
+            {"tags": ["a"], "metadata": {"b": 1}, "role": "user", "name": "Ann", "at": "2026-01-01T00:00Z"},
+        ),
+    ],
+    ids=["a fact", "some facts", "turns", "a turn and a fact", "all fields"],
+)
+async def test_a_small_call_is_one_statement_and_does_all_that_others_do(
+    used: AsyncMemory, transactions: list[object], rows: Rows, items: Any, fields: dict[str, Any]
+) -> None:
+    retained = await used.retain(items, **fields)
+    assert transactions == []
+    assert retained.stored_count == (len(items) if isinstance(items, list) else 1)
+    assert all(vector_of(rows, memory_id) is not None for memory_id in retained.memory_ids)
+    logged = (await used.log.list(limit=1))[0]
+    assert (logged.operation, logged.memory_count) == ("retain", retained.stored_count)
+    assert logged.conversation == fields.get("conversation")
+    assert logged.duration_ms is not None
+    assert logged.duration_ms > 0
+    told = rows.value(
+        "SELECT count(*) FROM queue.event_inbox WHERE subject = ANY (%s)",
+        [str(each) for each in retained.memory_ids],
+    )
+    assert told == retained.stored_count
+
+
+async def test_a_long_text_is_stored_whole_by_one_statement(
+    open_memory: OpenMemory, transactions: list[object], rows: Rows
+) -> None:
+    memory = await open_memory()
+    await memory.retain("The first words of all.")
+    transactions.clear()
+    (stored,) = (await memory.retain(LONG, conversation="c")).stored
+    # It is long enough to be asked for before it is embedded.
+    assert len(transactions) <= 1
+    assert await memory.memories.whole(stored.memory_id) == LONG
+    assert len(stored.chunk_ids) > 1
+    assert all(vector_of(rows, chunk_id) is not None for chunk_id in stored.chunk_ids)
+
+
+async def test_turns_of_single_calls_have_places_without_gaps(
+    used: AsyncMemory, transactions: list[object]
+) -> None:
+    await used.retain(["a", "b"], conversation="c")
+    await used.retain({"content": "known", "external_id": "e"}, conversation="c")
+    transactions.clear()
+    # The known one is found by the statement, after it was given a place, or by the question before it.
+    await used.retain([{"content": "known", "external_id": "e"}, {"content": "d"}], conversation="c")
+    await used.retain("e", conversation="c")
+    turns = await used.conversations.turns("c")
+    assert contents(turns) == ["a", "b", "known", "d", "e"]
+    assert [turn.position for turn in turns] == [0, 1, 2, 3, 4]
+    assert (await used.conversations.get("c")).turn_count == 5
+
+
+async def duplicate(memory: AsyncMemory) -> None:
+    await memory.retain("Alice likes tea.")
+
+
+async def name(memory: AsyncMemory) -> None:
+    await memory.entities.upsert("person", "Alice")
+
+
+@pytest.mark.parametrize("before", [duplicate, name])
+async def test_what_needs_more_is_done_by_a_transaction_and_once(
+    used: AsyncMemory, transactions: list[object], rows: Rows, before: Callable[[AsyncMemory], Any]
+) -> None:
+    await before(used)
+    counts = rows.counts(used._core.tenant.id)
+    transactions.clear()
+    retained = await used.retain("Alice likes tea.")
+    assert len(transactions) == 1
+    added = rows.counts(used._core.tenant.id)
+    assert added["traces.memory_log"] == counts["traces.memory_log"] + 1
+    assert added["state.memories"] == counts["state.memories"] + retained.stored_count
+    if before is duplicate:
+        assert (await used.memories.get(retained.memory_ids[0])).reinforcement_count == 1
+    else:
+        assert len(await used.entities.mentioned(retained.memory_ids[0])) == 1
+
+
+async def test_a_call_that_repeats_itself_stores_one_and_reinforces_it(used: AsyncMemory) -> None:
+    retained = await used.retain(["twice", "twice", "once"])
+    assert (retained.stored_count, retained.duplicate_count) == (2, 1)
+    assert (await used.memories.get(retained.memory_ids[0])).reinforcement_count == 1
+
+
+async def test_evidence_is_linked(used: AsyncMemory, transactions: list[object]) -> None:
+    (source,) = (await used.retain("Alice ordered tea.")).memory_ids
+    (derived,) = (await used.retain("Alice likes tea.", evidence=source)).memory_ids
+    related = await used.memories.related(derived)
+    assert [(link.kind, link.to_id) for link in related] == [("derived_from", source)]
+
+
+async def test_when_another_model_serves_by_now_the_words_wait_for_their_vector(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
+    first = await open_memory(embedder=Unsteady(name="test:alone-a"))
+    await first.retain("The first words of all.")
+    tenant_id = first._core.tenant.id
+    other = await open_memory(first._core.tenant.name, embedder=Unsteady(name="test:alone-b"))
+    other._core.serving_model = "test:alone-b"
+    other._core.models.embedder_named = lambda name: other._core.embedder  # type: ignore[method-assign]
+    retained = await other.retain("Words of another model.", conversation="c")
+    assert (retained.stored_count, retained.awaiting_embedding_count) == (1, 1)
+    assert rows.counts(tenant_id)["queue.embedding_backlog"] == 1
+    assert (await other.conversations.get("c")).turn_count == 1
+
+
+@pytest.mark.parametrize("lost", [psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure])
+async def test_a_lost_race_is_run_again_in_a_transaction(
+    used: AsyncMemory, transactions: list[object], monkeypatch: pytest.MonkeyPatch, lost: type[psycopg.Error]
+) -> None:
+    async def lose(self: TenantDatabase, *arguments: object, **options: object) -> object:
+        raise ConflictError("Somebody else was first.") from lost()
+
+    monkeypatch.setattr(TenantDatabase, "signed_row", lose)
+    assert (await used.retain("Alice likes tea.")).stored_count == 1
+    assert len(transactions) == 1
+
+
+async def test_behind_a_pooler_that_changes_processes_a_transaction_does_it(
+    used: AsyncMemory, transactions: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def another(self: Database, connection: object) -> str:
+        return "1@2"
+
+    monkeypatch.setattr(Database, "_process", another)
+    assert (await used.retain("Alice likes tea.")).stored_count == 1
+    assert len(transactions) == 1
+
+
+async def test_other_failures_are_the_callers(used: AsyncMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(self: TenantDatabase, *arguments: object, **options: object) -> object:
+        raise ConflictError("Somebody else was first.") from psycopg.errors.UniqueViolation()
+
+    monkeypatch.setattr(TenantDatabase, "signed_row", fail)
+    with pytest.raises(ConflictError):
+        await used.retain("Alice likes tea.")
+
+
+class Angles(HashedWords):
+    """Embeds a number as the direction of that many degrees."""
+
+    name = f"test:angles-{uuid4()}"
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+    async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
+        angles = np.radians([float(text) for text in texts], dtype=np.float32)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("older", "given", "pairs"),
+    [
+        (["0", "90"], ["5"], {("5", "0")}),
+        (["0", "10"], ["6"], {("6", "10")}),
+        (["0", "90"], ["30"], set()),
+        (["0"], ["10", "15"], {("15", "10")}),
+        (["0"], ["5", "-12"], {("5", "0"), ("-12", "0")}),
+        (["0"], ["10", "15", "-3"], {("15", "10"), ("-3", "0")}),
+    ],
+)
+async def test_each_is_linked_to_the_one_that_is_most_like_it_older_or_of_the_same_call(
+    open_memory: OpenMemory, older: list[str], given: list[str], pairs: set[tuple[str, str]]
+) -> None:
+    memory = await open_memory(embedder=Angles())
+    for content in older:
+        await memory.retain(content)
+    before = {pair.memory_id for pair in await memory.memories.near_duplicates()}
+    await memory.retain(given)
+    said = {record.memory_id: record.content for record in await memory.memories.list(limit=100)}
+    found = {
+        (said[pair.memory_id], said[pair.like_id])
+        for pair in await memory.memories.near_duplicates()
+        if pair.memory_id not in before
+    }
+    assert found == pairs
+
+
+async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows) -> None:
+    memory = await open_memory()
+    memory._core.settings = memory._core.settings.model_copy(update={"memory_log": "off"})
+    await memory.retain("The first words of all.")
+    await memory.retain("Alice likes tea.")
+    assert "traces.memory_log" not in rows.counts(memory._core.tenant.id)

@@ -198,6 +198,17 @@ async def test_fifty_transactions_share_a_small_pool(
     assert await note_ids(database, tenant_b) == list(range(0, 50, 2))
 
 
+async def test_the_connection_that_was_used_last_is_used_next(database: Database, tenant_a: Tenant) -> None:
+    async with database.transaction(tenant_a) as first, database.transaction(tenant_a) as second:
+        inner, outer = second.connection, first.connection
+    # The inner transaction ended first, the outer one last.
+    for _ in range(3):
+        async with database.transaction(tenant_a) as transaction:
+            assert transaction.connection is outer
+            async with database.transaction(tenant_a) as another:
+                assert another.connection is inner
+
+
 async def test_a_pool_with_no_free_connection_says_so_in_time(small_database: Database) -> None:
     tenant = await small_database.open_tenant("busy")
     started = asyncio.get_running_loop().time()

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.rows import dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from mnemic.db.access import Access
 from mnemic.db.connection import (
@@ -34,6 +34,7 @@ from mnemic.db.connection import (
 from mnemic.db.half_vectors import send_half_vectors
 from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.line import Line
+from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.errors import ConflictError, NotFoundError
@@ -162,7 +163,7 @@ class Database:
     ) -> None:
         self.access = access
         self._revive = revive
-        self._pool: AsyncConnectionPool[AppConnection] = AsyncConnectionPool(
+        self._pool = WarmPool(
             self._living_conninfo,
             kwargs={"autocommit": True, "row_factory": dict_row},
             min_size=POOL_MIN_SIZE,

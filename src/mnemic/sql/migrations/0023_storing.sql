@@ -48,6 +48,14 @@ BEGIN
 END
 $$;
 
+-- The lock of an owner's mentions, as in migration 0005, but without verifying the tenant: who lies about it locks
+-- nothing that he reads.
+CREATE OR REPLACE FUNCTION mnemic.mentions_lock(wanted_owner text) RETURNS bigint
+LANGUAGE sql STABLE
+RETURN hashtextextended(
+    'mnemic.mentions ' || coalesce(current_setting('mnemic.tenant', true), '') || ' ' || wanted_owner, 0
+);
+
 -- Stores vectors, and links each memory to the one that is most like it, if that is like enough: among the owner's newest
 -- `compared_most`, and among those given. They are compared before they are stored, so that none meets itself.
 CREATE FUNCTION mnemic.insert_vectors(
@@ -57,6 +65,9 @@ CREATE FUNCTION mnemic.insert_vectors(
 LANGUAGE plpgsql
 AS $$
 DECLARE
+    -- The product of two vectors of length one is their cosine, but for what 16 bits lose, and it takes half the time.
+    -- So it chooses who is looked at, generously, and the cosine decides.
+    rounding CONSTANT float8 := 0.005;
     most_alike record;
     beside record;
 BEGIN
@@ -66,24 +77,24 @@ BEGIN
             ' FROM ('
             '   SELECT memory_id, embedding FROM vectors.%I WHERE owner = $2 ORDER BY memory_id DESC LIMIT $3'
             ' ) AS known'
-            ' WHERE 1 - (known.embedding <=> $1) >= $4'
+            ' WHERE known.embedding <#> $1 <= $4'
             ' ORDER BY known.embedding <=> $1 LIMIT 1',
             vector_table
         )
         INTO most_alike
-        USING embeddings[place], for_owner, compared_most, alike_from;
+        USING embeddings[place], for_owner, compared_most, rounding - alike_from;
         -- Apart from the others, and not in a union with them: most calls have one row only.
         IF cardinality(ids) > 1 THEN
             SELECT given.memory_id, 1 - (given.embedding <=> embeddings[place]) AS similarity INTO beside
             FROM unnest(ids, embeddings) AS given (memory_id, embedding)
-            WHERE given.memory_id <> ids[place] AND 1 - (given.embedding <=> embeddings[place]) >= alike_from
+            WHERE given.memory_id <> ids[place]
             ORDER BY given.embedding <=> embeddings[place]
             LIMIT 1;
             IF beside.similarity > coalesce(most_alike.similarity, 0) THEN
                 most_alike := beside;
             END IF;
         END IF;
-        IF most_alike.memory_id IS NOT NULL THEN
+        IF most_alike.similarity >= alike_from THEN
             -- The newer one is like the older one; two of a call that find each other are one pair.
             INSERT INTO state.near_duplicates (tenant_id, memory_id, like_id, similarity)
             VALUES (

@@ -3,25 +3,30 @@
 Most calls are that: a fact, a turn of a conversation. It carries a signature instead of a proof
 (docs/adr/0017-statements-that-carry-their-signature.md). The database sees whether there is more to do after
 all: a duplicate to reinforce, names to be mentioned, another model that serves. Then it has stored nothing,
-and `write` does everything, as it does for all other calls.
+and `write` does everything, as it does for all other calls. After a duplicate it is told first what is known.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from psycopg.errors import InsufficientPrivilege
 
-from mnemic.db.database import LOST_RACES, TenantDatabase
+from mnemic.db.database import LOST_RACES, TenantDatabase, Transaction
 from mnemic.errors import MnemicError
 from mnemic.retain.outcomes import Outcomes, stored_as
 from mnemic.retain.plan import Conversation, Plan
-from mnemic.retain.rows import rows_of, storing, vectors_of
+from mnemic.retain.recognise import recognise_in
+from mnemic.retain.rows import kept, rows_of, storing, vectors_of
 from mnemic.retain.spool import Batch
 from mnemic.types.retained import Retained
 
 # After these the statement has left nothing, and a transaction may do better: it begins again after a lost
 # race, and does not need to meet the same server process again, as a signature does.
 FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege)
+
+Outcome = Literal["stored", "known", "more"]
+"""What the statement says: all is stored; something is known; there is more to do. See migration 0023."""
 
 LogRow = Mapping[str, Any]
 """The parameters of a row of the memory log."""
@@ -46,8 +51,8 @@ def outcome_alone(batch: Batch) -> Retained:
     return outcomes.retained()
 
 
-async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_row: LogRow | None) -> bool:
-    """Write the batch and the row of the log, if that is all; returns whether it was done."""
+async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_row: LogRow | None) -> Outcome:
+    """Write the batch and the row of the log, if that is all there is to do."""
     turns = {
         draft.index: number
         for number, draft in enumerate(draft for draft in batch.drafts if draft.item.conversation is not None)
@@ -64,10 +69,26 @@ async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_ro
         row = await database.signed_row("retain.alone", parameters, hints={"events"})
     except MnemicError as error:
         if isinstance(error.__cause__, FOR_A_TRANSACTION):
-            return False
+            return "more"
         raise
-    is_done: bool = row["is_done"]
-    return is_done
+    outcome: Outcome = row["outcome"]
+    return outcome
+
+
+async def without_known(transaction: Transaction, plan: Plan, batch: Batch) -> tuple[Plan, Batch]:
+    """The same call, with what is known by now among the duplicates: it is not stored in vain once more."""
+    recognised = await recognise_in(transaction, plan.owner, batch.drafts)
+    _, vectors = kept(batch, recognised.new)
+    rest = replace(
+        batch,
+        drafts=recognised.new,
+        vectors=vectors if recognised.new else None,
+        duplicates=recognised.duplicates,
+        refused=recognised.refused,
+    )
+    lesser = Plan(plan.scope, plan.model)
+    lesser.add(rest)
+    return lesser, rest
 
 
 def _conversation(plan: Plan) -> dict[str, Any]:

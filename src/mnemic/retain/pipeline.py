@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError
-from mnemic.retain.alone import LogRow, may_be_alone, outcome_alone, write_alone
+from mnemic.retain.alone import LogRow, Outcome, may_be_alone, outcome_alone, without_known, write_alone
 from mnemic.retain.items import Draft, ItemInput, check_fields, drafts
 from mnemic.retain.plan import Plan
 from mnemic.retain.recognise import recognise
@@ -77,15 +77,20 @@ async def retain(
             plan.add(batch)
             on_progress(plan.item_count)
 
-        if and_then is None and plan.batch_count == 1:
-            (batch,) = spool
-            if may_be_alone(plan, batch):
-                retained = outcome_alone(batch)
-                if await write_alone(database, plan, batch, collaborators.log_row(retained)):
-                    return retained
+        (only,) = spool if plan.batch_count == 1 and and_then is None else (None,)
+        outcome: Outcome = "more"
+        if only is not None and may_be_alone(plan, only):
+            retained = outcome_alone(only)
+            outcome = await write_alone(database, plan, only, collaborators.log_row(retained))
+            if outcome == "stored":
+                return retained
 
         async def write_and_log(transaction: Transaction) -> Retained:
-            retained = await write(transaction, plan, spool, collaborators.link_mentions)
+            needed: tuple[Plan, Iterable[Batch]] = plan, spool
+            if only is not None and outcome == "known":
+                lesser, rest = await without_known(transaction, plan, only)
+                needed = lesser, [rest]
+            retained = await write(transaction, *needed, collaborators.link_mentions)
             if and_then is not None:
                 await and_then(transaction, retained)
             await collaborators.log_write(transaction, retained)

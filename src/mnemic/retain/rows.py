@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mnemic.db.half_vectors import HalfVectors
+from mnemic.db.vectors import Vectors
 from mnemic.retain.items import Chunk, Draft
 from mnemic.retain.plan import Plan
 from mnemic.retain.spool import Batch
@@ -67,17 +68,19 @@ def storing(
 
 def vectors_of(batch: Batch, drafts: Sequence[Draft]) -> dict[str, Any]:
     """The parameters that store the vectors of drafts of a batch that has some."""
-    assert batch.vectors is not None
-    if len(drafts) == len(batch.drafts):
-        ids = [chunk.memory_id for draft in drafts for chunk in draft.chunks]
-        return {"ids": ids, "vectors": HalfVectors(batch.vectors)}
+    ids, vectors = kept(batch, drafts)
+    return {"ids": ids, "vectors": HalfVectors(vectors)}
+
+
+def kept(batch: Batch, drafts: Sequence[Draft]) -> tuple[list[UUID], Vectors]:
+    """The ids of the rows of some drafts of a batch, in its order, and their vectors."""
+    assert batch.vectors is not None, "the batch was embedded"
     wanted = {draft.index for draft in drafts}
-    chunks = [(draft.index, chunk) for draft in batch.drafts for chunk in draft.chunks]
-    keep = [place for place, (index, _) in enumerate(chunks) if index in wanted]
-    return {
-        "ids": [chunks[place][1].memory_id for place in keep],
-        "vectors": HalfVectors(batch.vectors[keep]),
-    }
+    chunks = [(draft.index in wanted, chunk.memory_id) for draft in batch.drafts for chunk in draft.chunks]
+    ids = [memory_id for is_wanted, memory_id in chunks if is_wanted]
+    if len(ids) == len(chunks):
+        return ids, batch.vectors
+    return ids, batch.vectors[[is_wanted for is_wanted, _ in chunks]]
 
 
 def _own_fields(chunk: Chunk) -> dict[str, Any]:

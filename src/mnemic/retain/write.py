@@ -1,7 +1,7 @@
 """The transaction of `retain`. It may run again from the start if it lost a race, so it keeps no state."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from uuid import UUID
 
@@ -15,22 +15,24 @@ from mnemic.retain.outcomes import Outcomes, stored_as
 from mnemic.retain.plan import Plan
 from mnemic.retain.recognise import Recognised, has_identity, recognise_in
 from mnemic.retain.rows import Rows, rows_of, storing, vectors_of
-from mnemic.retain.spool import Batch, Spool
+from mnemic.retain.spool import Batch
 from mnemic.types.retained import Duplicate, Retained
 
 LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]
 
 
-async def write(transaction: Transaction, plan: Plan, spool: Spool, link_mentions: LinkMentions) -> Retained:
+async def write(
+    transaction: Transaction, plan: Plan, ready: Iterable[Batch], link_mentions: LinkMentions
+) -> Retained:
     """Write every batch and say what became of each item."""
     await _take_turns(transaction, plan)
     # Before anything is locked: the first call of a model makes its table, and waits for all writers.
     has_table = await _open_vectors(transaction, plan)
     places = await _open_conversations(transaction, plan)
     outcomes = Outcomes()
-    batches = _with_rows(spool)
-    async with made_ahead(batches) if plan.batch_count > 1 else aclosing(batches) as ready:
-        async for batch, rows in ready:
+    with_rows = _with_rows(ready)
+    async with made_ahead(with_rows) if plan.batch_count > 1 else aclosing(with_rows) as batches:
+        async for batch, rows in batches:
             embedded = has_table and batch.vectors is not None
             new, late, has_names = await _store(transaction, plan, batch, rows, places, embedded=embedded)
             chunks = [chunk for draft in new for chunk in draft.chunks]
@@ -110,9 +112,9 @@ async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[s
         await transaction.execute("retain.give_back_places", parameters)
 
 
-async def _with_rows(spool: Spool) -> AsyncGenerator[tuple[Batch, Rows]]:
+async def _with_rows(batches: Iterable[Batch]) -> AsyncGenerator[tuple[Batch, Rows]]:
     """The batches, and the rows of each of their drafts."""
-    for batch in spool:
+    for batch in batches:
         yield batch, {draft.index: rows_of(draft) async for draft in in_steps(batch.drafts)}
 
 

@@ -167,24 +167,28 @@ END
 $$;
 
 -- A whole call of one batch, as one statement: the turns of at most one conversation, the batch, and its row in the
--- memory log. Returns false, and leaves nothing, if there is more to do than that: if an item is known already, if the
--- owner has names that may be mentioned, or if another model serves. The places of turns count from the first free one.
+-- memory log. The places of turns count from the first free one. Returns what became of it:
+--   stored  all of it is stored
+--   known   an item is known already, so that there is something to reinforce
+--   more    the owner has names that may be mentioned, or another model serves
+-- In the last two cases it leaves nothing.
 CREATE FUNCTION mnemic.retain_alone(
     entered uuid, for_owner text, in_channel text, by_process text,
     firsts json, others json, places int[], other_places int[],
     by_model text, ids uuid[], embeddings anyarray, alike_from float8, compared_most int,
     in_conversation text, turns int, first_at timestamptz, last_at timestamptz,
     is_logged boolean, entry traces.memory_log
-) RETURNS boolean
+) RETURNS text
 LANGUAGE plpgsql
 AS $$
 DECLARE
     first_place int := 0;
     stored uuid[];
+    outcome text := 'stored';
 BEGIN
     -- Before anything is written, for owners of whom this is always so.
     IF EXISTS (SELECT FROM state.entity_names WHERE owner = for_owner) THEN
-        RETURN false;
+        RETURN 'more';
     END IF;
     IF in_conversation IS NOT NULL THEN
         -- The lock of the model comes before that of the conversation, here as everywhere.
@@ -205,15 +209,21 @@ BEGIN
         entered, for_owner, in_channel, by_process, firsts, others, first_place, places, other_places,
         by_model, ids, embeddings, alike_from, compared_most
     );
-    IF cardinality(stored) IS DISTINCT FROM cardinality(ids) OR mnemic.share_mentions(for_owner) THEN
+    IF cardinality(stored) < cardinality(ids) THEN
+        outcome := 'known';
+    ELSIF stored IS NULL OR mnemic.share_mentions(for_owner) THEN
+        outcome := 'more';
+    END IF;
+    IF outcome <> 'stored' THEN
         RAISE SQLSTATE 'MN001';
     END IF;
     IF is_logged THEN
         entry.duration_ms := entry.duration_ms + extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
         PERFORM mnemic.write_memory_log(entry);
     END IF;
-    RETURN true;
+    RETURN outcome;
 EXCEPTION
-    WHEN SQLSTATE 'MN001' THEN RETURN false;
+    -- What was written is undone, and only that: a variable keeps its value.
+    WHEN SQLSTATE 'MN001' THEN RETURN outcome;
 END
 $$;

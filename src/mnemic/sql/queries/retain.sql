@@ -71,7 +71,7 @@ FROM mnemic.store_memories(
 
 -- name: alone
 -- A whole call of one batch, its row in the memory log included. In a transaction of its own, for which it is signed.
--- False if there is more to do than that; then nothing was stored.
+-- Returns whether it was stored, or why it was not (see migration 0023).
 SELECT mnemic.retain_alone(
     entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[],
@@ -82,7 +82,7 @@ SELECT mnemic.retain_alone(
         entered.tenant_id, mnemic.new_id(), clock_timestamp(), %(owner)s, %(channel)s, %(process)s,
         %(logged_conversation)s, %(operation)s, %(memory_count)s, %(duration_ms)s, %(detail)s
     )::traces.memory_log
-) AS is_done
+) AS outcome
 FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 
 -- name: reinforce

@@ -115,7 +115,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         " WHEN NOT MATCHED THEN INSERT (tenant_id, code, secret) VALUES (new.id, 'forged', 'forged')",
         "CREATE TEMP VIEW door AS SELECT * FROM state.attack_probe; DELETE FROM pg_temp.door",
         # What recall looks at, and the counts of words, which are made by a query over all memories.
-        "SELECT string_agg(words::text, ',') FROM state.recallable",
+        "SELECT string_agg(words::text, ',') FROM state.memories",
         "SELECT mnemic.refresh_statistics('somebody'); TABLE vectors.word_statistics",
     ),
     "policies of the role": ("DROP OWNED BY mnemic_app", "DROP OWNED BY CURRENT_USER, mnemic_app CASCADE"),

@@ -174,3 +174,12 @@ async def test_the_past_is_found_by_its_own_index(watched: Watched, query: str) 
 async def test_a_small_owner_does_not_pay_for_a_large_one(watched: Watched) -> None:
     used = await watched.recall("memory number 7", owner="bob")
     assert_found_by(used, "memories_words", fetched_max=FETCHED_BY_FEW_MAX)
+
+
+async def test_what_a_recall_calls_is_planned_once_for_a_connection(watched: Watched) -> None:
+    settings = watched.admin.execute(
+        "SELECT proname, 'plan_cache_mode=force_generic_plan' = ANY(proconfig), prorows FROM pg_proc"
+        " WHERE pronamespace = 'mnemic'::regnamespace AND proname IN ('find_words', 'evidence')"
+        " ORDER BY proname"
+    )
+    assert settings.fetchall() == [("evidence", True, 1.0), ("find_words", True, 1.0)]

@@ -33,6 +33,7 @@ from mnemic.db.connection import (
 )
 from mnemic.db.half_vectors import send_half_vectors
 from mnemic.db.hints import Hint, Hints, notify_channel
+from mnemic.db.id_arrays import use_keys
 from mnemic.db.line import Line
 from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
@@ -82,6 +83,11 @@ class Queries:
         read all of it, again and again, when it has grown, until the server has analysed the table.
         """
         cursor = await self.connection.execute(query(name), parameters, prepare=False)
+        return await cursor.fetchall()
+
+    async def keyed_rows(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query that gives arrays of ids, which come as keys (see `id_arrays.py`)."""
+        cursor = await self.connection.execute(query(name), parameters, binary=True)
         return await cursor.fetchall()
 
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
@@ -153,6 +159,12 @@ class TenantDatabase:
                 if attempt == RACE_ATTEMPTS or not isinstance(error.__cause__, LOST_RACES):
                     raise
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+async def _configure(connection: AppConnection) -> None:
+    """Make a new connection ready for everything that runs on it."""
+    use_keys(connection)
+    await refuse_planted_settings(connection)
 
 
 class Database:

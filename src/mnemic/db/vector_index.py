@@ -66,6 +66,7 @@ EF_SEARCH_MIN = 100
 EF_SEARCH_MAX = 1_000
 
 OnProgress = Callable[[int], None]
+NearQuery = sql.Composed
 
 # The values are literals: a condition of an index cannot have parameters.
 _CREATE = sql.SQL(
@@ -192,7 +193,7 @@ async def nearest(
 
 async def near_query(
     transaction: Transaction, table: VectorTable, owner: str, limit: int, memory_count: int
-) -> sql.Composed:
+) -> NearQuery:
     """The query for the nearest: by the owner's index if there is a valid one, else by comparing with all.
 
     Its parameters are those that `run_near` gives, and `limit`. From then on the transaction makes a plan for
@@ -214,7 +215,7 @@ async def run_near(
     *,
     prepare: bool = False,
 ) -> list[Row]:
-    """The rows of a query around a vector and an owner's vectors.
+    """The rows of a query around a vector and an owner's vectors, with arrays of ids as keys.
 
     With `prepare` it is parsed once for a connection; only after `near_query`, which has it planned anew.
     """

@@ -9,20 +9,20 @@ by `mnemic.evidence` (migration 0010).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from psycopg import sql
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.vector_index import Usual, near_query, run_near
+from mnemic.db.id_arrays import IdArray, Key
+from mnemic.db.vector_index import NearQuery, Usual, run_near
 from mnemic.db.vectors import Vectors, VectorTable
 
 # Candidates that somebody else has found and put into order.
 _GIVEN = sql.SQL(
     "SELECT memory_id, -place::float8 AS cosine, NULL::float8 AS mean, NULL::float8 AS deviation,"
     " NULL::bigint AS row_count"
-    " FROM unnest(%(near_ids)s::uuid[]) WITH ORDINALITY AS given (memory_id, place)"
+    " FROM unnest(%(near_keys)s) WITH ORDINALITY AS given (memory_id, place)"
 )
 _POOL = sql.SQL(
     "WITH near AS MATERIALIZED ({near}),"
@@ -47,11 +47,13 @@ _POOL = sql.SQL(
     "   ARRAY("
     "     SELECT 1 - (embedding <=> %(vector)s::halfvec) FROM vectors.{table} AS compared"
     "     WHERE nearest.row_count IS NULL AND compared.tenant_id = %(tenant_id)s"
-    "       AND compared.memory_id = ANY(%(sample)s::uuid[])"
+    "       AND compared.memory_id = ANY("
+    "         (SELECT sample FROM vectors.owner_statistics AS kept WHERE kept.owner = %(owner)s)::uuid[]"
+    "       )"
     "   )::real[] AS sample_cosines"
     " FROM nearest"
     " CROSS JOIN LATERAL mnemic.evidence("
-    "   %(owner)s, %(ids)s::uuid[] || nearest.ids, %(expanded_ids)s::uuid[] || nearest.ids[:%(expanded)s],"
+    "   %(owner)s, %(ids)s || nearest.ids, %(expanded_ids)s || nearest.ids[:%(expanded)s],"
     "   %(reach)s, %(terms)s::text[],"
     "   ROW("
     "     %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],"
@@ -67,7 +69,7 @@ _POOL = sql.SQL(
 class NearPool:
     """The nearest, best first, what is usual, how long that took, and the row of the pool's columns."""
 
-    near_ids: tuple[UUID, ...]
+    near_keys: Sequence[Key]
     usual: Usual | None
     is_complete: bool
     near_ms: float
@@ -80,24 +82,22 @@ async def near_pool(
     owner: str,
     vector: Vectors,
     *,
+    near: NearQuery | Sequence[Key],
     limit: int,
-    memory_count: int,
-    near_ids: Sequence[UUID] | None,
     parameters: Mapping[str, Any],
 ) -> NearPool:
-    """Search the `limit` nearest (unless `near_ids` names them) and look around the best candidates.
+    """Search the `limit` nearest and look around the best candidates.
 
-    `memory_count` is about how many memories the owner has; `parameters` are those of `mnemic.evidence`, with
-    `expanded`, how many of the nearest bring their neighbours along, and `sample`, memories that stand for
-    all where not all are compared.
+    `near` is the search (`near_query`, asked for in this transaction), or what somebody else has found. The
+    `parameters` are those of `mnemic.evidence`, with `expanded`: how many of the nearest bring their
+    neighbours along.
     """
-    near: sql.Composable = _GIVEN
-    if near_ids is None:
-        near = await near_query(transaction, table, owner, limit, memory_count)
-    text = _POOL.format(near=near, table=sql.Identifier(table.name))
-    values = {**parameters, "limit": limit, "near_ids": list(near_ids or ())}
-    (row,) = await run_near(transaction, text, owner, vector, values, prepare=near_ids is None)
-    return NearPool(tuple(row["near_ids"]), _usual(row), row["row_count"] is not None, row["near_ms"], row)
+    is_search = isinstance(near, NearQuery)
+    text = _POOL.format(near=near if is_search else _GIVEN, table=sql.Identifier(table.name))
+    given = IdArray(() if isinstance(near, NearQuery) else near)
+    values = {**parameters, "limit": limit, "near_keys": given}
+    (row,) = await run_near(transaction, text, owner, vector, values, prepare=is_search)
+    return NearPool(row["near_ids"], _usual(row), row["row_count"] is not None, row["near_ms"], row)
 
 
 def _usual(row: Row) -> Usual | None:

@@ -7,7 +7,7 @@ in the same transaction, and may rely on the answer until it ends: changing the 
 What `retain` does with vectors is in the database itself (migration 0023).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from psycopg import sql
 
+from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.half_vectors import HalfVectors
+from mnemic.db.id_arrays import IdArray, Key
 from mnemic.errors import ConflictError
 
 Vectors = npt.NDArray[np.float32]
@@ -40,7 +42,7 @@ _COSINES = sql.SQL(
     "SELECT array_agg(found.memory_id) AS memory_ids, array_agg(found.cosine) AS cosines"
     " FROM unnest(%(ids)s::uuid[]) AS given (memory_id)"
     " CROSS JOIN LATERAL ("
-    "   SELECT memory_id, (1 - (embedding <=> (%(vectors)s::halfvec[])[1]))::real AS cosine"
+    "   SELECT memory_id, (1 - (embedding <=> %(vector)s::halfvec))::real AS cosine"
     "   FROM vectors.{table} AS stored WHERE stored.memory_id = given.memory_id LIMIT 1"
     " ) AS found"
 )
@@ -67,6 +69,11 @@ class VectorTable:
     name: str
     next_name: str | None = None
 
+    @classmethod
+    def from_row(cls, row: Row) -> "VectorTable":
+        """The table in a row of `mnemic.vectors_in_use()`."""
+        return cls(row["model"], row["dimensions"], row["table_name"], row["next_table_name"])
+
 
 async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
     """The table to store a model's vectors in; it is made on first use.
@@ -88,9 +95,7 @@ async def open_vectors(transaction: Transaction, model: str, dimensions: int) ->
 async def vectors_in_use(transaction: Transaction) -> VectorTable | None:
     """The vectors that serve the tenant, until the transaction ends; None before the first one."""
     row = await transaction.first("vectors.in_use")
-    if row is None:
-        return None
-    return VectorTable(row["model"], row["dimensions"], row["table_name"], row["next_table_name"])
+    return VectorTable.from_row(row) if row is not None else None
 
 
 async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
@@ -116,10 +121,18 @@ def _check_dimensions(table: VectorTable, dimensions: int) -> None:
 
 
 async def cosines_of(
-    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], vector: Vectors
-) -> dict[UUID, float]:
+    transaction: Transaction, table: VectorTable, keys: Iterable[Key], vector: Vectors
+) -> dict[Key, float]:
     """How near these memories are to a vector; those that have none in this model are left out."""
-    (row,) = await _execute(transaction, _COSINES, table, vector[None, :], ids=list(ids))
+    async with transaction.connection.cursor(binary=True) as cursor:
+        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
+        await cursor.execute(
+            _COSINES.format(table=sql.Identifier(table.name)),
+            {"ids": IdArray(keys), "vector": HalfVector(vector)},
+            # Planned anew: see Transaction.rows_planned_anew.
+            prepare=False,
+        )
+        (row,) = await cursor.fetchall()
     return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
 
 

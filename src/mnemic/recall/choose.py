@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from mnemic.db.id_arrays import Key
 from mnemic.recall.pool import NEIGHBOUR_REACH, Pool, Turns
 from mnemic.recall.score import Ranking, conversation_terms, score
 from mnemic.types.recalled import Explanation
@@ -24,9 +25,9 @@ class Choice:
     reranked: float | None = None
 
     @property
-    def memory_id(self) -> UUID:
+    def key(self) -> Key:
         """Which memory it is."""
-        return self.pool.memory_ids[self.place]
+        return self.pool.keys[self.place]
 
     @property
     def fused(self) -> float:
@@ -39,12 +40,12 @@ class Choice:
         return score(self.fused) if self.reranked is None else self.reranked
 
     @property
-    def neighbours(self) -> tuple[UUID, ...]:
+    def neighbours(self) -> tuple[Key, ...]:
         """The turns around it that are in the pool, in their order."""
         turns = Turns(self.pool.conversations, self.pool.positions)
         offsets = (offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if offset)
         places = (turns.place(self.place, offset) for offset in offsets)
-        return tuple(self.pool.memory_ids[place] for place in places if place is not None)
+        return tuple(self.pool.keys[place] for place in places if place is not None)
 
 
 def choose(pools: Sequence[Pool], rankings: Sequence[Ranking], limit: int) -> list[Choice]:
@@ -55,26 +56,26 @@ def choose(pools: Sequence[Pool], rankings: Sequence[Ranking], limit: int) -> li
 def _ranked(pools: Sequence[Pool], rankings: Sequence[Ranking]) -> Iterator[Choice]:
     """The members of all pools, best first; one that is in several pools counts where it is best."""
     order = sorted(
-        (-fused, memory_id, number, place)
+        (-fused, key, number, place)
         for number, (pool, ranking) in enumerate(zip(pools, rankings, strict=True))
-        for place, (fused, memory_id) in enumerate(zip(ranking.fused.tolist(), pool.memory_ids, strict=True))
+        for place, (fused, key) in enumerate(zip(ranking.fused.tolist(), pool.keys, strict=True))
     )
-    seen: set[UUID] = set()
-    for _, memory_id, number, place in order:
-        if memory_id not in seen:
-            seen.add(memory_id)
+    seen: set[Key] = set()
+    for _, key, number, place in order:
+        if key not in seen:
+            seen.add(key)
             yield Choice(pools[number], rankings[number], place)
 
 
 def _diverse(ranked: Iterable[Choice], limit: int) -> list[Choice]:
     """The first `limit`, where those beyond their conversation's cap stand back behind all others."""
     most = max(CONVERSATION_MIN, round(CONVERSATION_SHARE * limit))
-    taken: Counter[tuple[str, str]] = Counter()
+    taken: Counter[tuple[str, str | Key]] = Counter()
     within: list[Choice] = []
     beyond: list[Choice] = []
     for choice in ranked:
         conversation = choice.pool.conversations[choice.place]
-        key = (choice.pool.source.owner, conversation or str(choice.memory_id))
+        key = (choice.pool.source.owner, conversation or choice.key)
         taken[key] += 1
         (within if taken[key] <= most else beyond).append(choice)
         if len(within) == limit:
@@ -106,7 +107,7 @@ def explain(choice: Choice, evidence: Sequence[str]) -> Explanation:
         conversation_words=pool.words.of(conversation_terms(pool).get(conversation, 0))
         if conversation
         else (),
-        neighbours=choice.neighbours,
+        neighbours=tuple(UUID(bytes=key) for key in choice.neighbours),
         evidence=tuple(evidence),
         grant_id=pool.source.grant_id,
     )

@@ -20,11 +20,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
-from uuid import UUID
 
 import numpy as np
 
 from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.id_arrays import IdArray, Key
+from mnemic.db.vector_index import NearQuery
 from mnemic.db.vectors import Vectors, VectorTable, vectors_in_use
 from mnemic.errors import EmbeddingError, LanguageModelError
 from mnemic.models.language import LanguageModel
@@ -37,8 +38,8 @@ from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
 from mnemic.recall.score import rank
-from mnemic.recall.search import Lead, NamedEntities, QueryVector, Space, look_up, pool_of
-from mnemic.recall.source import SOURCES_MAX, readable_sources
+from mnemic.recall.search import Lead, NamedEntities, QueryVector, Space, look_up, pool_of, prepared_search
+from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled
@@ -82,35 +83,29 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     clock = Clock()
     rephrased = await _rephrase(request, collaborators, clock)
     request = _restricted(request, rephrased)
-    with clock.measure("understand"):
-        question = understand(request.query, request.asked_at, collaborators.find_times)
-    found: _Found | None = None
-    async with _running(_embed(request, rephrased, collaborators.embedder, clock)) as embedding:
+    answering: asyncio.Task[Recalled] | None = None
+    async with _tasks() as start:
+        embedding = start(_embed(request, rephrased, collaborators.embedder, clock))
         async with database.transaction() as transaction:
+            with clock.measure("understand"):
+                question = understand(request.query, request.asked_at, collaborators.find_times)
             leads, notes = await _look_up(transaction, request, question, collaborators, clock)
-            table = await _vectors(transaction, request)
+            ready = await _ready(transaction, request, leads, leads[0].words.known.table)
             await asyncio.wait({embedding}, timeout=PATIENCE_S)
             if embedding.done():
                 found = await _find(
-                    transaction, table, leads, request, question, await embedding, collaborators, clock
+                    transaction, ready, leads, request, question, await embedding, collaborators, clock
                 )
+                answering = start(_answered(found, request, collaborators, clock))
         query = await embedding
-    if found is None:
-        async with database.transaction() as transaction:
-            table = await _vectors(transaction, request)
-            found = await _find(transaction, table, leads, request, question, query, collaborators, clock)
-    answer = replace(found.answer, notes=(*request.notes, *rephrased.notes, *notes, *found.answer.notes))
-    for pool in found.pools:
-        collaborators.wish(pool.wish)
-    if not answer.refused:
-        # What was erased in between is gone.
-        chosen = [choice for choice in found.chosen if choice.memory_id in found.records]
-        ordered, rerank_notes = await _rerank(request, collaborators.reranker, chosen, found.records, clock)
-        with clock.measure("pack"):
-            hits = [_hit(choice, found, request) for choice in ordered[: request.limit]]
-            packed = pack(hits, request.max_tokens, collaborators.count_tokens)
-        answer = _filled(answer, hits, packed, rerank_notes)
-    return replace(answer, timings=clock.timings())
+        if answering is None:
+            async with database.transaction() as transaction:
+                ready = await _ready(transaction, request, leads, await vectors_in_use(transaction))
+                found = await _find(transaction, ready, leads, request, question, query, collaborators, clock)
+                answering = start(_answered(found, request, collaborators, clock))
+        answer = await answering
+    notes = (*request.notes, *rephrased.notes, *notes, *answer.notes)
+    return replace(answer, notes=notes, timings=clock.timings())
 
 
 @dataclass(frozen=True)
@@ -128,18 +123,36 @@ class _Found:
     pools: Sequence[Pool]
     chosen: Sequence[Choice]
     answer: Recalled
-    records: Mapping[UUID, MemoryRecord]
-    entities: Mapping[UUID, tuple[str, ...]]
+    records: Mapping[Key, MemoryRecord]
+    entities: Mapping[Key, tuple[str, ...]]
 
 
-async def _vectors(transaction: Transaction, request: Request) -> VectorTable | None:
-    """The vectors that serve; None if nothing was ever embedded, or meaning is not asked for."""
-    return await vectors_in_use(transaction) if "vector" in request.techniques else None
+@dataclass(frozen=True)
+class _Ready:
+    """What a transaction has made ready for the query's vector.
+
+    The vectors that serve, None if nothing was ever embedded, or meaning is not asked for; and the search of
+    the first source in them, None if its filter may be better.
+    """
+
+    table: VectorTable | None = None
+    search: NearQuery | None = None
+
+
+async def _ready(
+    transaction: Transaction, request: Request, leads: Sequence[Lead], table: VectorTable | None
+) -> _Ready:
+    """Make the transaction ready to search the vectors that serve."""
+    if "vector" not in request.techniques:
+        return _Ready()
+    if table is None or leads[0].source.filter.leaves_few:
+        return _Ready(table)
+    return _Ready(table, await prepared_search(transaction, table, leads[0], request))
 
 
 async def _find(
     transaction: Transaction,
-    table: VectorTable | None,
+    ready: _Ready,
     leads: Sequence[Lead],
     request: Request,
     question: Question,
@@ -148,8 +161,12 @@ async def _find(
     clock: Clock,
 ) -> _Found:
     """Search by meaning, rank, decide whether to refuse, and read what was chosen."""
-    space = Space.of(table, query.vector)
-    pools = [await pool_of(transaction, lead, request, space, clock) for lead in leads]
+    space = Space.of(ready.table, query.vector)
+    searches = (ready.search, *(None for _ in leads[1:]))
+    pools = [
+        await pool_of(transaction, lead, request, space, search, clock)
+        for lead, search in zip(leads, searches, strict=True)
+    ]
     with clock.measure("rank"):
         rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
@@ -160,15 +177,43 @@ async def _find(
     return _Found(pools, chosen, answer, records, entities)
 
 
+async def _answered(found: _Found, request: Request, collaborators: Collaborators, clock: Clock) -> Recalled:
+    """The answer with its hits; done while the database ends the transaction."""
+    for pool in found.pools:
+        collaborators.wish(pool.wish)
+    if found.answer.refused:
+        return found.answer
+    # What was erased in between is gone.
+    chosen = [choice for choice in found.chosen if choice.key in found.records]
+    ordered, notes = await _rerank(request, collaborators.reranker, chosen, found.records, clock)
+    with clock.measure("pack"):
+        hits = [_hit(choice, found, request) for choice in ordered[: request.limit]]
+        packed = pack(hits, request.max_tokens, collaborators.count_tokens)
+    return _filled(found.answer, hits, packed, notes)
+
+
+class _Start(Protocol):
+    """Starts some work beside the block."""
+
+    def __call__(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]: ...
+
+
 @asynccontextmanager
-async def _running(work: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Task[Result]]:
-    """Do some work beside the block; it ends with the block at the latest."""
-    task = asyncio.create_task(work)
+async def _tasks() -> AsyncIterator[_Start]:
+    """Work can be started beside the block; all of it ends with the block at the latest."""
+    tasks: list[asyncio.Task[Any]] = []
+
+    def start(work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        task = asyncio.create_task(work)
+        tasks.append(task)
+        return task
+
     try:
-        yield task
+        yield start
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _rephrase(request: Request, collaborators: Collaborators, clock: Clock) -> Rephrased:
@@ -208,14 +253,19 @@ async def _look_up(
     clock: Clock,
 ) -> tuple[list[Lead], tuple[str, ...]]:
     """What every source has by words, names and times; and a note if there are too many sources."""
-    grants = await collaborators.readable_grants(transaction, request.scope.require_owner())
-    sources = readable_sources(request, grants)
+    named_entities = collaborators.named_entities
+    own = await look_up(transaction, own_source(request), request, question, named_entities, clock)
+    if not own.words.known.has_grants:
+        return [own], ()
+    grants = await collaborators.readable_grants(transaction, own.source.owner)
+    shared = shared_sources(request, grants)
+    most = SOURCES_MAX - 1
     leads = [
-        await look_up(transaction, source, request, question, collaborators.named_entities, clock)
-        for source in sources[:SOURCES_MAX]
+        await look_up(transaction, source, request, question, named_entities, clock)
+        for source in shared[:most]
     ]
-    note = f"{len(sources) - SOURCES_MAX} grants were left out: a recall looks at {SOURCES_MAX - 1} at most."
-    return leads, ((note,) if len(sources) > SOURCES_MAX else ())
+    note = f"{len(shared) - most} grants were left out: a recall looks at {most} at most."
+    return [own, *leads], ((note,) if len(shared) > most else ())
 
 
 async def _embed(
@@ -267,26 +317,26 @@ def _counted(pools: Sequence[Pool]) -> dict[str, int]:
 
 async def _records(
     transaction: Transaction, request: Request, chosen: Sequence[Choice]
-) -> dict[UUID, MemoryRecord]:
+) -> dict[Key, MemoryRecord]:
     """The memories that were chosen, and with `include` the turns around them."""
-    ids = {choice.memory_id for choice in chosen}
+    keys = {choice.key for choice in chosen}
     if "neighbours" in request.include:
-        ids |= {memory_id for choice in chosen for memory_id in choice.neighbours}
-    if not ids:
+        keys |= {key for choice in chosen for key in choice.neighbours}
+    if not keys:
         return {}
     name = "recall.records" if request.as_of is None else "recall.records_as_of"
-    rows = await transaction.rows_planned_anew(name, {"ids": list(ids), "as_of": request.as_of})
-    return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
+    rows = await transaction.rows_planned_anew(name, {"ids": IdArray(keys), "as_of": request.as_of})
+    return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in rows}
 
 
 async def _entities(
-    transaction: Transaction, request: Request, records: Mapping[UUID, MemoryRecord]
-) -> dict[UUID, tuple[str, ...]]:
+    transaction: Transaction, request: Request, records: Mapping[Key, MemoryRecord]
+) -> dict[Key, tuple[str, ...]]:
     """With `include`, the names of the entities that each memory mentions."""
     if "entities" not in request.include or not records:
         return {}
-    rows = await transaction.rows("recall.entity_names", {"ids": list(records)})
-    return {row["memory_id"]: tuple(row["names"]) for row in rows}
+    rows = await transaction.keyed_rows("recall.entity_names", {"ids": IdArray(records)})
+    return {row["memory_id"].bytes: tuple(row["names"]) for row in rows}
 
 
 def _judged(collaborators: Collaborators) -> int:
@@ -298,7 +348,7 @@ async def _rerank(
     request: Request,
     reranker: Reranker | None,
     chosen: Sequence[Choice],
-    records: Mapping[UUID, MemoryRecord],
+    records: Mapping[Key, MemoryRecord],
     clock: Clock,
 ) -> tuple[Sequence[Choice], tuple[str, ...]]:
     """The chosen ones in the order of the reranker, if there is one and it answers."""
@@ -306,7 +356,7 @@ async def _rerank(
         return chosen, ()
     with clock.measure("rerank"):
         try:
-            texts = [line_of(records[choice.memory_id]) for choice in chosen]
+            texts = [line_of(records[choice.key]) for choice in chosen]
             scores = await reranker.rerank(request.query, texts)
         except LanguageModelError as error:
             return chosen, (f"The reranker was left out: {error}",)
@@ -314,14 +364,14 @@ async def _rerank(
 
 
 def _hit(choice: Choice, found: _Found, request: Request) -> Hit:
-    memory = found.records[choice.memory_id]
+    memory = found.records[choice.key]
     around = choice.neighbours if "neighbours" in request.include else ()
     return Hit(
         memory=memory,
         score=choice.score,
         explain=explain(choice, memory.evidence) if request.explain else None,
-        neighbours=tuple(found.records[memory_id] for memory_id in around if memory_id in found.records),
-        entities=found.entities.get(choice.memory_id, ()),
+        neighbours=tuple(found.records[key] for key in around if key in found.records),
+        entities=found.entities.get(choice.key, ()),
     )
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
 from mnemic.db.connection import Row
+from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.words import Words
@@ -34,7 +34,7 @@ class Pool:
 
     source: Source
     words: Words
-    memory_ids: tuple[UUID, ...]
+    keys: Sequence[Key]
     conversations: tuple[str | None, ...]
     positions: tuple[int | None, ...]
     roles: tuple[str | None, ...]
@@ -58,42 +58,41 @@ class Pool:
 
     def __len__(self) -> int:
         """How many memories there are."""
-        return len(self.memory_ids)
+        return len(self.keys)
 
 
 _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")
-_LISTS = ("memory_ids", "conversations", "positions", "roles", "names", "channels", "terms")
+_LISTS = ("conversations", "positions", "roles", "names", "channels", "terms")
 
 
 def evidence_parameters(
     source: Source,
     request: Request,
     words: Words,
-    found: Mapping[str, Sequence[UUID]],
+    found: Mapping[str, Sequence[Key]],
     expanded: int,
 ) -> dict[str, Any]:
     """What `mnemic.evidence` looks at: what was found, and the first `expanded` of each technique."""
     return {
         **source.parameters(request),
-        "ids": list({memory_id for candidates in found.values() for memory_id in candidates}),
-        "expanded_ids": list({one for candidates in found.values() for one in candidates[:expanded]}),
+        "ids": IdArray({key for candidates in found.values() for key in candidates}),
+        "expanded_ids": IdArray({key for candidates in found.values() for key in candidates[:expanded]}),
         "expanded": expanded,
         "terms": list(words.known.terms),
-        "sample": list(words.known.sample),
         "reach": NEIGHBOUR_REACH,
     }
 
 
-def columns_of(row: Row, found: Mapping[str, Sequence[UUID]]) -> dict[str, Any]:
+def columns_of(row: Row, found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
     """The columns of a pool from the arrays that the database gave."""
     columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}
     columns |= {name: np.array(row[name] or (), float) for name in _FLOATS}
-    # Hashing an id is slow in Python, so each member and each candidate is looked up just once.
-    places = {memory_id: place for place, memory_id in enumerate(columns["memory_ids"])}
+    columns["keys"] = row["memory_ids"] or []
+    places = {key: place for place, key in enumerate(columns["keys"])}
     found_by: list[tuple[str, ...]] = [()] * len(places)
     for name, candidates in found.items():
-        for memory_id in candidates:
-            if (place := places.get(memory_id)) is not None:
+        for key in candidates:
+            if (place := places.get(key)) is not None:
                 found_by[place] += (name,)
     columns["found_by"] = tuple(names or ("neighbours",) for names in found_by)
     return columns
@@ -106,27 +105,38 @@ class Turns:
     """
 
     def __init__(self, conversations: Sequence[str | None], positions: Sequence[int | None]) -> None:
-        self._keys = [
-            (conversation, position) for conversation, position in zip(conversations, positions, strict=True)
-        ]
-        self._shifts: dict[int, npt.NDArray[np.int_]] = {}
-        self._places: dict[tuple[str | None, int | None], int] = {}
-        for place, key in enumerate(self._keys):
-            if key[1] is not None:
-                self._places.setdefault(key, place)
+        self._places = _neighbouring_places(conversations, positions)
 
     def place(self, place: int, offset: int) -> int | None:
-        """The member `offset` turns behind this one (before it, if negative)."""
-        conversation, position = self._keys[place]
-        return None if position is None else self._places.get((conversation, position + offset))
+        """The member `offset` turns behind this one (before it, if negative), at most `NEIGHBOUR_REACH`."""
+        found = int(self._places[offset + NEIGHBOUR_REACH, place])
+        return found if found >= 0 else None
 
     def shifted(self, values: Floats, offset: int) -> Floats:
         """For each member the value of the one `offset` turns away, 0 where there is none."""
-        if offset not in self._shifts:
-            places = (
-                -1 if position is None else self._places.get((conversation, position + offset), -1)
-                for conversation, position in self._keys
-            )
-            self._shifts[offset] = np.fromiter(places, int, len(self._keys))
-        shifted: Floats = np.append(values, 0.0)[self._shifts[offset]]
+        shifted: Floats = np.append(values, 0.0)[self._places[offset + NEIGHBOUR_REACH]]
         return shifted
+
+
+def _neighbouring_places(
+    conversations: Sequence[str | None], positions: Sequence[int | None]
+) -> npt.NDArray[np.int_]:
+    """For each offset from -NEIGHBOUR_REACH on, the place of each member's neighbour; -1 where it has none.
+
+    Every turn gets a number, those of one conversation in a row with room at its end, so that one search
+    among the sorted numbers finds all neighbours. What has no position gets one far from all others.
+    """
+    talks: dict[str | None, int] = {}
+    talk_of = np.array([talks.setdefault(name, len(talks)) for name in conversations], np.int64)
+    position_of = np.array([_NOWHERE if position is None else position for position in positions], np.int64)
+    room = position_of.max(initial=0) + NEIGHBOUR_REACH + 1
+    numbers = np.where(position_of == _NOWHERE, _NOWHERE, talk_of * room + position_of)
+    order = numbers.argsort(kind="stable")
+    wanted = numbers + _OFFSETS
+    found = np.minimum(numbers[order].searchsorted(wanted), len(order) - 1) if len(order) else wanted
+    places: npt.NDArray[np.int_] = np.where(numbers[order[found]] == wanted, order[found], -1)
+    return places
+
+
+_NOWHERE = -(2**40)
+_OFFSETS = np.arange(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1)[:, None]

@@ -16,7 +16,8 @@ import numpy as np
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.vector_index import INDEX_MIN_ROWS, Nearest, Usual
+from mnemic.db.id_arrays import Key
+from mnemic.db.vector_index import INDEX_MIN_ROWS, NearQuery, Usual, near_query
 from mnemic.db.vector_pool import NearPool, near_pool
 from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of
 from mnemic.recall.clock import Clock
@@ -78,8 +79,8 @@ class Lead:
 
     source: Source
     words: Words
-    by_graph: dict[UUID, int]
-    in_window: tuple[UUID, ...]
+    by_graph: dict[Key, int]
+    in_window: tuple[Key, ...]
 
 
 async def look_up(
@@ -94,7 +95,7 @@ async def look_up(
     with clock.measure("text"):
         words = await find_by_words(transaction, source, request, question, _wanted(request))
     with clock.measure("graph"):
-        by_graph: dict[UUID, int] = {}
+        by_graph: dict[Key, int] = {}
         if "graph" in request.techniques and words.known.has_entities:
             by_graph = await _mentioning(transaction, source, question, named_entities)
     with clock.measure("time"):
@@ -102,27 +103,43 @@ async def look_up(
     return Lead(source, words, by_graph, in_window)
 
 
+async def prepared_search(
+    transaction: Transaction, table: VectorTable, lead: Lead, request: Request
+) -> NearQuery:
+    """The search for what is nearest in a source; the transaction is then ready for it (`near_query`)."""
+    memory_count = lead.words.known.memory_count
+    return await near_query(transaction, table, lead.source.owner, _wanted(request), memory_count)
+
+
 async def pool_of(
-    transaction: Transaction, lead: Lead, request: Request, space: Space | None, clock: Clock
+    transaction: Transaction,
+    lead: Lead,
+    request: Request,
+    space: Space | None,
+    search: NearQuery | None,
+    clock: Clock,
 ) -> Pool:
-    """The pool of a source: what the techniques found and the turns around it."""
-    found: dict[str, Sequence[UUID]] = {
-        "text": lead.words.memory_ids,
+    """The pool of a source: what the techniques found and the turns around it.
+
+    `search` is the one that the transaction is ready for, None if it is to be prepared.
+    """
+    found: dict[str, Sequence[Key]] = {
+        "text": lead.words.found,
         "graph": list(lead.by_graph),
         "vector": (),
     }
     with clock.measure("time"):
         found["time"] = await _nearest_in_windows(transaction, space, lead)
-    gathered = await _gather(transaction, lead, request, space, found, clock)
-    found["vector"] = gathered.near_ids
+    gathered = await _gather(transaction, lead, request, space, search, found, clock)
+    found["vector"] = gathered.near_keys
     columns = columns_of(gathered.row, found)
     mean, deviation = _drawn_to_usual(gathered.usual)
     return Pool(
         source=lead.source,
         words=lead.words,
         **columns,
-        hops=_hops(lead.by_graph, columns["memory_ids"]),
-        cosines=_cosines_in(gathered.row, len(columns["memory_ids"])),
+        hops=_hops(lead.by_graph, columns["keys"]),
+        cosines=_cosines_in(gathered.row, len(columns["keys"])),
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts=_counted(found, columns["found_by"], request),
@@ -135,7 +152,7 @@ class _Gathered:
     """The row of a pool's columns, which of them are the nearest in meaning, and what cosines are usual."""
 
     row: Row
-    near_ids: Sequence[UUID] = ()
+    near_keys: Sequence[Key] = ()
     usual: Usual | None = None
     lacks_index: bool = False
 
@@ -145,7 +162,8 @@ async def _gather(
     lead: Lead,
     request: Request,
     space: Space | None,
-    found: Mapping[str, Sequence[UUID]],
+    search: NearQuery | None,
+    found: Mapping[str, Sequence[Key]],
     clock: Clock,
 ) -> _Gathered:
     """All candidates, the nearest in meaning among them, and the turns around the best."""
@@ -153,20 +171,25 @@ async def _gather(
     parameters = evidence_parameters(lead.source, request, lead.words, found, expanded)
     if space is None:
         with clock.measure("neighbours"):
-            return _Gathered(await transaction.one("recall.evidence", parameters))
+            (row,) = await transaction.keyed_rows("recall.evidence", parameters)
+            return _Gathered(row)
     filtered = None
     if lead.source.filter.leaves_few and request.as_of is None:
         with clock.measure("vector"):
             filtered = await _nearest_filtered(transaction, space, lead.source, request)
-    pool = await _near_pool(transaction, lead, request, space, filtered, parameters, clock)
+    if filtered is not None:
+        pool = await _near_pool(transaction, lead, request, space, filtered.keys, parameters, clock)
+    else:
+        search = search or await prepared_search(transaction, space.table, lead, request)
+        pool = await _near_pool(transaction, lead, request, space, search, parameters, clock)
     if filtered is None and _crowded_out(pool, request):
         with clock.measure("vector"):
             filtered = await _nearest_filtered(transaction, space, lead.source, request)
         if filtered is not None:
-            pool = await _near_pool(transaction, lead, request, space, filtered, parameters, clock)
+            pool = await _near_pool(transaction, lead, request, space, filtered.keys, parameters, clock)
     usual = filtered.usual if filtered is not None else pool.usual
     lacks_index = pool.is_complete and usual is not None and usual.count > INDEX_MIN_ROWS
-    return _Gathered(pool.row, pool.near_ids, usual, lacks_index)
+    return _Gathered(pool.row, pool.near_keys, usual, lacks_index)
 
 
 async def _near_pool(
@@ -174,7 +197,7 @@ async def _near_pool(
     lead: Lead,
     request: Request,
     space: Space,
-    filtered: Nearest | None,
+    near: NearQuery | Sequence[Key],
     parameters: Mapping[str, Any],
     clock: Clock,
 ) -> NearPool:
@@ -185,9 +208,8 @@ async def _near_pool(
         space.table,
         lead.source.owner,
         space.vector,
+        near=near,
         limit=_wanted(request),
-        memory_count=lead.words.known.memory_count,
-        near_ids=None if filtered is None else filtered.memory_ids,
         parameters=parameters,
     )
     clock.add("vector", pool.near_ms)
@@ -196,10 +218,10 @@ async def _near_pool(
 
 
 def _counted(
-    found: Mapping[str, Sequence[UUID]], found_by: Sequence[Sequence[str]], request: Request
+    found: Mapping[str, Sequence[Key]], found_by: Sequence[Sequence[str]], request: Request
 ) -> dict[str, int]:
     """How many candidates each technique brought; neighbours are those that no other one did."""
-    counts = {name: len(ids) for name, ids in found.items()}
+    counts = {name: len(keys) for name, keys in found.items()}
     counts["neighbours"] = sum("neighbours" in techniques for techniques in found_by)
     return {name: count for name, count in counts.items() if name in request.techniques}
 
@@ -221,22 +243,22 @@ async def _mentioning(
     source: Source,
     question: Question,
     named_entities: NamedEntities,
-) -> dict[UUID, int]:
+) -> dict[Key, int]:
     entity_ids = await named_entities(transaction, source.owner, question.text)
     if not entity_ids:
         return {}
     parameters = {"owner": source.owner, "entity_ids": list(entity_ids), "limit": CANDIDATES_MIN}
     rows = await transaction.rows("recall.mentioning", parameters)
-    return {row["memory_id"]: row["hops"] for row in rows}
+    return {row["memory_id"].bytes: row["hops"] for row in rows}
 
 
 async def _in_windows(
     transaction: Transaction, source: Source, request: Request, question: Question
-) -> tuple[UUID, ...]:
+) -> tuple[Key, ...]:
     """The newest memories of the times that the query speaks of."""
     if "time" not in request.techniques or request.as_of is not None:
         return ()
-    found: dict[UUID, None] = {}
+    found: dict[Key, None] = {}
     for start, end in question.windows:
         since, until = (datetime.fromtimestamp(moment, UTC) for moment in (start, end))
         narrowed = replace(
@@ -246,7 +268,7 @@ async def _in_windows(
         )
         parameters = {**replace(source, filter=narrowed).parameters(request), "limit": WINDOW_MAX}
         rows = await transaction.rows("recall.find_filtered", parameters)
-        found.update((row["memory_id"], None) for row in rows)
+        found.update((row["memory_id"].bytes, None) for row in rows)
     return tuple(found)
 
 
@@ -256,49 +278,53 @@ def _crowded_out(pool: NearPool, request: Request) -> bool:
     Only where all were compared: with an index an owner is so large that to look for those that pass could
     take seconds.
     """
-    if not pool.is_complete or pool.usual is None or pool.usual.count <= len(pool.near_ids):
+    if not pool.is_complete or pool.usual is None or pool.usual.count <= len(pool.near_keys):
         return False
-    passing = len(set(pool.near_ids).intersection(pool.row["memory_ids"] or ()))
+    passing = len(set(pool.near_keys).intersection(pool.row["memory_ids"] or ()))
     return passing < request.limit and request.as_of is None
+
+
+@dataclass(frozen=True)
+class _Filtered:
+    """The nearest of those that pass a filter, best first, and what cosine is usual among them."""
+
+    keys: Sequence[Key]
+    usual: Usual
 
 
 async def _nearest_filtered(
     transaction: Transaction, space: Space, source: Source, request: Request
-) -> Nearest | None:
+) -> _Filtered | None:
     """The nearest of those that pass the filter; None if it lets too many through for that."""
     parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
     rows = await transaction.rows("recall.find_filtered", parameters)
     if len(rows) > FILTERED_MAX:
         return None
-    cosines = await _cosines(transaction, space, {row["memory_id"] for row in rows})
-    best = _best(cosines, _wanted(request))
-    return Nearest(
-        memory_ids=tuple(best),
-        cosines=np.array([cosines[memory_id] for memory_id in best], np.float32),
-        usual=Usual.of(list(cosines.values())) if cosines else Usual(0.0, 0.0, 0),
-    )
+    cosines = await _cosines(transaction, space, {row["memory_id"].bytes for row in rows})
+    usual = Usual.of(list(cosines.values())) if cosines else Usual(0.0, 0.0, 0)
+    return _Filtered(_best(cosines, _wanted(request)), usual)
 
 
-async def _nearest_in_windows(transaction: Transaction, space: Space | None, lead: Lead) -> Sequence[UUID]:
+async def _nearest_in_windows(transaction: Transaction, space: Space | None, lead: Lead) -> Sequence[Key]:
     """Of the memories of the query's times those nearest in meaning; the newest if that is not known."""
     if space is None:
         return lead.in_window[:BY_TIME_MAX]
     return _best(await _cosines(transaction, space, set(lead.in_window)), BY_TIME_MAX)
 
 
-async def _cosines(transaction: Transaction, space: Space | None, ids: set[UUID]) -> dict[UUID, float]:
-    return await cosines_of(transaction, space.table, list(ids), space.vector) if space and ids else {}
+async def _cosines(transaction: Transaction, space: Space, keys: set[Key]) -> dict[Key, float]:
+    return await cosines_of(transaction, space.table, keys, space.vector) if keys else {}
 
 
-def _best(cosines: Mapping[UUID, float], limit: int) -> list[UUID]:
-    return sorted(cosines, key=lambda memory_id: (-cosines[memory_id], memory_id))[:limit]
+def _best(cosines: Mapping[Key, float], limit: int) -> list[Key]:
+    return sorted(cosines, key=lambda key: (-cosines[key], key))[:limit]
 
 
-def _hops(by_graph: Mapping[UUID, int], memory_ids: Sequence[UUID]) -> Floats:
+def _hops(by_graph: Mapping[Key, int], keys: Sequence[Key]) -> Floats:
     """How many relations away each member is from what the query names; infinite where it is not near."""
     if not by_graph:
-        return np.full(len(memory_ids), np.inf)
-    return np.array([by_graph.get(memory_id, np.inf) for memory_id in memory_ids], float)
+        return np.full(len(keys), np.inf)
+    return np.array([by_graph.get(key, np.inf) for key in keys], float)
 
 
 def _cosines_in(row: Row, count: int) -> Floats:

@@ -1,7 +1,7 @@
 """Whose memories a recall may look at: the owner's own, and those that grants let it see."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from mnemic.recall.request import Filter, Request
 from mnemic.types.share import ReadableGrant
 
 SOURCES_MAX = 32
-"""Grants beyond this are left out of a recall, and a note says so."""
+"""Sources beyond this, the owner's own among them, are left out of a recall, and a note says so."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,19 @@ class Source:
         """As the queries in recall.sql want them."""
         listed = {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self.filter).items()
+            for name, value in vars(self.filter).items()
         }
         return {**listed, "owner": self.owner, "moment": request.moment, "as_of": request.as_of}
 
 
-def readable_sources(request: Request, grants: Sequence[ReadableGrant]) -> tuple[Source, ...]:
-    """The owner's memories first, then what each grant adds."""
-    own = Source(request.scope.require_owner(), request.filter)
-    shared = [source for grant in grants if (source := _shared(request, grant)) is not None]
-    return (own, *shared)
+def own_source(request: Request) -> Source:
+    """The owner's own memories."""
+    return Source(request.scope.require_owner(), request.filter)
+
+
+def shared_sources(request: Request, grants: Sequence[ReadableGrant]) -> list[Source]:
+    """What each grant adds."""
+    return [source for grant in grants if (source := _shared(request, grant)) is not None]
 
 
 def _shared(request: Request, grant: ReadableGrant) -> Source | None:

@@ -14,12 +14,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
 from mnemic.db.database import Transaction
+from mnemic.db.id_arrays import Key
+from mnemic.db.vectors import VectorTable
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
@@ -47,10 +48,10 @@ Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a query, its words and quoted phrases, and what is known of them before searching.
+    """The terms of a query, its words and quoted phrases, and what is known before searching.
 
     `terms` are PostgreSQL's tsqueries; `counts` say how many memories have each, None where that is not
-    kept; `sample` are some memories that stand for all.
+    kept; `table` has the vectors that serve until the transaction ends.
     """
 
     lexemes: tuple[str, ...]
@@ -58,10 +59,11 @@ class Terms:
     counts: tuple[int | None, ...]
     memory_count: int
     mean_bytes: float | None
-    sample: tuple[UUID, ...]
     is_kept: bool
     is_stale: bool
     has_entities: bool
+    has_grants: bool
+    table: VectorTable | None
 
     @property
     def lacks_statistics(self) -> bool:
@@ -80,7 +82,7 @@ class Words:
     known: Terms
     weights: Weights
     shares: Weights
-    memory_ids: tuple[UUID, ...]
+    found: Sequence[Key]
     conversation_terms: Mapping[str, int]
 
     def weight_of(self, bits: int) -> float:
@@ -114,7 +116,7 @@ async def find_by_words(
     if not searches:
         counts = _estimated(known.counts, known.memory_count)
         return _words(known, counts, (), {})
-    result = await transaction.one(
+    (result,) = await transaction.keyed_rows(
         "recall.find_words",
         {
             **source.parameters(request),
@@ -127,7 +129,7 @@ async def find_by_words(
     counts = _estimated(known.counts if known.is_kept else result["counts"], known.memory_count)
     covered = zip(result["conversations"], result["conversation_terms"], strict=True)
     by_conversation = {conversation: _by_term(bits, searches) for conversation, bits in covered}
-    return _words(known, counts, tuple(result["memory_ids"]), by_conversation)
+    return _words(known, counts, result["memory_ids"], by_conversation)
 
 
 async def _look_up(transaction: Transaction, owner: str, question: Question) -> Terms:
@@ -150,18 +152,17 @@ async def _look_up(transaction: Transaction, owner: str, question: Question) -> 
         counts=(*row["counts"][:TERMS_MAX], *(None for _ in phrases)),
         memory_count=row["counted"] if row["kept_count"] is None else row["kept_count"],
         mean_bytes=row["mean_bytes"],
-        sample=tuple(row["sample"]),
         is_kept=row["kept_count"] is not None,
         is_stale=row["is_stale"],
         has_entities=row["has_entities"],
+        has_grants=row["has_grants"],
+        table=VectorTable.from_row(row) if row["model"] is not None else None,
     )
 
 
-def _words(
-    known: Terms, counts: Weights, memory_ids: tuple[UUID, ...], by_conversation: Mapping[str, int]
-) -> Words:
+def _words(known: Terms, counts: Weights, found: Sequence[Key], by_conversation: Mapping[str, int]) -> Words:
     total = known.memory_count
-    return Words(known, _inverse(counts, total), counts / max(total, 1), memory_ids, by_conversation)
+    return Words(known, _inverse(counts, total), counts / max(total, 1), found, by_conversation)
 
 
 def _searches(known: Terms) -> list[_Search]:

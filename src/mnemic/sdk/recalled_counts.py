@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.id_arrays import IdArray, Key
 
 WRITE_COUNT = 500
 WRITE_AFTER_S = 30.0
@@ -26,17 +27,18 @@ class RecalledCounts:
     """Counts that wait to be written."""
 
     def __init__(self) -> None:
-        self._times: Counter[UUID] = Counter()
-        self._last_at: dict[UUID, datetime] = {}
+        self._times: Counter[Key] = Counter()
+        self._last_at: dict[Key, datetime] = {}
         self._since_s = monotonic()
 
     def count(self, memory_ids: Iterable[UUID]) -> bool:
         """Count that these were recalled now; returns whether it is time to write."""
         now = datetime.now(UTC)
         for memory_id in memory_ids:
-            if len(self._times) < COUNTED_MAX or memory_id in self._times:
-                self._times[memory_id] += 1
-                self._last_at[memory_id] = now
+            key = memory_id.bytes
+            if len(self._times) < COUNTED_MAX or key in self._times:
+                self._times[key] += 1
+                self._last_at[key] = now
         waited = monotonic() - self._since_s >= WRITE_AFTER_S
         return len(self._times) >= WRITE_COUNT or (waited and bool(self._times))
 
@@ -45,10 +47,10 @@ class RecalledCounts:
         written = 0
         self._since_s = monotonic()
         while self._times:
-            ids = sorted(self._times)[:BATCH_ROWS]
-            times = [self._times.pop(memory_id) for memory_id in ids]
-            last_ats = [self._last_at.pop(memory_id) for memory_id in ids]
-            parameters = {"ids": ids, "times": times, "last_ats": last_ats}
+            keys = sorted(self._times)[:BATCH_ROWS]
+            times = [self._times.pop(key) for key in keys]
+            last_ats = [self._last_at.pop(key) for key in keys]
+            parameters = {"ids": IdArray(keys), "times": times, "last_ats": last_ats}
             writing = asyncio.create_task(database.run(partial(_reinforce, parameters=parameters)))
             try:
                 await asyncio.shield(writing)
@@ -56,9 +58,9 @@ class RecalledCounts:
                 # Cancelled half-way, nobody could tell whether it was committed: so its end is waited for.
                 await asyncio.wait({writing})
                 if writing.cancelled() or writing.exception() is not None:
-                    self._times.update(dict(zip(ids, times, strict=True)))
-                    self._last_at = dict(zip(ids, last_ats, strict=True)) | self._last_at
-            written += len(ids)
+                    self._times.update(dict(zip(keys, times, strict=True)))
+                    self._last_at = dict(zip(keys, last_ats, strict=True)) | self._last_at
+            written += len(keys)
         return written
 
 

@@ -3,9 +3,9 @@
 -- name: prepare
 -- What must be known before searching: the words of the query that are indexed, in their order, each as a
 -- tsquery, with how many of the owner's memories have them where that is kept; how many memories there are
--- (counted up to `count_max` where no number is kept), their mean length in bytes and a sample of them where
--- that is kept, and whether what is kept is older than `statistics_age`;
--- and whether the owner has entities.
+-- (counted up to `count_max` where no number is kept), their mean length in bytes where that is kept, and
+-- whether what is kept is older than `statistics_age`; whether the owner has entities, and whether anybody lets him
+-- read; and the vectors that serve the tenant (see vectors.in_use), NULL before the first one.
 SELECT
     query.lexemes, query.terms,
     ARRAY(
@@ -17,12 +17,14 @@ SELECT
         FROM unnest(query.lexemes) WITH ORDINALITY AS wanted (word, place)
         ORDER BY wanted.place
     ) AS counts,
-    kept.memory_count AS kept_count, kept.mean_bytes, coalesce(kept.sample, '{}') AS sample,
+    kept.memory_count AS kept_count, kept.mean_bytes,
     coalesce(kept.refreshed_at < now() - %(statistics_age)s::interval, false) AS is_stale,
     CASE WHEN kept.memory_count IS NULL THEN (
         SELECT count(*) FROM (SELECT FROM state.memories WHERE owner = %(owner)s LIMIT %(count_max)s) AS first_ones
     ) END AS counted,
-    EXISTS (SELECT FROM state.entity_names WHERE owner = %(owner)s) AS has_entities
+    EXISTS (SELECT FROM state.entity_names WHERE owner = %(owner)s) AS has_entities,
+    EXISTS (SELECT FROM state.grants WHERE granted_to = %(owner)s AND revoked_at IS NULL) AS has_grants,
+    serving.model, serving.table_name, serving.dimensions, serving.halfvec_oid, serving.next_table_name
 FROM (
     SELECT
         coalesce(array_agg(lexeme ORDER BY positions[1], lexeme), '{}') AS lexemes,
@@ -30,6 +32,7 @@ FROM (
     FROM unnest(to_tsvector('english', %(query)s))
 ) AS query
 LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = %(owner)s
+LEFT JOIN mnemic.vectors_in_use() AS serving ON true
 
 -- name: phrase
 -- Words that stand together, as a tsquery; NULL if none of them is indexed.

@@ -161,12 +161,6 @@ class TenantDatabase:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-async def _configure(connection: AppConnection) -> None:
-    """Make a new connection ready for everything that runs on it."""
-    use_keys(connection)
-    await refuse_planted_settings(connection)
-
-
 class Database:
     """One open database. `revive` is called before each new connection and starts a server that died."""
 
@@ -348,5 +342,6 @@ class Database:
 
 async def _configure(connection: AppConnection) -> None:
     """Make a new connection of the pool ready for all that will go over it."""
+    use_keys(connection)
     await refuse_planted_settings(connection)
     await send_half_vectors(connection)

@@ -18,7 +18,7 @@ from psycopg import sql
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.half_vectors import HalfVectors
+from mnemic.db.half_vectors import HalfVector, HalfVectors
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.errors import ConflictError
 
@@ -125,7 +125,6 @@ async def cosines_of(
 ) -> dict[Key, float]:
     """How near these memories are to a vector; those that have none in this model are left out."""
     async with transaction.connection.cursor(binary=True) as cursor:
-        cursor.adapters.register_dumper(HalfVector, HalfVectorsDumper)
         await cursor.execute(
             _COSINES.format(table=sql.Identifier(table.name)),
             {"ids": IdArray(keys), "vector": HalfVector(vector)},

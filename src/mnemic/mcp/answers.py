@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mnemic.errors import NotFoundError
 from mnemic.mcp.bounds import fitting, json_size, shortened, shortened_as_json
-from mnemic.mcp.reference_graph import OBSERVATION, told
+from mnemic.mcp.reference_graph import told
 from mnemic.mcp.tool import Answer
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.observations import OBSERVATION
 from mnemic.types.entity import Entity
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled

@@ -24,7 +24,7 @@ SELECT
     ) END AS counted,
     EXISTS (SELECT FROM state.entity_names WHERE owner = %(owner)s) AS has_entities,
     EXISTS (SELECT FROM state.grants WHERE granted_to = %(owner)s AND revoked_at IS NULL) AS has_grants,
-    serving.model, serving.table_name, serving.dimensions, serving.halfvec_oid, serving.next_table_name
+    serving.model, serving.table_name, serving.dimensions, serving.next_table_name
 FROM (
     SELECT
         coalesce(array_agg(lexeme ORDER BY positions[1], lexeme), '{}') AS lexemes,

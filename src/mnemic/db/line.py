@@ -53,23 +53,23 @@ class Line:
         if self._cursor is not None and (self._cursor.connection.closed or has_news(self._cursor.connection)):
             await self.aclose()
         if self._cursor is None:
-            connection = await self._connect()
-            self._cursor = connection.cursor(row_factory=tuple_row)
-            process = await process_of(connection)
-            self._signature = self._key.signature(self._purpose, self._subject, process=process)
+            self._cursor = (await self._connect()).cursor(row_factory=tuple_row)
         return self._cursor
 
     async def _connect(self) -> AppConnection:
+        """A new connection, and the signature that holds for its server process."""
         for _ in range(CONNECT_ATTEMPTS):
             connection = await AsyncConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
             try:
                 await refuse_planted_settings(connection)
+                process = await process_of(connection)
             except PlantedError:
                 continue  # It has been closed, and the next one will have none.
             except BaseException:
                 await connection.close()
                 raise
+            self._signature = self._key.signature(self._purpose, self._subject, process=process)
             return connection
         raise psycopg.OperationalError("the login is given settings of its own again and again")

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.types import TypeInfo
 from psycopg_pool import PoolTimeout
 
 from mnemic.db.access import Access
@@ -31,7 +32,7 @@ from mnemic.db.connection import (
     process_of,
     refuse_planted_settings,
 )
-from mnemic.db.half_vectors import send_half_vectors
+from mnemic.db.half_vectors import find_halfvec, send_half_vectors
 from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.line import Line
@@ -175,13 +176,14 @@ class Database:
             min_size=POOL_MIN_SIZE,
             max_size=limits.pool_size,
             timeout=limits.connect_timeout_s,
-            configure=_configure,
+            configure=self._configure,
             open=False,
             name="mnemic",
         )
         self._limits = limits
         self._hints = Hints(self._notify)
         self._processes: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
+        self._halfvec: TypeInfo | None = None
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -329,6 +331,14 @@ class Database:
             await self._pool.putconn(connection)
         self._hints.tell(committed.hints)
 
+    async def _configure(self, connection: AppConnection) -> None:
+        """Make a new connection of the pool ready for all that will go over it."""
+        use_keys(connection)
+        await refuse_planted_settings(connection)
+        if self._halfvec is None:
+            self._halfvec = await find_halfvec(connection)
+        send_half_vectors(connection, self._halfvec)
+
     async def _notify(self, hint: Hint) -> None:
         async with self._pool.connection() as connection:
             await connection.execute(query("session.notify"), {"channel": notify_channel(hint)})
@@ -338,10 +348,3 @@ class Database:
         if self._revive is not None:
             await self._revive()
         return self.access.conninfo()
-
-
-async def _configure(connection: AppConnection) -> None:
-    """Make a new connection of the pool ready for all that will go over it."""
-    use_keys(connection)
-    await refuse_planted_settings(connection)
-    await send_half_vectors(connection)

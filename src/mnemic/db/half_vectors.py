@@ -1,8 +1,8 @@
 """How vectors travel: in pgvector's binary form, many in one array parameter.
 
 So there is no text to print and parse, and no Python object per number. A query casts the parameter
-(``::halfvec``, ``::halfvec[]``). An array names the type of its elements, whose number each server gives
-anew: a connection asks for it once.
+(``::halfvec``, ``::halfvec[]``). An array names the type of its elements, whose number each database gives
+anew: who opens one asks for it once.
 """
 
 import numpy as np
@@ -68,11 +68,16 @@ class HalfVectorDumper(Dumper):
         return np.array([dimensions, 0], dtype=">i2").tobytes() + obj.vector.astype(">f2").tobytes()
 
 
-async def send_half_vectors(connection: AsyncConnection[DictRow]) -> None:
-    """Let vectors be parameters on a new connection."""
+async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
+    """The type that vectors have in this database."""
     cursor = await connection.execute(query("session.half_vectors"))
     row = await cursor.fetchone()
     assert row is not None, "a migrated database has pgvector"
-    TypeInfo("halfvec", row["oid"], row["array_oid"]).register(connection)
+    return TypeInfo("halfvec", row["oid"], row["array_oid"])
+
+
+def send_half_vectors(connection: AsyncConnection[DictRow], halfvec: TypeInfo) -> None:
+    """Let vectors be parameters on a new connection."""
+    halfvec.register(connection)
     connection.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
     connection.adapters.register_dumper(HalfVector, HalfVectorDumper)

@@ -54,6 +54,7 @@ async def test_a_closed_line_leaves_no_process_and_opens_again(line: Line, admin
     await line.aclose()
     await wait_for(lambda: processes(admin) == [], what="the process to end")
     await take_turn(line)
+    assert len(processes(admin)) == 1
 
 
 async def test_a_signature_for_something_else_is_refused(database: Database, line: Line) -> None:

@@ -1,5 +1,8 @@
 """What the tests of retaining share."""
 
+import pytest
+
+from mnemic.db.database import TenantDatabase
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
@@ -8,3 +11,17 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database_name,
     superuser,
 )
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """One entry for each transaction of several statements that is begun."""
+    begun: list[object] = []
+    begin = TenantDatabase.transaction
+
+    def count_and_begin(self: TenantDatabase, **options: bool) -> object:
+        begun.append(options)
+        return begin(self, **options)
+
+    monkeypatch.setattr(TenantDatabase, "transaction", count_and_begin)
+    return begun

@@ -20,20 +20,6 @@ LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
 
 
 @pytest.fixture
-def transactions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """One entry for each transaction of several statements that is begun."""
-    begun: list[object] = []
-    begin = TenantDatabase.transaction
-
-    def count_and_begin(self: TenantDatabase, **options: bool) -> object:
-        begun.append(options)
-        return begin(self, **options)
-
-    monkeypatch.setattr(TenantDatabase, "transaction", count_and_begin)
-    return begun
-
-
-@pytest.fixture
 async def used(memory: AsyncMemory, transactions: list[object]) -> AsyncMemory:
     """A memory whose model serves already."""
     await memory.retain("The first words of all.")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from mnemic.db.database import TenantDatabase
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.retain.recognise import FEW_WORDS_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
@@ -22,20 +21,6 @@ class Counting(Unsteady):
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         self.count += len(texts)
         return await super().embed(texts, input_type=input_type)
-
-
-@pytest.fixture
-def transactions(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """One entry for each transaction that is begun."""
-    begun: list[object] = []
-    begin = TenantDatabase.transaction
-
-    def count_and_begin(self: TenantDatabase, **options: bool) -> object:
-        begun.append(options)
-        return begin(self, **options)
-
-    monkeypatch.setattr(TenantDatabase, "transaction", count_and_begin)
-    return begun
 
 
 @pytest.mark.parametrize("retained_before", [False, True])

@@ -6,7 +6,7 @@ An attack names the weakness (see `tests.db.fortress`) with which it must succee
 import psycopg
 
 from mnemic.sql import query
-from tests.db.fortress import MARKER, SECRET, Attacker, query_as_b
+from tests.db.fortress import FIRST_MODEL, MARKER, SECRET, Attacker, query_as_b
 from tests.proofs import begin, begin_as
 
 SEE_ALL = "SELECT * FROM state.attack_probe"
@@ -385,15 +385,28 @@ SEARCHES = (
     f" FROM mnemic.find_words('somebody', ARRAY['secret'], NULL, 1, {ANY_MEMORY}, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.find_filtered('somebody', {ANY_MEMORY}, 100) AS memory_id",
 )
+# The same by functions that run behind the caller's wall, and are told whose rows to look for.
+FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
+SEARCHES_FOR_B = (
+    "SELECT unnest(memory_ids) AS memory_id"
+    " FROM mnemic.recall_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100, '{}', 5, 2, ARRAY['secret'],"
+    f" {ANY_MEMORY}, {{as_of}}, true, NULL::halfvec[])",
+    f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
+    " mnemic.nearest('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
+    f"SELECT unnest(memory_ids || near_ids) AS memory_id FROM {FIRST_TABLE},"
+    f" mnemic.recall_near('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL, NULL,"
+    f" 40, 100, '{{}}', 5, 2, ARRAY['secret'], {ANY_MEMORY}, {{as_of}})",
+    "SELECT memory_id FROM mnemic.recall_records('{b}', ARRAY(SELECT memory_id FROM state.memories))",
+)
 
 
 def search_as_b(attacker: Attacker) -> None:
-    """The functions of recall run as mnemic_definer, past the policies: the tenant must be a proved one.
+    """Some functions of recall run as mnemic_definer, past the policies: the tenant must be a proved one.
 
     They find A's own memory, of an owner of the same name, and nothing else.
     """
     ((own,),) = attacker.run("SELECT array_agg(memory_id)::text FROM state.memories") or [("{}",)]
-    for search in SEARCHES:
+    for search in (*SEARCHES, *SEARCHES_FOR_B):
         for as_of in ("NULL", "now()"):
             found = f"SELECT * FROM ({search.replace('{as_of}', as_of)}) AS found"
             foreign = f"{found} WHERE memory_id <> ALL ('{own}'::uuid[])"
@@ -414,7 +427,7 @@ def search_by_a_replayed_proof(attacker: Attacker) -> None:
     fortress = attacker.fortress
     with psycopg.connect(fortress.access.conninfo(), autocommit=True) as b_connection:
         proof = begin_as(b_connection, fortress.access.key, fortress.b)
-        for search in SEARCHES:
+        for search in (*SEARCHES, *SEARCHES_FOR_B):
             attacker.must_find_nothing(
                 f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}';"
                 f" {search.replace('{as_of}', 'NULL')}"

@@ -23,7 +23,6 @@ ALLOWED = {
     "db/listen.py": "LISTEN takes an identifier, which no parameter can be; and the heartbeat",
     "db/swap.py": "makes and renames databases, whose names no parameter can be",
     "db/vector_index.py": "names of tables and indexes, and conditions of indexes, no parameter can be",
-    "db/vector_pool.py": "searches the table of a model, whose name no parameter can be",
     "db/vectors.py": "each embedding model has a table of its own, whose name no parameter can be",
     "govern/backup.py": "moves pgvector into the schema it had, whose name no parameter can be",
     "sdk/doctor.py": "advice in words, which begins with the statement to run",

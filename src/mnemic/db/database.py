@@ -15,6 +15,7 @@ from typing import Any, LiteralString, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
+from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import dict_row
 from psycopg.types import TypeInfo
 from psycopg_pool import PoolTimeout
@@ -32,14 +33,14 @@ from mnemic.db.connection import (
     process_of,
     refuse_planted_settings,
 )
-from mnemic.db.half_vectors import find_halfvec, send_half_vectors
+from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.line import Line
 from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
-from mnemic.errors import ConflictError, NotFoundError
+from mnemic.errors import ConflictError, MnemicError, NotFoundError
 from mnemic.sql import query
 
 BEGIN_ATTEMPTS = 5
@@ -144,6 +145,24 @@ class TenantDatabase:
         )
         return row
 
+    async def read(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query that only reads and is a transaction by itself; arrays of ids come as keys.
+
+        It is signed. Where a pooler changes the server process between two statements no signature holds,
+        and a transaction asks the same.
+        """
+        subject = str(self.tenant.id)
+        values = {**parameters, "tenant_id": self.tenant.id}
+        try:
+            return await self._database.signed_rows(
+                name, values, purpose="enter", subject=subject, binary=True
+            )
+        except MnemicError as error:
+            if not isinstance(error.__cause__, InsufficientPrivilege):
+                raise
+        async with self.transaction() as transaction:
+            return await transaction.keyed_rows(name, {**values, "signature": None})
+
     async def run(
         self, work: Callable[[Transaction], Awaitable[Result]], *, maintenance: bool = False
     ) -> Result:
@@ -247,18 +266,20 @@ class Database:
         purpose: SignedPurpose,
         subject: str,
         hints: Collection[Hint] = (),
+        binary: bool = False,
     ) -> list[Row]:
         """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
         One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
-        no cleaning: nothing but this query of ours ran on it.
+        no cleaning: nothing but this query of ours ran on it. With `binary` arrays of ids come as keys.
         """
         with translated():
             async with self._quiet_connection() as connection:
                 signature = self.access.key.signature(
                     purpose, subject, process=await self._process(connection)
                 )
-                cursor = await connection.execute(query(name), {**parameters, "signature": signature})
+                values = {**parameters, "signature": signature}
+                cursor = await connection.execute(query(name), values, binary=binary)
                 rows = await cursor.fetchall()
         self._hints.tell(hints)
         return rows
@@ -337,7 +358,7 @@ class Database:
         await refuse_planted_settings(connection)
         if self._halfvec is None:
             self._halfvec = await find_halfvec(connection)
-        send_half_vectors(connection, self._halfvec)
+        use_half_vectors(connection, self._halfvec)
 
     async def _notify(self, hint: Hint) -> None:
         async with self._pool.connection() as connection:

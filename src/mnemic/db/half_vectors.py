@@ -8,12 +8,15 @@ anew: who opens one asks for it once.
 import numpy as np
 import numpy.typing as npt
 from psycopg import AsyncConnection
-from psycopg.adapt import Buffer, Dumper
+from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.rows import DictRow
 from psycopg.types import TypeInfo
 
 from mnemic.sql import query
+
+# One dimension, no NULLs, element type, length, first index; four bytes each.
+_HEAD_BYTES = 20
 
 
 class HalfVectors:
@@ -40,19 +43,10 @@ class HalfVectorsDumper(Dumper):
         assert self.connection is not None, "vectors are written for a connection"
         halfvec = self.connection.adapters.types["halfvec"]
         count, dimensions = obj.vectors.shape
-        rows = np.zeros(
-            count,
-            dtype=[
-                ("bytes", ">i4"),
-                ("dimensions", ">i2"),
-                ("unused", ">i2"),
-                ("values", ">f2", (dimensions,)),
-            ],
-        )
+        rows = np.zeros(count, dtype=_row_type(dimensions))
         rows["bytes"] = 4 + 2 * dimensions
         rows["dimensions"] = dimensions
         rows["values"] = obj.vectors
-        # One dimension, no NULLs, element type, length, first index.
         head = np.array([1, 0, halfvec.oid, count, 1], dtype=">i4")
         return head.tobytes() + rows.tobytes()
 
@@ -68,6 +62,28 @@ class HalfVectorDumper(Dumper):
         return np.array([dimensions, 0], dtype=">i2").tobytes() + obj.vector.astype(">f2").tobytes()
 
 
+class HalfVectorsLoader(Loader):
+    """Reads an array of vectors, none of them NULL, as the rows of an array of numbers."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> npt.NDArray[np.float32]:
+        """The vectors in their order."""
+        if len(data) <= _HEAD_BYTES:
+            return np.empty((0, 0), np.float32)
+        (dimensions,) = np.frombuffer(data, ">i2", count=1, offset=_HEAD_BYTES + 4).tolist()
+        rows = np.frombuffer(data, _row_type(dimensions), offset=_HEAD_BYTES)
+        vectors: npt.NDArray[np.float32] = rows["values"].astype(np.float32)
+        return vectors
+
+
+def _row_type(dimensions: int) -> np.dtype[np.void]:
+    """How a vector lies in an array: its length in bytes, its dimensions, something unused, its numbers."""
+    return np.dtype(
+        [("bytes", ">i4"), ("dimensions", ">i2"), ("unused", ">i2"), ("values", ">f2", (dimensions,))]
+    )
+
+
 async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
     """The type that vectors have in this database."""
     cursor = await connection.execute(query("session.half_vectors"))
@@ -76,8 +92,9 @@ async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
     return TypeInfo("halfvec", row["oid"], row["array_oid"])
 
 
-def send_half_vectors(connection: AsyncConnection[DictRow], halfvec: TypeInfo) -> None:
-    """Let vectors be parameters on a new connection."""
+def use_half_vectors(connection: AsyncConnection[DictRow], halfvec: TypeInfo) -> None:
+    """Let vectors be parameters on a new connection, and arrays of them come back in binary form."""
     halfvec.register(connection)
+    connection.adapters.register_loader(halfvec.array_oid, HalfVectorsLoader)
     connection.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
     connection.adapters.register_dumper(HalfVector, HalfVectorDumper)

@@ -2,8 +2,9 @@
 
 An owner's vectors are compared one by one while they are few. An owner with more than `INDEX_MIN_ROWS`
 gets an HNSW index of its own, over its rows only (docs/adr/0010-partial-hnsw-per-large-owner.md). Names of
-tables and indexes cannot be parameters, so their SQL is composed, here and nowhere else; whose rows are
-searched is a parameter all the same, since the text of a query can be read by others who share the login.
+tables and indexes cannot be parameters, so their SQL is composed, here and, for searching, in the database
+(`mnemic.nearest`, migration 0024); whose rows are searched is a parameter all the same, since the text of a
+query can be read by others who share the login.
 
 An index is *missing* → *building* → *valid*. A build that was killed leaves an *invalid* one, which costs
 each insert and serves nobody: the next build drops it and begins again. Only an administrator's connection
@@ -20,11 +21,10 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -59,14 +59,16 @@ PROGRESS_PAUSE_S = 0.2
 LOCK_PAUSE_S = 0.2
 DROP_TIMEOUT_S = 30.0
 
-# Candidates that the index keeps while it searches: the root of the number of memories, within bounds. Of the
-# 10 nearest among uneven vectors (those of `make bench-speed`) all were found among 10,000 with 100, .993
-# among 100,000 with 300, .955 among a million with 1,000 (.87 with 300, .915 with 600).
-EF_SEARCH_MIN = 100
+# Candidates that the index keeps while it searches, in bounds: `EF_SEARCH_MAX` for a million memories, and
+# four times as few for ten times as few. Of the 10 nearest among uneven vectors (those of `make bench-speed`)
+# .988 were found among 10,000 with 60 (.997 with 100, in twice the time), .993 among 100,000 with 300, .955
+# among a million with 1,000 (.87 with 300, .915 with 600).
+EF_SEARCH_MIN = 60
 EF_SEARCH_MAX = 1_000
+EF_SEARCH_MAX_AT = 1_000_000
+EF_SEARCH_POWER = 0.6
 
 OnProgress = Callable[[int], None]
-NearQuery = sql.Composed
 
 # The values are literals: a condition of an index cannot have parameters.
 _CREATE = sql.SQL(
@@ -82,25 +84,6 @@ _COUNT = sql.SQL(
 _LARGE_OWNERS = sql.SQL(
     "SELECT owner, count(*) AS row_count FROM vectors.{table}"
     " GROUP BY owner HAVING count(*) > %(above)s ORDER BY count(*) DESC, owner"
-)
-_INDEXED = sql.SQL(
-    "SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine,"
-    " NULL::float8 AS mean, NULL::float8 AS deviation, NULL::bigint AS row_count"
-    " FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    " AND hashtextextended(owner, 0) = hashtextextended(%(owner)s, 0)"
-    " ORDER BY embedding <=> %(vector)s::halfvec LIMIT %(limit)s"
-)
-_EXACT = sql.SQL(
-    "WITH scored AS MATERIALIZED ("
-    "   SELECT memory_id, 1 - (embedding <=> %(vector)s::halfvec) AS cosine"
-    "   FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s"
-    " )"
-    " SELECT best.memory_id, best.cosine, whole.mean, whole.deviation, whole.row_count"
-    " FROM (SELECT avg(cosine) AS mean, stddev_pop(cosine) AS deviation, count(*) AS row_count FROM scored)"
-    "   AS whole"
-    " LEFT JOIN (SELECT memory_id, cosine FROM scored ORDER BY cosine DESC, memory_id LIMIT %(limit)s)"
-    "   AS best ON true"
-    " ORDER BY best.cosine DESC, best.memory_id"
 )
 
 
@@ -134,6 +117,13 @@ class Usual:
         """What is usual among these, of which there is at least one."""
         return cls(float(np.mean(cosines)), float(np.std(cosines)), len(cosines))
 
+    @classmethod
+    def from_row(cls, row: Row) -> "Usual | None":
+        """What is usual among all vectors, in a row of `mnemic.nearest`; None if an index was searched."""
+        if row["row_count"] is None:
+            return None
+        return cls(row["mean"] or 0.0, row["deviation"] or 0.0, row["row_count"])
+
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
@@ -166,10 +156,7 @@ async def nearest_exact(
     transaction: Transaction, table: VectorTable, owner: str, vector: Vectors, limit: int
 ) -> Nearest:
     """Compare with each vector of the owner, all in one scan."""
-    rows = await run_near(transaction, _on(_EXACT, table), owner, vector, {"limit": limit})
-    whole = rows[0]
-    usual = Usual(whole["mean"] or 0.0, whole["deviation"] or 0.0, whole["row_count"])
-    return _nearest(rows if usual.count else [], usual)
+    return await _nearest(transaction, table, owner, vector, limit, index=None, ef_search=limit)
 
 
 async def nearest(
@@ -181,53 +168,36 @@ async def nearest(
     memory_count: int,
 ) -> Nearest:
     """Search by the owner's index if there is a valid one, else compare with each vector."""
-    text = await near_query(transaction, table, owner, limit, memory_count)
-    rows = await run_near(transaction, text, owner, vector, {"limit": limit}, prepare=True)
-    row_count = rows[0]["row_count"] if rows else None
-    if row_count is None:
-        # The index may give a row a little too late.
-        return _nearest(sorted(rows, key=_by_cosine), None)
-    usual = Usual(rows[0]["mean"] or 0.0, rows[0]["deviation"] or 0.0, row_count)
-    return _nearest(rows if row_count else [], usual)
-
-
-async def near_query(
-    transaction: Transaction, table: VectorTable, owner: str, limit: int, memory_count: int
-) -> NearQuery:
-    """The query for the nearest: by the owner's index if there is a valid one, else by comparing with all.
-
-    Its parameters are those that `run_near` gives, and `limit`. From then on the transaction makes a plan for
-    each query, and after a search by the index it avoids sorting. `memory_count` is about how many memories
-    the owner has.
-    """
     name = index_name(table.name, transaction.tenant.id, owner)
-    parameters = {"qualified_name": f"vectors.{name}", "ef_search": _ef_search(limit, memory_count)}
-    search = await transaction.one("vector_index.prepare_search", parameters)
-    return _on(_INDEXED if search["is_indexed"] else _EXACT, table)
+    wanted = ef_search_for(limit, memory_count)
+    return await _nearest(transaction, table, owner, vector, limit, index=name, ef_search=wanted)
 
 
-async def run_near(
+async def _nearest(
     transaction: Transaction,
-    text: sql.Composed,
+    table: VectorTable,
     owner: str,
     vector: Vectors,
-    parameters: Mapping[str, Any],
+    limit: int,
     *,
-    prepare: bool = False,
-) -> list[Row]:
-    """The rows of a query around a vector and an owner's vectors, with arrays of ids as keys.
-
-    With `prepare` it is parsed once for a connection; only after `near_query`, which has it planned anew.
-    """
-    values = {
-        **parameters,
+    index: str | None,
+    ef_search: int,
+) -> Nearest:
+    parameters = {
         "tenant_id": transaction.tenant.id,
         "owner": owner,
+        "table": table.name,
         "vector": HalfVector(vector),
+        "index_name": index,
+        "ef_search": ef_search,
+        "limit": limit,
     }
-    async with transaction.connection.cursor(binary=True) as cursor:
-        await cursor.execute(text, values, prepare=prepare)
-        return await cursor.fetchall()
+    (row,) = await transaction.keyed_rows("vector_index.nearest", parameters)
+    return Nearest(
+        memory_ids=tuple(UUID(bytes=key) for key in row["memory_ids"] or ()),
+        cosines=np.array(row["cosines"] or (), dtype=np.float32),
+        usual=Usual.from_row(row),
+    )
 
 
 async def list_indexes(transaction: Transaction, table: VectorTable) -> list[VectorIndex]:
@@ -307,25 +277,10 @@ async def may_build(conninfo: str, limits: Limits) -> bool:
     return bool(needs["is_definer"] or needs["may_grant_definer"])
 
 
-def _by_cosine(row: Row) -> tuple[float, UUID]:
-    return -row["cosine"], row["memory_id"]
-
-
-def _nearest(rows: Sequence[Row], usual: Usual | None) -> Nearest:
-    return Nearest(
-        memory_ids=tuple(row["memory_id"] for row in rows),
-        cosines=np.array([row["cosine"] for row in rows], dtype=np.float32),
-        usual=usual,
-    )
-
-
-def _on(text: sql.SQL, table: VectorTable) -> sql.Composed:
-    return text.format(table=sql.Identifier(table.name))
-
-
-def _ef_search(limit: int, memory_count: int) -> int:
+def ef_search_for(limit: int, memory_count: int) -> int:
     """How many candidates the index keeps: more in a larger graph, and never fewer than are wanted."""
-    return min(max(math.isqrt(memory_count), EF_SEARCH_MIN, limit), EF_SEARCH_MAX)
+    wanted = EF_SEARCH_MAX * math.pow(memory_count / EF_SEARCH_MAX_AT, EF_SEARCH_POWER)
+    return min(max(round(wanted), EF_SEARCH_MIN, limit), EF_SEARCH_MAX)
 
 
 def _on_table(table: VectorTable) -> dict[str, str]:

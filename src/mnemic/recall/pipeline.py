@@ -2,15 +2,16 @@
 
 1. **Understand** the query: times, phrases, whose words it is about (`understand`); with an LLM also other
    wordings, a likely answer, filters (`rephrase`).
-2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded**.
-3. **Search by meaning** and gather the pool: all candidates and the turns around the best (`search`, `pool`).
+2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded** and
+   then **searched for by meaning**.
+3. Gather the **pool**: all candidates and the turns around the best (`search`, `pool`).
 4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
 5. **Refuse** if nothing stored is close enough (`refuse`).
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
 7. **Pack** them into the budget of tokens (`pack`).
 
-One short transaction, or two where the model takes longer than step 2: none waits for a model for longer than
-beginning another one would take (`PATIENCE_S`).
+The database is asked by statements that are transactions by themselves: none waits for a model. Step 2 brings
+all that ranking looks at, so that only what was chosen is read in full.
 Each owner that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
 """
 
@@ -25,8 +26,7 @@ import numpy as np
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.id_arrays import IdArray, Key
-from mnemic.db.vector_index import NearQuery
-from mnemic.db.vectors import Vectors, VectorTable, vectors_in_use
+from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError, LanguageModelError
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
@@ -38,15 +38,12 @@ from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
 from mnemic.recall.score import rank
-from mnemic.recall.search import Lead, NamedEntities, QueryVector, Space, look_up, pool_of, prepared_search
+from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool_of, see
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled
 from mnemic.types.share import ReadableGrant
-
-PATIENCE_S = 0.02
-"""How long the transaction stays open for a model that is about to end: the local one takes half of it."""
 
 Result = TypeVar("Result")
 
@@ -83,28 +80,18 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     clock = Clock()
     rephrased = await _rephrase(request, collaborators, clock)
     request = _restricted(request, rephrased)
-    answering: asyncio.Task[Recalled] | None = None
     async with _tasks() as start:
         embedding = start(_embed(request, rephrased, collaborators.embedder, clock))
-        async with database.transaction() as transaction:
-            with clock.measure("understand"):
-                question = understand(request.query, request.asked_at, collaborators.find_times)
-            leads, notes = await _look_up(transaction, request, question, collaborators, clock)
-            ready = await _ready(transaction, request, leads, leads[0].words.known.table)
-            await asyncio.wait({embedding}, timeout=PATIENCE_S)
-            if embedding.done():
-                found = await _find(
-                    transaction, ready, leads, request, question, await embedding, collaborators, clock
-                )
-                answering = start(_answered(found, request, collaborators, clock))
+        looked_up = await start(_look_up(database, request, collaborators, clock))
+        seeing = [start(see(database, lead, request, clock)) for lead in looked_up.leads]
         query = await embedding
-        if answering is None:
-            async with database.transaction() as transaction:
-                ready = await _ready(transaction, request, leads, await vectors_in_use(transaction))
-                found = await _find(transaction, ready, leads, request, question, query, collaborators, clock)
-                answering = start(_answered(found, request, collaborators, clock))
-        answer = await answering
-    notes = (*request.notes, *rephrased.notes, *notes, *answer.notes)
+        pools = [
+            await pool_of(database, lead, request, query.vector, seen, clock)
+            for lead, seen in zip(looked_up.leads, seeing, strict=True)
+        ]
+        found = await _choose(database, request, looked_up.question, pools, query, collaborators, clock)
+        answer = await _answered(found, request, collaborators, clock)
+    notes = (*request.notes, *rephrased.notes, *looked_up.notes, *answer.notes)
     return replace(answer, notes=notes, timings=clock.timings())
 
 
@@ -128,57 +115,36 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class _Ready:
-    """What a transaction has made ready for the query's vector.
+class _LookedUp:
+    """The query as it was understood, and what every source has by words, names and times."""
 
-    The vectors that serve, None if nothing was ever embedded, or meaning is not asked for; and the search of
-    the first source in them, None if its filter may be better.
-    """
-
-    table: VectorTable | None = None
-    search: NearQuery | None = None
+    question: Question
+    leads: Sequence[Lead]
+    notes: tuple[str, ...] = ()
 
 
-async def _ready(
-    transaction: Transaction, request: Request, leads: Sequence[Lead], table: VectorTable | None
-) -> _Ready:
-    """Make the transaction ready to search the vectors that serve."""
-    if "vector" not in request.techniques:
-        return _Ready()
-    if table is None or leads[0].source.filter.leaves_few:
-        return _Ready(table)
-    return _Ready(table, await prepared_search(transaction, table, leads[0], request))
-
-
-async def _find(
-    transaction: Transaction,
-    ready: _Ready,
-    leads: Sequence[Lead],
+async def _choose(
+    database: TenantDatabase,
     request: Request,
     question: Question,
+    pools: Sequence[Pool],
     query: _EmbeddedQuery,
     collaborators: Collaborators,
     clock: Clock,
 ) -> _Found:
-    """Search by meaning, rank, decide whether to refuse, and read what was chosen."""
-    space = Space.of(ready.table, query.vector)
-    searches = (ready.search, *(None for _ in leads[1:]))
-    pools = [
-        await pool_of(transaction, lead, request, space, search, clock)
-        for lead, search in zip(leads, searches, strict=True)
-    ]
+    """Rank, decide whether to refuse, and read what was chosen."""
     with clock.measure("rank"):
         rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
         answer = _answer(request, collaborators, question, pools, query)
     with clock.measure("records"):
-        records = await _records(transaction, request, () if answer.refused else chosen)
-        entities = await _entities(transaction, request, records)
+        records = await _records(database, request, () if answer.refused else chosen)
+        entities = await _entities(database, request, records)
     return _Found(pools, chosen, answer, records, entities)
 
 
 async def _answered(found: _Found, request: Request, collaborators: Collaborators, clock: Clock) -> Recalled:
-    """The answer with its hits; done while the database ends the transaction."""
+    """The answer with its hits."""
     for pool in found.pools:
         collaborators.wish(pool.wish)
     if found.answer.refused:
@@ -246,26 +212,24 @@ def _restricted(request: Request, rephrased: Rephrased) -> Request:
 
 
 async def _look_up(
-    transaction: Transaction,
-    request: Request,
-    question: Question,
-    collaborators: Collaborators,
-    clock: Clock,
-) -> tuple[list[Lead], tuple[str, ...]]:
+    database: TenantDatabase, request: Request, collaborators: Collaborators, clock: Clock
+) -> _LookedUp:
     """What every source has by words, names and times; and a note if there are too many sources."""
+    with clock.measure("understand"):
+        question = understand(request.query, request.asked_at, collaborators.find_times)
     named_entities = collaborators.named_entities
-    own = await look_up(transaction, own_source(request), request, question, named_entities, clock)
-    if not own.words.known.has_grants:
-        return [own], ()
-    grants = await collaborators.readable_grants(transaction, own.source.owner)
+    own = await look_up(database, own_source(request), request, question, named_entities, clock)
+    if not own.search.known.has_grants:
+        return _LookedUp(question, [own])
+    async with database.transaction() as transaction:
+        grants = await collaborators.readable_grants(transaction, own.source.owner)
     shared = shared_sources(request, grants)
     most = SOURCES_MAX - 1
     leads = [
-        await look_up(transaction, source, request, question, named_entities, clock)
-        for source in shared[:most]
+        await look_up(database, source, request, question, named_entities, clock) for source in shared[:most]
     ]
     note = f"{len(shared) - most} grants were left out: a recall looks at {most} at most."
-    return [own, *leads], ((note,) if len(shared) > most else ())
+    return _LookedUp(question, [own, *leads], (note,) if len(shared) > most else ())
 
 
 async def _embed(
@@ -316,7 +280,7 @@ def _counted(pools: Sequence[Pool]) -> dict[str, int]:
 
 
 async def _records(
-    transaction: Transaction, request: Request, chosen: Sequence[Choice]
+    database: TenantDatabase, request: Request, chosen: Sequence[Choice]
 ) -> dict[Key, MemoryRecord]:
     """The memories that were chosen, and with `include` the turns around them."""
     keys = {choice.key for choice in chosen}
@@ -324,18 +288,23 @@ async def _records(
         keys |= {key for choice in chosen for key in choice.neighbours}
     if not keys:
         return {}
-    name = "recall.records" if request.as_of is None else "recall.records_as_of"
-    rows = await transaction.rows_planned_anew(name, {"ids": IdArray(keys), "as_of": request.as_of})
+    if request.as_of is None:
+        rows = await database.read("recall.records", {"ids": IdArray(keys)})
+    else:
+        parameters = {"ids": IdArray(keys), "as_of": request.as_of}
+        async with database.transaction() as transaction:
+            rows = await transaction.rows_planned_anew("recall.records_as_of", parameters)
     return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in rows}
 
 
 async def _entities(
-    transaction: Transaction, request: Request, records: Mapping[Key, MemoryRecord]
+    database: TenantDatabase, request: Request, records: Mapping[Key, MemoryRecord]
 ) -> dict[Key, tuple[str, ...]]:
     """With `include`, the names of the entities that each memory mentions."""
     if "entities" not in request.include or not records:
         return {}
-    rows = await transaction.keyed_rows("recall.entity_names", {"ids": IdArray(records)})
+    async with database.transaction() as transaction:
+        rows = await transaction.keyed_rows("recall.entity_names", {"ids": IdArray(records)})
     return {row["memory_id"].bytes: tuple(row["names"]) for row in rows}
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemic.db.connection import Row
-from mnemic.db.id_arrays import IdArray, Key
-from mnemic.recall.request import Request
+from mnemic.db.id_arrays import Key
 from mnemic.recall.source import Source
 from mnemic.recall.words import Words
 
@@ -65,30 +64,17 @@ _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences",
 _LISTS = ("conversations", "positions", "roles", "names", "channels", "terms")
 
 
-def evidence_parameters(
-    source: Source,
-    request: Request,
-    words: Words,
-    found: Mapping[str, Sequence[Key]],
-    expanded: int,
-) -> dict[str, Any]:
-    """What `mnemic.evidence` looks at: what was found, and the first `expanded` of each technique."""
-    return {
-        **source.parameters(request),
-        "ids": IdArray({key for candidates in found.values() for key in candidates}),
-        "expanded_ids": IdArray({key for candidates in found.values() for key in candidates[:expanded]}),
-        "expanded": expanded,
-        "terms": list(words.known.terms),
-        "reach": NEIGHBOUR_REACH,
-    }
-
-
-def columns_of(row: Row, found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
-    """The columns of a pool from the arrays that the database gave."""
-    columns: dict[str, Any] = {name: tuple(row[name] or ()) for name in _LISTS}
-    columns |= {name: np.array(row[name] or (), float) for name in _FLOATS}
-    columns["keys"] = row["memory_ids"] or []
-    places = {key: place for place, key in enumerate(columns["keys"])}
+def columns_of(rows: Sequence[Row], found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
+    """The columns of a pool from the arrays of each row that the database gave; each memory counts once."""
+    places: dict[Key, int] = {}
+    parts: list[tuple[Row, Sequence[int] | None]] = []
+    for row in rows:
+        new = [place for place, key in enumerate(row["memory_ids"] or ()) if key not in places]
+        parts.append((row, new if places else None))
+        places |= {row["memory_ids"][place]: len(places) + number for number, place in enumerate(new)}
+    columns: dict[str, Any] = {name: tuple(_joined(parts, name)) for name in _LISTS}
+    columns |= {name: np.array(_joined(parts, name), float) for name in _FLOATS}
+    columns["keys"] = list(places)
     found_by: list[tuple[str, ...]] = [()] * len(places)
     for name, candidates in found.items():
         for key in candidates:
@@ -96,6 +82,15 @@ def columns_of(row: Row, found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
                 found_by[place] += (name,)
     columns["found_by"] = tuple(names or ("neighbours",) for names in found_by)
     return columns
+
+
+def _joined(parts: Sequence[tuple[Row, Sequence[int] | None]], name: str) -> list[Any]:
+    """A column of all rows, one behind the other; of a row its places, or all of it."""
+    joined: list[Any] = []
+    for row, places in parts:
+        values = row[name] or ()
+        joined += values if places is None else [values[place] for place in places]
+    return joined
 
 
 class Turns:

@@ -1,8 +1,9 @@
 """Looking for candidates, source by source: by words, names and times first, then by meaning.
 
-The first part needs no vector and runs while the query is being embedded; the second one begins when both are
-there. Each technique brings at most `request`-dependent many candidates; together with the turns around them
-they make the pool that is ranked.
+The first part needs no vector: it runs while the query is being embedded, and may go on while what is near in
+meaning is searched for. Each technique brings at most `request`-dependent many candidates; together with the
+turns around them they make the pool that is ranked. Most recalls take one statement for the query's terms and
+one for each part (migration 0024); names, times and filters that leave few take a transaction besides.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,17 +16,17 @@ from uuid import UUID
 import numpy as np
 
 from mnemic.db.connection import Row
-from mnemic.db.database import Transaction
-from mnemic.db.id_arrays import Key
-from mnemic.db.vector_index import INDEX_MIN_ROWS, NearQuery, Usual, near_query
-from mnemic.db.vector_pool import NearPool, near_pool
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.half_vectors import HalfVector
+from mnemic.db.id_arrays import IdArray, Key
+from mnemic.db.vector_index import INDEX_MIN_ROWS, Usual, ef_search_for, index_name
 from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of
 from mnemic.recall.clock import Clock
-from mnemic.recall.pool import Floats, Pool, Wish, columns_of, evidence_parameters
+from mnemic.recall.pool import NEIGHBOUR_REACH, Floats, Pool, Wish, columns_of
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
-from mnemic.recall.words import Words, find_by_words
+from mnemic.recall.words import Words, WordSearch, terms_of, terms_parameters
 
 CANDIDATES_MIN = 30
 CANDIDATES_PER_HIT = 1.5
@@ -75,146 +76,178 @@ class Space:
 
 @dataclass(frozen=True)
 class Lead:
-    """What one source has for the query before its meaning is looked at."""
+    """What is known about the query and one source before anything is searched for by words or meaning."""
 
     source: Source
-    words: Words
-    by_graph: dict[Key, int]
-    in_window: tuple[Key, ...]
+    search: WordSearch
+    by_graph: Mapping[Key, int]
+    in_window: Sequence[Key]
 
 
 async def look_up(
-    transaction: Transaction,
+    database: TenantDatabase,
     source: Source,
     request: Request,
     question: Question,
     named_entities: NamedEntities,
     clock: Clock,
 ) -> Lead:
-    """Candidates by words, by the entities that the query names, and by the time that it speaks of."""
+    """The terms of the query; candidates by the entities that it names, and by the time it speaks of."""
     with clock.measure("text"):
-        words = await find_by_words(transaction, source, request, question, _wanted(request))
+        (row,) = await database.read("recall.terms", terms_parameters(source.owner, question))
+        known = terms_of(row, question)
     with clock.measure("graph"):
-        by_graph: dict[Key, int] = {}
-        if "graph" in request.techniques and words.known.has_entities:
-            by_graph = await _mentioning(transaction, source, question, named_entities)
+        by_graph: Mapping[Key, int] = {}
+        if "graph" in request.techniques and known.has_entities:
+            by_graph = await _mentioning(database, source, question, named_entities)
     with clock.measure("time"):
-        in_window = await _in_windows(transaction, source, request, question)
-    return Lead(source, words, by_graph, in_window)
+        in_window = await _in_windows(database, source, request, question)
+    return Lead(source, WordSearch.of(known, request), by_graph, in_window)
 
 
-async def prepared_search(
-    transaction: Transaction, table: VectorTable, lead: Lead, request: Request
-) -> NearQuery:
-    """The search for what is nearest in a source; the transaction is then ready for it (`near_query`)."""
-    memory_count = lead.words.known.memory_count
-    return await near_query(transaction, table, lead.source.owner, _wanted(request), memory_count)
+@dataclass(frozen=True)
+class Seen:
+    """What a source has by words and names; `row` is what the query gave, None if nothing was asked."""
+
+    words: Words
+    row: Row | None
+
+
+async def see(database: TenantDatabase, lead: Lead, request: Request, clock: Clock) -> Seen:
+    """What has the query's words, what mentions its names, and what is around both.
+
+    With a vector to come, owners whose statistics are kept are asked in any case, for their sample.
+    """
+    search = lead.search
+    with_vectors = "vector" in request.techniques
+    if not search.searches and not lead.by_graph and not (with_vectors and search.known.is_kept):
+        return Seen(search.found(None), None)
+    parameters = {
+        **_around(lead, request, list(lead.by_graph)),
+        **search.parameters(),
+        "with_vectors": with_vectors,
+    }
+    started_s = perf_counter()
+    (row,) = await database.read("recall.words", parameters)
+    clock.add("text", row["words_ms"])
+    clock.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["words_ms"]))
+    return Seen(search.found(row), row)
 
 
 async def pool_of(
-    transaction: Transaction,
+    database: TenantDatabase,
     lead: Lead,
     request: Request,
-    space: Space | None,
-    search: NearQuery | None,
+    query: QueryVector | None,
+    seeing: Awaitable[Seen],
     clock: Clock,
 ) -> Pool:
-    """The pool of a source: what the techniques found and the turns around it.
-
-    `search` is the one that the transaction is ready for, None if it is to be prepared.
-    """
-    found: dict[str, Sequence[Key]] = {
-        "text": lead.words.found,
-        "graph": list(lead.by_graph),
-        "vector": (),
-    }
+    """The pool of a source: what the techniques found and the turns around it."""
+    space = Space.of(lead.search.known.table, query)
     with clock.measure("time"):
-        found["time"] = await _nearest_in_windows(transaction, space, lead)
-    gathered = await _gather(transaction, lead, request, space, search, found, clock)
-    found["vector"] = gathered.near_keys
-    columns = columns_of(gathered.row, found)
-    mean, deviation = _drawn_to_usual(gathered.usual)
+        by_time = await _nearest_in_windows(database, space, lead)
+    near = await _nearest(database, lead, request, space, by_time, clock)
+    seen = await seeing
+    found: dict[str, Sequence[Key]] = {
+        "text": seen.words.found,
+        "graph": list(lead.by_graph),
+        "vector": near.keys,
+        "time": by_time,
+    }
+    columns = columns_of([row for row in (seen.row, near.row) if row is not None], found)
+    mean, deviation = _drawn_to_usual(near.usual or _usual_in_sample(seen.row, space))
     return Pool(
         source=lead.source,
-        words=lead.words,
+        words=seen.words,
         **columns,
         hops=_hops(lead.by_graph, columns["keys"]),
-        cosines=_cosines_in(gathered.row, len(columns["keys"])),
+        cosines=_cosines_of(columns["keys"], _cosines_seen(seen.row, space) | _cosines_near(near.row)),
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts=_counted(found, columns["found_by"], request),
-        wish=Wish(lead.source.owner, lead.words.known.lacks_statistics, gathered.lacks_index),
+        wish=Wish(lead.source.owner, lead.search.known.lacks_statistics, near.lacks_index),
     )
 
 
 @dataclass(frozen=True)
-class _Gathered:
-    """The row of a pool's columns, which of them are the nearest in meaning, and what cosines are usual."""
+class _Near:
+    """The nearest in meaning, best first; what cosines are usual; and what `recall.near` gave.
 
-    row: Row
-    near_keys: Sequence[Key] = ()
+    `is_complete` says that all of the owner's vectors were compared.
+    """
+
+    keys: Sequence[Key] = ()
     usual: Usual | None = None
-    lacks_index: bool = False
+    is_complete: bool = False
+    row: Row | None = None
+
+    @property
+    def lacks_index(self) -> bool:
+        """Whether an index would have made the search faster."""
+        return self.is_complete and self.usual is not None and self.usual.count > INDEX_MIN_ROWS
 
 
-async def _gather(
-    transaction: Transaction,
+async def _nearest(
+    database: TenantDatabase,
     lead: Lead,
     request: Request,
     space: Space | None,
-    search: NearQuery | None,
-    found: Mapping[str, Sequence[Key]],
+    others: Sequence[Key],
     clock: Clock,
-) -> _Gathered:
-    """All candidates, the nearest in meaning among them, and the turns around the best."""
-    expanded = _with_neighbours(request) if "neighbours" in request.techniques else 0
-    parameters = evidence_parameters(lead.source, request, lead.words, found, expanded)
+) -> _Near:
+    """The nearest in meaning among those that pass the filter, the others, and what is around them."""
     if space is None:
-        with clock.measure("neighbours"):
-            (row,) = await transaction.keyed_rows("recall.evidence", parameters)
-            return _Gathered(row)
+        return await _search(database, lead, request, None, others, clock) if others else _Near()
     filtered = None
     if lead.source.filter.leaves_few and request.as_of is None:
-        with clock.measure("vector"):
-            filtered = await _nearest_filtered(transaction, space, lead.source, request)
-    if filtered is not None:
-        pool = await _near_pool(transaction, lead, request, space, filtered.keys, parameters, clock)
-    else:
-        search = search or await prepared_search(transaction, space.table, lead, request)
-        pool = await _near_pool(transaction, lead, request, space, search, parameters, clock)
-    if filtered is None and _crowded_out(pool, request):
-        with clock.measure("vector"):
-            filtered = await _nearest_filtered(transaction, space, lead.source, request)
+        filtered = await _nearest_filtered(database, space, lead.source, request, clock)
+    near = await _search(database, lead, request, space, others, clock, filtered)
+    if filtered is None and _crowded_out(near, request):
+        filtered = await _nearest_filtered(database, space, lead.source, request, clock)
         if filtered is not None:
-            pool = await _near_pool(transaction, lead, request, space, filtered.keys, parameters, clock)
-    usual = filtered.usual if filtered is not None else pool.usual
-    lacks_index = pool.is_complete and usual is not None and usual.count > INDEX_MIN_ROWS
-    return _Gathered(pool.row, pool.near_keys, usual, lacks_index)
+            near = await _search(database, lead, request, space, others, clock, filtered)
+    return near
 
 
-async def _near_pool(
-    transaction: Transaction,
+async def _search(
+    database: TenantDatabase,
     lead: Lead,
     request: Request,
-    space: Space,
-    near: NearQuery | Sequence[Key],
-    parameters: Mapping[str, Any],
+    space: Space | None,
+    others: Sequence[Key],
     clock: Clock,
-) -> NearPool:
+    filtered: "_Filtered | None" = None,
+) -> _Near:
     """One statement for two techniques: it tells itself how long the first of them took."""
+    parameters = {
+        **_around(lead, request, others),
+        "model": space and space.table.model,
+        "vector_table": space and space.table.name,
+        "vector": space and HalfVector(space.vector),
+        "near": filtered and IdArray(filtered.keys),
+        "index_name": space and index_name(space.table.name, database.tenant.id, lead.source.owner),
+        "ef_search": ef_search_for(_wanted(request), lead.search.known.memory_count),
+    }
     started_s = perf_counter()
-    pool = await near_pool(
-        transaction,
-        space.table,
-        lead.source.owner,
-        space.vector,
-        near=near,
-        limit=_wanted(request),
-        parameters=parameters,
-    )
-    clock.add("vector", pool.near_ms)
-    clock.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - pool.near_ms))
-    return pool
+    (row,) = await database.read("recall.near", parameters)
+    if space is not None and row["model"] != space.table.model:
+        raise ModelChanged(row["model"])
+    clock.add("vector", row["near_ms"])
+    clock.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
+    usual = filtered.usual if filtered is not None else Usual.from_row(row)
+    return _Near(row["near_ids"], usual, row["row_count"] is not None, row)
+
+
+def _around(lead: Lead, request: Request, others: Sequence[Key]) -> dict[str, Any]:
+    """What the queries for candidates have in common; the first of the `others` bring those around them."""
+    return {
+        **lead.source.parameters(request),
+        "limit": _wanted(request),
+        "ids": IdArray(others),
+        "expanded": _with_neighbours(request) if "neighbours" in request.techniques else 0,
+        "reach": NEIGHBOUR_REACH,
+        "terms": list(lead.search.known.terms),
+    }
 
 
 def _counted(
@@ -239,49 +272,51 @@ def _with_neighbours(request: Request) -> int:
 
 
 async def _mentioning(
-    transaction: Transaction,
+    database: TenantDatabase,
     source: Source,
     question: Question,
     named_entities: NamedEntities,
 ) -> dict[Key, int]:
-    entity_ids = await named_entities(transaction, source.owner, question.text)
-    if not entity_ids:
-        return {}
-    parameters = {"owner": source.owner, "entity_ids": list(entity_ids), "limit": CANDIDATES_MIN}
-    rows = await transaction.rows("recall.mentioning", parameters)
+    async with database.transaction() as transaction:
+        entity_ids = await named_entities(transaction, source.owner, question.text)
+        if not entity_ids:
+            return {}
+        parameters = {"owner": source.owner, "entity_ids": list(entity_ids), "limit": CANDIDATES_MIN}
+        rows = await transaction.rows("recall.mentioning", parameters)
     return {row["memory_id"].bytes: row["hops"] for row in rows}
 
 
 async def _in_windows(
-    transaction: Transaction, source: Source, request: Request, question: Question
+    database: TenantDatabase, source: Source, request: Request, question: Question
 ) -> tuple[Key, ...]:
     """The newest memories of the times that the query speaks of."""
-    if "time" not in request.techniques or request.as_of is not None:
+    if "time" not in request.techniques or request.as_of is not None or not question.windows:
         return ()
     found: dict[Key, None] = {}
-    for start, end in question.windows:
-        since, until = (datetime.fromtimestamp(moment, UTC) for moment in (start, end))
-        narrowed = replace(
-            source.filter,
-            since=max(since, source.filter.since or since),
-            until=min(until, source.filter.until or until),
-        )
-        parameters = {**replace(source, filter=narrowed).parameters(request), "limit": WINDOW_MAX}
-        rows = await transaction.rows("recall.find_filtered", parameters)
-        found.update((row["memory_id"].bytes, None) for row in rows)
+    async with database.transaction() as transaction:
+        for start, end in question.windows:
+            since, until = (datetime.fromtimestamp(moment, UTC) for moment in (start, end))
+            narrowed = replace(
+                source.filter,
+                since=max(since, source.filter.since or since),
+                until=min(until, source.filter.until or until),
+            )
+            parameters = {**replace(source, filter=narrowed).parameters(request), "limit": WINDOW_MAX}
+            rows = await transaction.rows("recall.find_filtered", parameters)
+            found.update((row["memory_id"].bytes, None) for row in rows)
     return tuple(found)
 
 
-def _crowded_out(pool: NearPool, request: Request) -> bool:
+def _crowded_out(near: _Near, request: Request) -> bool:
     """Whether memories that do not pass the filter took the places of some that do.
 
     Only where all were compared: with an index an owner is so large that to look for those that pass could
     take seconds.
     """
-    if not pool.is_complete or pool.usual is None or pool.usual.count <= len(pool.near_keys):
+    if not near.is_complete or near.usual is None or near.usual.count <= len(near.keys):
         return False
-    passing = len(set(pool.near_keys).intersection(pool.row["memory_ids"] or ()))
-    return passing < request.limit and request.as_of is None
+    passing = set(near.row["memory_ids"] or () if near.row is not None else ())
+    return len(passing.intersection(near.keys)) < request.limit and request.as_of is None
 
 
 @dataclass(frozen=True)
@@ -293,23 +328,26 @@ class _Filtered:
 
 
 async def _nearest_filtered(
-    transaction: Transaction, space: Space, source: Source, request: Request
+    database: TenantDatabase, space: Space, source: Source, request: Request, clock: Clock
 ) -> _Filtered | None:
     """The nearest of those that pass the filter; None if it lets too many through for that."""
     parameters = {**source.parameters(request), "limit": FILTERED_MAX + 1}
-    rows = await transaction.rows("recall.find_filtered", parameters)
-    if len(rows) > FILTERED_MAX:
-        return None
-    cosines = await _cosines(transaction, space, {row["memory_id"].bytes for row in rows})
+    with clock.measure("vector"):
+        async with database.transaction() as transaction:
+            rows = await transaction.rows("recall.find_filtered", parameters)
+            if len(rows) > FILTERED_MAX:
+                return None
+            cosines = await _cosines(transaction, space, {row["memory_id"].bytes for row in rows})
     usual = Usual.of(list(cosines.values())) if cosines else Usual(0.0, 0.0, 0)
     return _Filtered(_best(cosines, _wanted(request)), usual)
 
 
-async def _nearest_in_windows(transaction: Transaction, space: Space | None, lead: Lead) -> Sequence[Key]:
+async def _nearest_in_windows(database: TenantDatabase, space: Space | None, lead: Lead) -> Sequence[Key]:
     """Of the memories of the query's times those nearest in meaning; the newest if that is not known."""
-    if space is None:
+    if space is None or not lead.in_window:
         return lead.in_window[:BY_TIME_MAX]
-    return _best(await _cosines(transaction, space, set(lead.in_window)), BY_TIME_MAX)
+    async with database.transaction() as transaction:
+        return _best(await _cosines(transaction, space, set(lead.in_window)), BY_TIME_MAX)
 
 
 async def _cosines(transaction: Transaction, space: Space, keys: set[Key]) -> dict[Key, float]:
@@ -327,9 +365,40 @@ def _hops(by_graph: Mapping[Key, int], keys: Sequence[Key]) -> Floats:
     return np.array([by_graph.get(key, np.inf) for key in keys], float)
 
 
-def _cosines_in(row: Row, count: int) -> Floats:
-    """The cosine of each member; NaN where it has no vector."""
-    return np.array(row.get("cosines") or [None] * count, float)
+def _cosines_of(keys: Sequence[Key], cosines: Mapping[Key, float]) -> Floats:
+    """The cosine of each; NaN where it has no vector."""
+    return np.array([cosines.get(key, np.nan) for key in keys], float)
+
+
+def _cosines_near(row: Row | None) -> dict[Key, float]:
+    """The cosines in a row of `recall.near`."""
+    if row is None:
+        return {}
+    near = dict(zip(row["near_ids"], row["near_cosines"] or (), strict=False))
+    return near | dict(zip(row["other_ids"] or (), row["other_cosines"] or (), strict=True))
+
+
+def _cosines_seen(row: Row | None, space: Space | None) -> dict[Key, float]:
+    """The cosines of a row of `recall.words`, by the vectors that it brought."""
+    if row is None or space is None or row["vectors"] is None:
+        return {}
+    keys = [row["memory_ids"][place - 1] for place in row["vector_places"]]
+    return dict(zip(keys, _compared(row["vectors"], space).tolist(), strict=True))
+
+
+def _usual_in_sample(row: Row | None, space: Space | None) -> Usual | None:
+    """What cosine is usual, by some of the owner's vectors; None if there are none."""
+    if row is None or space is None or row["sample_vectors"] is None:
+        return None
+    return Usual.of(_compared(row["sample_vectors"], space).tolist())
+
+
+def _compared(vectors: Vectors, space: Space) -> Floats:
+    """The cosines of vectors, as the database would compute them: the query is rounded as they are."""
+    query = space.vector.astype(np.float16).astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
+    cosines: Floats = (vectors @ query) / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return cosines
 
 
 def _drawn_to_usual(usual: Usual | None) -> tuple[float, float]:

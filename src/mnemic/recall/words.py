@@ -14,15 +14,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mnemic.db.database import Transaction
+from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
 from mnemic.db.vectors import VectorTable
 from mnemic.recall.request import Request
-from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
 
 TERMS_MAX = 32
@@ -51,7 +51,7 @@ class Terms:
     """The terms of a query, its words and quoted phrases, and what is known before searching.
 
     `terms` are PostgreSQL's tsqueries; `counts` say how many memories have each, None where that is not
-    kept; `table` has the vectors that serve until the transaction ends.
+    kept; `table` has the vectors that serve.
     """
 
     lexemes: tuple[str, ...]
@@ -107,44 +107,54 @@ class _Search:
     bits: int
 
 
-async def find_by_words(
-    transaction: Transaction, source: Source, request: Request, question: Question, limit: int
-) -> Words:
-    """Look the terms up and, unless the technique `text` is off, search for them."""
-    known = await _look_up(transaction, source.owner, question)
-    searches = _searches(known) if "text" in request.techniques else []
-    if not searches:
-        counts = _estimated(known.counts, known.memory_count)
-        return _words(known, counts, (), {})
-    (result,) = await transaction.keyed_rows(
-        "recall.find_words",
-        {
-            **source.parameters(request),
-            "terms": [search.query for search in searches],
-            "weights": _search_weights(known, searches),
-            "memory_total": known.memory_count,
-            "limit": limit,
-        },
-    )
-    counts = _estimated(known.counts if known.is_kept else result["counts"], known.memory_count)
-    covered = zip(result["conversations"], result["conversation_terms"], strict=True)
-    by_conversation = {conversation: _by_term(bits, searches) for conversation, bits in covered}
-    return _words(known, counts, result["memory_ids"], by_conversation)
+@dataclass(frozen=True)
+class WordSearch:
+    """What to search for: the terms as far as that is worth it, and what each weighs."""
+
+    known: Terms
+    searches: Sequence[_Search]
+
+    @classmethod
+    def of(cls, known: Terms, request: Request) -> "WordSearch":
+        """What to search for; nothing if the technique `text` is off."""
+        return cls(known, _searches(known) if "text" in request.techniques else ())
+
+    def parameters(self) -> dict[str, Any]:
+        """As `recall.words` wants them."""
+        return {
+            "searched": [search.query for search in self.searches],
+            "weights": _search_weights(self.known, self.searches),
+            "memory_total": self.known.memory_count,
+        }
+
+    def found(self, row: Row | None) -> Words:
+        """The words and what they found, by a row of `recall.words`, if it was asked for."""
+        known = self.known
+        if row is None or not self.searches:
+            return _words(known, _estimated(known.counts, known.memory_count), (), {})
+        counts = _estimated(known.counts if known.is_kept else row["counts"], known.memory_count)
+        covered = zip(row["found_conversations"], row["conversation_terms"], strict=True)
+        by_conversation = {conversation: _by_term(bits, self.searches) for conversation, bits in covered}
+        return _words(known, counts, row["found_ids"], by_conversation)
 
 
-async def _look_up(transaction: Transaction, owner: str, question: Question) -> Terms:
-    """The words of the query that are indexed, and its quoted phrases as terms of their own."""
-    parameters = {
+def terms_parameters(owner: str, question: Question) -> dict[str, Any]:
+    """As `recall.terms` wants them."""
+    return {
         "owner": owner,
         "query": question.text,
+        "phrases": list(question.phrases),
         "count_max": COUNTED_MAX,
         "statistics_age": STATISTICS_AGE,
     }
-    row = await transaction.one("recall.prepare", parameters)
+
+
+def terms_of(row: Row, question: Question) -> Terms:
+    """The words of the query that are indexed, and its quoted phrases, those with such words, as terms."""
     phrases = [
         (phrase, term)
-        for phrase in question.phrases
-        if (term := (await transaction.one("recall.phrase", {"phrase": phrase}))["term"]) is not None
+        for phrase, term in zip(question.phrases, row["phrase_terms"], strict=True)
+        if term is not None
     ]
     return Terms(
         lexemes=(*row["lexemes"][:TERMS_MAX], *(phrase for phrase, _ in phrases)),
@@ -156,7 +166,7 @@ async def _look_up(transaction: Transaction, owner: str, question: Question) -> 
         is_stale=row["is_stale"],
         has_entities=row["has_entities"],
         has_grants=row["has_grants"],
-        table=VectorTable.from_row(row) if row["model"] is not None else None,
+        table=VectorTable(row["model"], row["dimensions"], row["table_name"]) if row["model"] else None,
     )
 
 

@@ -1,55 +1,27 @@
 -- The reading side. Filters are mnemic.recall_filter; see migration 0010.
 
--- name: prepare
--- What must be known before searching: the words of the query that are indexed, in their order, each as a
--- tsquery, with how many of the owner's memories have them where that is kept; how many memories there are
--- (counted up to `count_max` where no number is kept), their mean length in bytes where that is kept, and
--- whether what is kept is older than `statistics_age`; whether the owner has entities, and whether anybody lets him
--- read; and the vectors that serve the tenant (see vectors.in_use), NULL before the first one.
-SELECT
-    query.lexemes, query.terms,
-    ARRAY(
-        -- A sub-select is one look by key; a join might read all words of the owner.
-        SELECT (
-            SELECT memory_count FROM vectors.word_statistics
-            WHERE word_statistics.owner = %(owner)s AND word_statistics.word = wanted.word
-        )
-        FROM unnest(query.lexemes) WITH ORDINALITY AS wanted (word, place)
-        ORDER BY wanted.place
-    ) AS counts,
-    kept.memory_count AS kept_count, kept.mean_bytes,
-    coalesce(kept.refreshed_at < now() - %(statistics_age)s::interval, false) AS is_stale,
-    CASE WHEN kept.memory_count IS NULL THEN (
-        SELECT count(*) FROM (SELECT FROM state.memories WHERE owner = %(owner)s LIMIT %(count_max)s) AS first_ones
-    ) END AS counted,
-    EXISTS (SELECT FROM state.entity_names WHERE owner = %(owner)s) AS has_entities,
-    EXISTS (SELECT FROM state.grants WHERE granted_to = %(owner)s AND revoked_at IS NULL) AS has_grants,
-    serving.model, serving.table_name, serving.dimensions, serving.next_table_name
-FROM (
-    SELECT
-        coalesce(array_agg(lexeme ORDER BY positions[1], lexeme), '{}') AS lexemes,
-        coalesce(array_agg(strip(array_to_tsvector(ARRAY[lexeme]))::text ORDER BY positions[1], lexeme), '{}') AS terms
-    FROM unnest(to_tsvector('english', %(query)s))
-) AS query
-LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = %(owner)s
-LEFT JOIN mnemic.vectors_in_use() AS serving ON true
+-- name: terms
+-- What must be known about a query before searching; see mnemic.recall_terms.
+SELECT known.*
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_terms(
+    entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval
+) AS known
 
--- name: phrase
--- Words that stand together, as a tsquery; NULL if none of them is indexed.
-SELECT nullif(phraseto_tsquery('english', %(phrase)s)::text, '') AS term
-
--- name: find_words
--- The best matches of some terms among an owner's memories; see mnemic.find_words.
-SELECT memory_ids, counts, conversations, conversation_terms
-FROM mnemic.find_words(
-    %(owner)s, %(terms)s::text[], %(weights)s::real[], %(memory_total)s,
+-- name: words
+-- What has the words of a query, and what is around it; see mnemic.recall_words.
+SELECT found.*
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_words(
+    entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s, %(ids)s::uuid[],
+    %(expanded)s, %(reach)s, %(terms)s::text[],
     ROW(
         %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
         %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
         %(as_of)s::timestamptz IS NOT NULL
     )::mnemic.recall_filter,
-    %(as_of)s::timestamptz, %(limit)s
-)
+    %(as_of)s::timestamptz, %(with_vectors)s, NULL::halfvec[]
+) AS found
 
 -- name: find_filtered
 -- The newest memories of an owner that pass a filter.
@@ -86,26 +58,26 @@ GROUP BY linked.memory_id
 ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
--- name: evidence
--- Candidates and the turns around the best of them, with all that ranking looks at; see mnemic.evidence.
-SELECT *
-FROM mnemic.evidence(
-    %(owner)s, %(ids)s::uuid[], %(expanded_ids)s::uuid[], %(reach)s, %(terms)s::text[],
+-- name: near
+-- What is near in meaning, and what is around it; see mnemic.recall_near.
+SELECT found.*
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_near(
+    entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
+    %(ef_search)s, %(limit)s, %(ids)s::uuid[], %(expanded)s, %(reach)s, %(terms)s::text[],
     ROW(
         %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
         %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
         %(as_of)s::timestamptz IS NOT NULL
     )::mnemic.recall_filter,
     %(as_of)s::timestamptz
-)
+) AS found
 
 -- name: records
 -- Memories by id as they are.
 SELECT found.*
-FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
-CROSS JOIN LATERAL (
-    SELECT * FROM state.memory_records WHERE memory_records.memory_id = given.memory_id OFFSET 0
-) AS found
+FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_records(entered.tenant_id, %(ids)s::uuid[]) AS found
 
 -- name: records_as_of
 -- Memories by id as they were known at a moment.

@@ -48,25 +48,9 @@ SELECT nspname, hashtextextended(%(owner)s, 0) AS owner_hash
 FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
 WHERE extname = 'vector'
 
--- name: prepare_search
--- Makes the searches of this transaction go by the index of this name, if it is valid; whether it is.
--- They are planned each time, though parsed once: a plan for any owner could not tell whose index it may use. Without
--- statistics about owners (0001) the planner takes every owner for small and would sort. Before 0.8
--- pgvector cannot go on searching, and gives at most `ef_search` rows.
-SELECT
-    set_config('plan_cache_mode', 'force_custom_plan', true),
-    prepared.settings IS NOT NULL AS is_indexed
-FROM (VALUES (true)) AS always
-LEFT JOIN LATERAL (
-    SELECT ARRAY[
-        set_config('enable_sort', 'off', true),
-        set_config('hnsw.ef_search', %(ef_search)s::text, true),
-        (
-            SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)
-            FROM pg_extension
-            WHERE extname = 'vector' AND string_to_array(extversion, '.')::int[] >= '{0,8}'
-        )
-    ] AS settings
-    FROM pg_index
-    WHERE indexrelid = to_regclass(%(qualified_name)s) AND indisvalid
-) AS prepared ON true
+-- name: nearest
+-- The memories nearest to a vector; see mnemic.nearest.
+SELECT memory_ids, cosines, mean, deviation, row_count
+FROM mnemic.nearest(
+    %(tenant_id)s, %(owner)s, %(table)s, %(vector)s::halfvec, %(index_name)s, %(ef_search)s, %(limit)s
+)

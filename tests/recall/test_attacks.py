@@ -1,0 +1,148 @@
+"""What SQL in the hands of one tenant, or a stolen statement, can read by what recall asks."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from mnemic.db.access import Access
+from mnemic.db.database import Database
+from mnemic.db.tenancy import Tenant
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sql import query
+from tests.conftest import AppConnection, ConnectAs
+from tests.opened import opened
+from tests.proofs import process_of
+
+MODEL = "test:hash-64"
+VECTOR = str([1.0] + [0.0] * 63)
+OWNER = "alice"
+
+
+@pytest.fixture
+async def known(database: Database, tenant_a: Tenant, tenant_b: Tenant) -> list[AsyncMemory]:
+    """Both tenants remember something, of an owner of the same name."""
+    memories = [opened(database, tenant, embedder="test", owner=OWNER) for tenant in (tenant_a, tenant_b)]
+    for memory in memories:
+        await memory.retain(f"The secret of {memory._core.place.tenant_database.tenant.name}.")
+    return memories
+
+
+def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[str, dict[str, Any]]:
+    """The queries of a recall, each with what finds all that a tenant has."""
+    rows = admin.execute("SELECT memory_id FROM state.memories WHERE tenant_id = %s", [tenant.id]).fetchall()
+    (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone() or ("",)
+    everything = dict.fromkeys(("channels", "categories", "tags", "any_tags", "conversation", "as_of"))
+    whenever = dict.fromkeys(("since", "until", "min_confidence"))
+    common = {"tenant_id": tenant.id, "signature": signature, "owner": OWNER}
+    around = {
+        **common,
+        **everything,
+        **whenever,
+        "statuses": ["active"],
+        "moment": "now",
+        "limit": 100,
+        "ids": [row[0] for row in rows],
+        "expanded": 5,
+        "reach": 2,
+        "terms": ["'secret'"],
+    }
+    words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "with_vectors": True}
+    near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
+    return {
+        "recall.words": {**around, **words},
+        "recall.near": {**around, **near, "model": MODEL, "vector_table": table},
+        "recall.records": {**common, "ids": [row[0] for row in rows]},
+    }
+
+
+def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
+    """What a query gives of memories: their ids, contents, vectors."""
+    rows = connection.execute(query(name), parameters).fetchall()
+    return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
+
+
+@pytest.mark.parametrize("name", ["recall.words", "recall.near", "recall.records"])
+def test_the_right_signature_reads(
+    access: Access, admin: AppConnection, tenant_b: Tenant, known: list[AsyncMemory], name: str
+) -> None:
+    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
+        signed = access.key.signature("enter", str(tenant_b.id), process=process_of(connection))
+        assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
+
+
+@pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another tenant", "a turn"])
+@pytest.mark.parametrize("in_transaction", [False, True])
+@pytest.mark.parametrize("name", ["recall.words", "recall.near", "recall.records"])
+def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_process(
+    access: Access,
+    connect_as: ConnectAs,
+    admin: AppConnection,
+    tenant_a: Tenant,
+    tenant_b: Tenant,
+    known: list[AsyncMemory],
+    whose: str,
+    in_transaction: bool,
+    name: str,
+) -> None:
+    connection = connect_as(tenant_a)
+    if not in_transaction:
+        connection.execute("ROLLBACK")
+    process = process_of(connection)
+    with psycopg.connect(access.conninfo(), autocommit=True) as other:
+        signed = {
+            "nobody": None,
+            "no one": "",
+            "another process": access.key.signature("enter", str(tenant_b.id), process=process_of(other)),
+            "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
+            "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
+        }[whose]
+    parameters = asked(admin, tenant_b, signed)[name]
+    foreign = {str(memory_id) for memory_id in parameters["ids"]}
+    try:
+        seen = connection.execute(query(name), parameters).fetchall()
+    except psycopg.errors.InsufficientPrivilege:
+        seen = []
+    connection.close()
+    assert "secret of" not in str(seen)
+    # What was asked about is told back by nobody but the one who has it.
+    assert not any(memory_id in str(seen) for memory_id in foreign)
+
+
+@pytest.mark.parametrize(
+    "table", ["tenant_models", "nothing", 'x"; DELETE FROM state.memories; --', "../state.memories"]
+)
+def test_a_forged_name_of_a_table_leads_nowhere(
+    connect_as: ConnectAs, admin: AppConnection, tenant_a: Tenant, known: list[AsyncMemory], table: str
+) -> None:
+    connection = connect_as(tenant_a)
+    parameters = asked(admin, tenant_a, None)["recall.near"] | {"vector_table": table}
+    with pytest.raises((psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn)):
+        connection.execute(query("recall.near"), parameters)
+    connection.close()
+    assert admin.execute("SELECT count(*) FROM state.memories").fetchone() == (2,)
+
+
+async def test_nothing_of_a_tenant_stays_on_the_connections_of_a_recall(known: list[AsyncMemory]) -> None:
+    memory = known[0]
+    assert await memory.recall("the secret", refuse_below=0)
+    async with memory._core.place.database._pool.connection() as connection:
+        cursor = await connection.execute(
+            "SELECT mnemic.current_tenant() AS tenant, current_setting('enable_sort') AS sorts"
+        )
+        assert await cursor.fetchone() == {"tenant": None, "sorts": "on"}
+
+
+async def test_where_signatures_do_not_hold_a_transaction_asks_the_same(
+    known: list[AsyncMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = known[0]
+    signed = await memory.recall("the secret", refuse_below=0)
+
+    async def process_of_a_pooler(self: Database, connection: object) -> str:
+        return "another one with every statement"
+
+    monkeypatch.setattr(Database, "_process", process_of_a_pooler)
+    proved = await memory.recall("the secret", refuse_below=0)
+    assert [hit.memory.content for hit in proved] == [hit.memory.content for hit in signed]
+    assert len(proved) == 1

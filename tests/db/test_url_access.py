@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import LiteralString
 
 import psycopg
@@ -20,6 +21,7 @@ from mnemic.errors import (
     MnemicError,
     NotMigratedError,
 )
+from mnemic.sql.migration_files import all_migrations
 from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
 
@@ -225,6 +227,32 @@ async def test_a_role_that_may_create_roles_migrates_alone_and_cannot_act_as_the
     assert await works(url) == KEY.login
     with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("SET ROLE mnemic_definer")
+
+
+async def test_a_migrator_that_is_no_superuser_carries_over_how_often_memories_were_recalled(
+    remote: PasswordServer,
+) -> None:
+    """The policies of the tables hold for it, too, and would show it no memories."""
+    url = make_role(remote, "builder", "CREATEROLE")
+    remote.execute("ALTER DATABASE memory OWNER TO builder")
+    remote.execute("CREATE EXTENSION vector", dbname="memory")
+    titles = [migration.title for migration in all_migrations()]
+    await migrate(url, LIMITS, key=KEY, migrations=all_migrations()[: titles.index("recall_counts")])
+    remote.execute(
+        "INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source,"
+        " retrieval_count, last_retrieved_at)"
+        " SELECT tenant_id, 'alice', '_global', 'test', content, 'factual', 'imported', times, last_at"
+        " FROM state.tenants, (VALUES ('often', 7, timestamptz '2026-01-02 03:04:05Z'), ('never', 0, NULL))"
+        " AS given (content, times, last_at)",
+        dbname="memory",
+    )
+    await migrate(url, LIMITS, key=KEY)
+    with remote.connect(dbname="memory") as connection:
+        shown = connection.execute(
+            "SELECT content, retrieval_count, last_retrieved_at FROM state.memory_records ORDER BY content"
+        ).fetchall()
+        assert shown == [("never", 0, None), ("often", 7, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))]
+        assert connection.execute("SELECT retrieval_count FROM state.recall_counts").fetchall() == [(7,)]
 
 
 async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_did_not_give_it(

@@ -103,7 +103,8 @@ async def test_being_used_and_said_again_tells_nobody(memory: AsyncMemory, rows:
     await memory._core.write_recalled_counts()
     await memory.retain("Alice likes tea.")
     assert rows.value(
-        "SELECT retrieval_count + reinforcement_count > 0 FROM state.memories WHERE tenant_id = %s",
+        "SELECT retrieval_count > 0 AND reinforcement_count > 0"
+        " FROM state.memories JOIN state.recall_counts USING (tenant_id, memory_id) WHERE tenant_id = %s",
         memory.tenant.id,
     ), "something was counted"
     assert len(await memory.events.list()) == 1

@@ -17,6 +17,7 @@ from tests.conftest import AppConnection
 from tests.opened import opened
 
 PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0, "answer_count": 0}
+RECALLED = "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, %s FROM state.memories"
 NOTHING = {"expired_count": 0, "faint_count": 0, "conversation_count": 0}
 
 
@@ -59,7 +60,7 @@ async def test_what_is_faint_and_unused_is_archived_unless_anchored(
     admin.execute("UPDATE state.memories SET salience = 0.09, created_at = %s", [long_ago])
     admin.execute("UPDATE state.memories SET salience = 0.1 WHERE content = 'strong'")
     admin.execute("UPDATE state.memories SET created_at = %s WHERE content LIKE '%%young'", [lately])
-    admin.execute("UPDATE state.memories SET last_retrieved_at = %s WHERE content LIKE '%%used'", [lately])
+    admin.execute(f"{RECALLED} WHERE content LIKE '%%used'".encode(), [lately])
     assert await clean_up(memory, job) == NOTHING | {"faint_count": 1}
     archived = [content for content, status in (await statuses(memory)).items() if status == "archived"]
     assert archived == ["faint"]
@@ -73,9 +74,9 @@ async def test_a_text_of_several_chunks_fades_as_a_whole(
     assert chunk_count > 1
     long_ago = datetime.now(UTC) - timedelta(days=31)
     admin.execute("UPDATE state.memories SET salience = 0.01, created_at = %s", [long_ago])
-    admin.execute("UPDATE state.memories SET last_retrieved_at = now() WHERE chunk_index = 1")
+    admin.execute(f"{RECALLED} WHERE chunk_index = 1".encode(), [datetime.now(UTC)])
     assert await clean_up(memory, job) == NOTHING
-    admin.execute("UPDATE state.memories SET last_retrieved_at = NULL")
+    admin.execute("DELETE FROM state.recall_counts")
     assert await clean_up(memory, job) == NOTHING | {"faint_count": chunk_count}
 
 

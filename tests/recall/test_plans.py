@@ -56,9 +56,14 @@ FILL = f"""
     INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
     SELECT tenant_id, 'alice', '_global', 'test', 'memory of rare7', 'factual', 'imported' FROM small;
     INSERT INTO state.memory_versions
-    SELECT timestamptz '2021-01-01', memories.* FROM state.memories
+    SELECT (jsonb_populate_record(NULL::state.memory_versions, to_jsonb(memories) || past.row)).*
+    FROM state.memories, (
+        SELECT jsonb_build_object(
+            'known_until', timestamptz '2021-01-01', 'recorded_at', timestamptz '2020-06-01',
+            'retrieval_count', 0
+        ) AS row
+    ) AS past
     WHERE owner = 'alice' AND "position" IS NULL;
-    UPDATE state.memory_versions SET recorded_at = '2020-06-01', version = 1;
     ANALYZE state.memories, state.memory_versions, state.conversations;
 """
 COUNTERS = """

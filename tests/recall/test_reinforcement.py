@@ -1,22 +1,44 @@
 """What was recalled is counted: in this process first, written later, and lost by no normal end."""
 
+import asyncio
 import logging
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from mnemic.db.access import Access
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError
 from mnemic.sdk import recalled_counts
 from mnemic.sdk.memory import AsyncMemory
-from tests.conftest import AppConnection, open_database
+from mnemic.sdk.recalled_counts import RecalledCounts
+from mnemic.sql import query
+from tests.conftest import AppConnection, ConnectAs, open_database
 from tests.opened import opened
 from tests.waiting import wait_for
 
-COUNTS = "SELECT retrieval_count, last_retrieved_at, version FROM state.memories WHERE memory_id = %s"
+COUNTS = "SELECT retrieval_count, last_retrieved_at, version FROM state.memory_records WHERE memory_id = %s"
+
+
+WRITERS = 8
+# Somebody who waits for a lock that somebody else holds.
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
+MANY = """
+    WITH many AS (
+        INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
+        SELECT %s, 'alice', '_global', 'test', 'memory ' || number, 'factual', 'imported'
+        FROM generate_series(1, 5000) AS number
+        RETURNING tenant_id, memory_id
+    )
+    INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, now() FROM many
+"""
 
 
 def counted(admin: AppConnection, memory_id: UUID) -> tuple[int, datetime | None, int]:
@@ -27,6 +49,11 @@ def counted(admin: AppConnection, memory_id: UUID) -> tuple[int, datetime | None
 
 async def retained(memory: AsyncMemory, *texts: str) -> Sequence[UUID]:
     return (await memory.retain(texts)).memory_ids
+
+
+async def recall_and_write(memory: AsyncMemory, **options: str) -> None:
+    assert await memory.recall("lighthouse", **options)  # type: ignore[arg-type]
+    await memory._core.write_recalled_counts()
 
 
 @pytest.fixture
@@ -70,9 +97,63 @@ async def test_the_moment_of_the_last_recall_never_goes_back(
     (lighthouse,) = await retained(memory, "the lighthouse is white")
     await memory.recall("lighthouse")
     later = datetime(2100, 1, 1, tzinfo=UTC)
-    admin.execute("UPDATE state.memories SET last_retrieved_at = %s", [later])
+    admin.execute(
+        "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 0, %s FROM state.memories", [later]
+    )
     await memory._core.write_recalled_counts()
     assert counted(admin, lighthouse)[:2] == (1, later)
+
+
+async def test_a_change_keeps_the_count_and_an_earlier_version_what_it_was_then(memory: AsyncMemory) -> None:
+    (lighthouse,) = await retained(memory, "the lighthouse is white")
+    await recall_and_write(memory)
+    await memory.memories.update(lighthouse, content="the lighthouse is red")
+    await recall_and_write(memory)
+    await memory.memories.forget(lighthouse)
+    await memory.memories.restore(lighthouse)
+    await recall_and_write(memory)
+    reverted = await memory.memories.revert(lighthouse, 1)
+    assert (reverted.content, reverted.retrieval_count) == ("the lighthouse is white", 3)
+    assert await memory.memories.get(lighthouse) == reverted
+    history = await memory.memories.history(lighthouse)
+    assert [record.retrieval_count for record in history] == [1, 2, 2, 3, 3]
+    last_ats = [record.last_retrieved_at for record in history]
+    assert last_ats == sorted(last_ats, key=str)
+    assert len(set(last_ats)) == 3
+
+
+async def test_many_writers_of_the_same_memories_lose_no_count(
+    memory: AsyncMemory, admin: AppConnection
+) -> None:
+    """Those that no one has counted before, and those that somebody has."""
+    ids = await retained(memory, *(f"memory number {number}" for number in range(100)))
+    for round_number in (1, 2):
+        writers = [RecalledCounts() for _ in range(WRITERS)]
+        for number, writer in enumerate(writers):
+            writer.count(ids if number % 2 else reversed(ids))
+        await asyncio.gather(*(writer.write(memory._core.place.tenant_database) for writer in writers))
+        assert {counted(admin, memory_id)[0] for memory_id in ids} == {round_number * WRITERS}
+
+
+@pytest.mark.parametrize("times_before", [0, 1])
+async def test_a_memory_that_is_erased_while_it_is_counted_keeps_no_other_from_it(
+    memory: AsyncMemory, admin: AppConnection, admin_conninfo: str, times_before: int
+) -> None:
+    lighthouse, harbour = await retained(memory, "the lighthouse is white", "the harbour is full")
+    counts = RecalledCounts()
+    for _ in range(times_before):
+        counts.count([harbour])
+        await counts.write(memory._core.place.tenant_database)
+    counts.count([lighthouse, harbour])
+    with psycopg.connect(admin_conninfo) as erasing:
+        erasing.execute("DELETE FROM state.memories WHERE memory_id = %s", [harbour])
+        writing = asyncio.create_task(counts.write(memory._core.place.tenant_database))
+        await wait_for(
+            lambda: admin.execute(WAITING).fetchone() == (1,), what="the write to meet the erasure"
+        )
+    assert await writing == 2
+    assert counted(admin, lighthouse)[0] == 1
+    assert admin.execute("SELECT count(*) FROM state.recall_counts").fetchone() == (1,)
 
 
 async def test_a_refusal_counts_nothing(memory: AsyncMemory) -> None:
@@ -91,14 +172,68 @@ async def test_a_memory_that_was_erased_does_no_harm(memory: AsyncMemory, admin:
     assert counted(admin, lighthouse)[0] == 1
 
 
+async def test_counts_are_erased_with_their_owner(memory: AsyncMemory, admin: AppConnection) -> None:
+    (lighthouse,) = await retained(memory, "the lighthouse is white")
+    await memory.retain("the lighthouse is tall", owner="bob")
+    await recall_and_write(memory)
+    await recall_and_write(memory, owner="bob")
+    receipt = await memory.admin.erase("bob")
+    assert receipt.rows["state.recall_counts"] == 1
+    left = admin.execute("SELECT memory_id FROM state.recall_counts").fetchall()
+    assert left == [(lighthouse,)]
+
+
+async def test_nobody_counts_for_another_owner_or_another_tenant(
+    memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs, tenant_b: Tenant
+) -> None:
+    (lighthouse,) = await retained(memory, "the lighthouse is white")
+    await recall_and_write(memory)
+    await memory.retain("bob has seen no lighthouse", owner="bob")
+    await recall_and_write(memory, owner="bob")
+    before = counted(admin, lighthouse)
+    assert before[0] == 1
+    counts = RecalledCounts()
+    counts.count([lighthouse])
+    await counts.write(TenantDatabase(memory._core.place.database, tenant_b))
+    other = connect_as(tenant_b)
+    assert other.execute("SELECT FROM state.recall_counts").rowcount == 0
+    assert other.execute("UPDATE state.recall_counts SET retrieval_count = 7").rowcount == 0
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        other.execute(
+            "INSERT INTO state.recall_counts VALUES (%s, %s, 7, now())", [memory.tenant.id, lighthouse]
+        )
+    assert counted(admin, lighthouse) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["recall.reinforce", "recall.records", "memories.list", "memories.history", "conversations.turns"]
+)
+async def test_counts_are_looked_up_by_key(
+    memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs, name: str
+) -> None:
+    """However many there are, and although the server has not noticed that yet."""
+    admin.execute(MANY, [memory.tenant.id])
+    connection = connect_as(memory.tenant)
+    connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    asked = query(name)
+    names = dict.fromkeys(re.findall(r"%\((\w+)\)s", asked))
+    numbered = asked % {name: f"${number}" for number, name in enumerate(names, start=1)}
+    connection.execute(f"PREPARE asked AS {numbered}".encode())
+    nulls = ", ".join(["NULL"] * len(names))
+    plan = "\n".join(str(line) for (line,) in connection.execute(f"EXPLAIN EXECUTE asked ({nulls})".encode()))
+    by_key = "memories_pkey" if name == "recall.reinforce" else "recall_counts_pkey"
+    assert by_key in plan, plan
+    assert "Seq Scan" not in plan, plan
+
+
 async def test_what_could_not_be_written_is_written_later(memory: AsyncMemory, admin: AppConnection) -> None:
     (lighthouse,) = await retained(memory, "the lighthouse is white")
     await memory.recall("lighthouse")
-    admin.execute("REVOKE UPDATE (retrieval_count) ON state.memories FROM mnemic_app")
+    admin.execute("REVOKE UPDATE (retrieval_count) ON state.recall_counts FROM mnemic_app")
     with pytest.raises(MnemicError):
         await memory._core.write_recalled_counts()
     await memory.recall("lighthouse")
-    admin.execute("GRANT UPDATE (retrieval_count) ON state.memories TO mnemic_app")
+    admin.execute("GRANT UPDATE (retrieval_count) ON state.recall_counts TO mnemic_app")
     assert await memory._core.write_recalled_counts() == 1
     assert counted(admin, lighthouse)[0] == 2
     assert await memory._core.write_recalled_counts() == 0
@@ -109,7 +244,7 @@ async def test_closing_ends_well_when_the_counts_cannot_be_written(
 ) -> None:
     (lighthouse,) = await retained(memory, "the lighthouse is white")
     await memory.recall("lighthouse")
-    admin.execute("REVOKE UPDATE (retrieval_count) ON state.memories FROM mnemic_app")
+    admin.execute("REVOKE UPDATE (retrieval_count) ON state.recall_counts FROM mnemic_app")
     with caplog.at_level(logging.WARNING, logger="mnemic"):
         await memory.aclose()
     assert counted(admin, lighthouse)[0] == 0

@@ -1,5 +1,6 @@
 """What the application's own login cannot do, whatever SQL reaches it."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -21,7 +22,7 @@ FORBIDDEN = (
     "UPDATE state.memory_versions SET content = 'forged'",
     "DELETE FROM state.memory_versions",
     "TRUNCATE state.memory_versions",
-    "INSERT INTO state.memory_versions SELECT now(), memories.* FROM state.memories",
+    "INSERT INTO state.memory_versions (known_until, tenant_id) SELECT now(), tenant_id FROM state.memories",
     "INSERT INTO state.memory_versions SELECT * FROM state.memory_versions",
     "DELETE FROM state.memories",
     "TRUNCATE state.memories CASCADE",
@@ -46,6 +47,9 @@ FORBIDDEN = (
             "external_id",
         )
     ),
+    "DELETE FROM state.recall_counts",
+    "TRUNCATE state.recall_counts",
+    "UPDATE state.recall_counts SET memory_id = memory_id",
     "DELETE FROM state.conversations",
     "UPDATE state.conversations SET owner = 'bob'",
     "UPDATE state.conversations SET conversation = 'forged'",
@@ -174,7 +178,7 @@ async def test_a_version_is_written_even_by_a_plain_update(
         ("salience", 2),
         ("changed_by", "me"),
         ("metadata", "[1]"),
-        ("retrieval_count", -1),
+        ("reinforcement_count", -1),
     ],
 )
 async def test_the_database_itself_checks_every_value(
@@ -182,6 +186,31 @@ async def test_the_database_itself_checks_every_value(
 ) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         application.execute(f"UPDATE state.memories SET {column} = %s".encode(), [value])
+
+
+async def test_a_count_is_never_negative(application: AppConnection, memory_id: UUID) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        application.execute(
+            "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, -1 FROM state.memories"
+        )
+
+
+def test_a_version_keeps_every_column(rows: Rows) -> None:
+    """A column that the trigger forgot would be empty in all that is history."""
+    columns = rows.select(
+        "SELECT quote_ident(attname) FROM pg_attribute"
+        " WHERE attrelid = 'state.memory_versions'::regclass AND attnum > 0 AND NOT attisdropped"
+    )
+    source = str(rows.value("SELECT prosrc FROM pg_proc WHERE oid = 'mnemic.keep_version'::regproc"))
+    listed = re.search(r"INSERT INTO state.memory_versions \((.*?)\)", source, re.DOTALL)
+    assert listed
+    assert sorted(name.strip() for name in listed[1].split(",")) == sorted(str(name) for (name,) in columns)
+    of_memories = rows.select(
+        "SELECT quote_ident(attname) FROM pg_attribute"
+        " WHERE attrelid = 'state.memories'::regclass AND attnum > 0 AND NOT attisdropped"
+    )
+    assert set(columns) - set(of_memories) == {("known_until",), ("retrieval_count",), ("last_retrieved_at",)}
+    assert set(of_memories) <= set(columns)
 
 
 CASCADES = """

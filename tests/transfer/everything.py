@@ -53,6 +53,8 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await own.documents.put(f"document {word}", f"First text of {word}.", title=f"Title {word}")
     await own.documents.put(f"document {word}", f"Second text of {word}.")
     await own.memories.forget(second, reason=f"{word} was wrong")
+    await own.recall(f"I like {word}", refuse_below=0)
+    await own._core.write_recalled_counts()
     await _ingest(own, word)
     return first
 

@@ -58,6 +58,10 @@ def stored(rows: Rows, memory: AsyncMemory) -> dict[str, int]:
     return {table: count for table, count in counts.items() if table != "traces.audit_log"}
 
 
+def is_of(line: dict[str, Any], table: str) -> bool:
+    return line.get("table") == table
+
+
 def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
@@ -268,6 +272,30 @@ async def test_an_older_state_never_falls_between_newer_ones(
     assert contents(await elsewhere.memories.history(memory_id)) == ["one", "2", "3"]
     await memory.admin.import_(tmp_path / "old")
     assert contents(await memory.memories.history(memory_id)) == ["one", "two", "three", "four"]
+
+
+async def test_counts_of_recalls_come_from_where_older_exports_have_them(
+    memory: AsyncMemory, elsewhere: AsyncMemory, tmp_path: Path
+) -> None:
+    """Once they stood in the memories' own rows."""
+    (tea, _) = (await memory.retain(["Alice likes tea.", "Nobody asks for this."])).memory_ids
+    for _ in range(2):
+        await memory.recall("What does Alice like?", limit=1, refuse_below=0)
+    await memory._core.write_recalled_counts()
+    await memory.admin.export(tmp_path / "new")
+    lines = lines_of(tmp_path / "new")
+    counts = {line["row"]["memory_id"]: line["row"] for line in lines if is_of(line, "state.recall_counts")}
+    assert list(counts) == [str(tea)]
+    for line in lines:
+        if is_of(line, "state.memories"):
+            never = {"retrieval_count": 0, "last_retrieved_at": None}
+            line["row"] |= counts.get(line["row"]["memory_id"], never)
+    old = [line for line in lines if not is_of(line, "state.recall_counts")]
+    (tmp_path / "old").write_text("\n".join(json.dumps(line, default=float) for line in old))
+    await elsewhere.admin.import_(tmp_path / "old")
+    records = await memory.memories.list()
+    assert [record.retrieval_count for record in records] == [0, 2]
+    assert await elsewhere.memories.list() == records
 
 
 async def test_an_import_does_not_depend_on_the_model(

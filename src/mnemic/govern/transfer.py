@@ -56,6 +56,8 @@ class Line(NamedTuple):
     table_name: str
     memory_id: Any
     text: bytes
+    has_counts: bool
+    """Whether it tells how often a memory was recalled, as the rows of memories themselves once did."""
 
 
 async def export_owner(
@@ -110,14 +112,19 @@ async def _import(database: TenantDatabase, lines: Iterable[Line], act: AuditedA
 
 async def _import_batch(transaction: Transaction, batch: list[Line]) -> int:
     table_name = batch[0].table_name
-    lines = b"[%s]" % b",".join(line.text for line in batch)
-    parameters = {"table_name": table_name, "lines": lines.decode()}
+    parameters = {"table_name": table_name, "lines": _as_array(batch)}
     imported = int((await transaction.one("owners.import", parameters))["imported"])
     if imported and table_name == "state.memories":
         ids = {"ids": [line.memory_id for line in batch]}
         await transaction.execute("owners.mark_imported", ids)
         await transaction.execute("owners.count_imported_turns", ids)
+        if counted := [line for line in batch if line.has_counts]:
+            await transaction.execute("owners.import_old_counts", {"lines": _as_array(counted)})
     return imported
+
+
+def _as_array(lines: list[Line]) -> str:
+    return (b"[%s]" % b",".join(line.text for line in lines)).decode()
 
 
 def _in_the_way(error: ConflictError) -> ConflictError:
@@ -159,7 +166,7 @@ def _read(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> Iterator[Line]:
         if not isinstance(table_name, str) or not isinstance(row, dict):
             raise InvalidInputError(f"Line {number} of the export is not a row. Nothing was imported.")
         if not table_name.startswith(_NEVER_IMPORTED):
-            yield Line(table_name, row.get("memory_id"), text)
+            yield Line(table_name, row.get("memory_id"), text, has_counts="retrieval_count" in row)
 
 
 def _check_header(value: dict[str, Any]) -> None:

@@ -7,14 +7,16 @@ when the memory closes. A process that is killed loses the counts of its last se
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import partial
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 from uuid import UUID
 
+from psycopg.errors import ForeignKeyViolation
+
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.id_arrays import IdArray, Key
+from mnemic.errors import InvalidInputError
 
 WRITE_COUNT = 500
 WRITE_AFTER_S = 30.0
@@ -28,17 +30,17 @@ class RecalledCounts:
 
     def __init__(self) -> None:
         self._times: Counter[Key] = Counter()
-        self._last_at: dict[Key, datetime] = {}
+        self._last_s: dict[Key, float] = {}
         self._since_s = monotonic()
 
     def count(self, memory_ids: Iterable[UUID]) -> bool:
         """Count that these were recalled now; returns whether it is time to write."""
-        now = datetime.now(UTC)
+        now_s = time()
         for memory_id in memory_ids:
             key = memory_id.bytes
             if len(self._times) < COUNTED_MAX or key in self._times:
                 self._times[key] += 1
-                self._last_at[key] = now
+                self._last_s[key] = now_s
         waited = monotonic() - self._since_s >= WRITE_AFTER_S
         return len(self._times) >= WRITE_COUNT or (waited and bool(self._times))
 
@@ -49,9 +51,9 @@ class RecalledCounts:
         while self._times:
             keys = sorted(self._times)[:BATCH_ROWS]
             times = [self._times.pop(key) for key in keys]
-            last_ats = [self._last_at.pop(key) for key in keys]
-            parameters = {"ids": IdArray(keys), "times": times, "last_ats": last_ats}
-            writing = asyncio.create_task(database.run(partial(_reinforce, parameters=parameters)))
+            last_s = [self._last_s.pop(key) for key in keys]
+            parameters = {"ids": IdArray(keys), "times": times, "last_s": last_s}
+            writing = asyncio.create_task(_write_batch(database, parameters))
             try:
                 await asyncio.shield(writing)
             finally:
@@ -59,9 +61,20 @@ class RecalledCounts:
                 await asyncio.wait({writing})
                 if writing.cancelled() or writing.exception() is not None:
                     self._times.update(dict(zip(keys, times, strict=True)))
-                    self._last_at = dict(zip(keys, last_ats, strict=True)) | self._last_at
+                    self._last_s = dict(zip(keys, last_s, strict=True)) | self._last_s
             written += len(keys)
         return written
+
+
+async def _write_batch(database: TenantDatabase, parameters: dict[str, Any]) -> None:
+    work = partial(_reinforce, parameters=parameters)
+    try:
+        await database.run(work)
+    except InvalidInputError as error:
+        if not isinstance(error.__cause__, ForeignKeyViolation):
+            raise
+        # A memory was erased after it had been looked up and before it was counted; now it is not found.
+        await database.run(work)
 
 
 async def _reinforce(transaction: Transaction, parameters: dict[str, Any]) -> int:

@@ -23,14 +23,20 @@ SET status = 'archived', changed_by = 'system', change_reason = 'faint and unuse
 FROM (
     SELECT memory_id FROM state.memories AS faint
     WHERE salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
-      AND coalesce(greatest(last_retrieved_at, last_injected_at), created_at)
-          < now() - make_interval(days => %(unused_days)s)
+      AND coalesce(
+          greatest(
+              (SELECT last_retrieved_at FROM state.recall_counts WHERE recall_counts.memory_id = faint.memory_id),
+              last_injected_at
+          ),
+          created_at
+      ) < now() - make_interval(days => %(unused_days)s)
       AND NOT EXISTS (
           SELECT FROM state.memories AS chunk
+          LEFT JOIN state.recall_counts AS recalled ON recalled.memory_id = chunk.memory_id
           WHERE chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
             AND (
                 chunk.salience >= 0.1 OR chunk.anchored
-                OR coalesce(greatest(chunk.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
+                OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
                     >= now() - make_interval(days => %(unused_days)s)
             )
       )

@@ -59,6 +59,16 @@ FROM (
 WHERE conversations.owner = imported.owner AND conversations.conversation = imported.conversation
   AND turn_count < imported.next_place
 
+-- name: import_old_counts
+-- Takes in how often memories were recalled where it stands in their own rows, as in exports of before migration 0028.
+INSERT INTO state.recall_counts (tenant_id, memory_id, retrieval_count, last_retrieved_at)
+SELECT memories.tenant_id, given.memory_id, given.retrieval_count, given.last_retrieved_at
+FROM jsonb_array_elements(%(lines)s::jsonb) AS line
+CROSS JOIN jsonb_to_record(line -> 'row') AS given (memory_id uuid, retrieval_count int, last_retrieved_at timestamptz)
+JOIN state.memories ON memories.memory_id = given.memory_id
+WHERE given.retrieval_count > 0 OR given.last_retrieved_at IS NOT NULL
+ON CONFLICT DO NOTHING
+
 -- name: list
 -- The owners of a tenant by name, a page at a time, found by hopping from one to the next in an index.
 WITH RECURSIVE hop (owner) AS (

@@ -105,21 +105,18 @@ WHERE linked.memory_id = ANY(%(ids)s::uuid[])
 GROUP BY linked.memory_id
 
 -- name: reinforce
--- Counts that memories were recalled. The rows are locked in one order, so that two calls wait for each
--- other and not in a circle; what was erased meanwhile is left out.
-WITH again AS MATERIALIZED (
-    SELECT memories.memory_id, given.times, given.last_at
-    FROM state.memories
-    JOIN unnest(%(ids)s::uuid[], %(times)s::int[], %(last_ats)s::timestamptz[]) AS given (memory_id, times, last_at)
-        USING (memory_id)
-    ORDER BY memories.memory_id
-    FOR NO KEY UPDATE OF memories
-)
-UPDATE state.memories
-SET retrieval_count = retrieval_count + again.times,
-    last_retrieved_at = greatest(last_retrieved_at, again.last_at)
-FROM again
-WHERE memories.memory_id = again.memory_id
+-- Counts that memories were recalled; `last_s` is when last, in seconds since 1970. The rows are written in one order,
+-- so that two calls wait for each other and not in a circle; what was erased meanwhile is left out.
+INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count, last_retrieved_at)
+SELECT found.tenant_id, given.memory_id, given.times, to_timestamp(given.last_s)
+FROM unnest(%(ids)s::uuid[], %(times)s::int[], %(last_s)s::float8[]) AS given (memory_id, times, last_s)
+CROSS JOIN LATERAL (
+    SELECT tenant_id FROM state.memories WHERE memories.memory_id = given.memory_id OFFSET 0
+) AS found
+ORDER BY given.memory_id
+ON CONFLICT (tenant_id, memory_id) DO UPDATE
+SET retrieval_count = kept.retrieval_count + excluded.retrieval_count,
+    last_retrieved_at = greatest(kept.last_retrieved_at, excluded.last_retrieved_at)
 
 -- name: refresh_statistics
 -- Counts an owner's memories and words; see mnemic.refresh_statistics.

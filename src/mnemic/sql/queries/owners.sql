@@ -60,7 +60,7 @@ WHERE conversations.owner = imported.owner AND conversations.conversation = impo
   AND turn_count < imported.next_place
 
 -- name: import_old_counts
--- Takes in how often memories were recalled where it stands in their own rows, as in exports of before migration 0028.
+-- Takes in how often memories were recalled where it stands in their own rows, as in exports of before migration 0025.
 INSERT INTO state.recall_counts (tenant_id, memory_id, retrieval_count, last_retrieved_at)
 SELECT memories.tenant_id, given.memory_id, given.retrieval_count, given.last_retrieved_at
 FROM jsonb_array_elements(%(lines)s::jsonb) AS line

@@ -206,7 +206,7 @@ async def test_nobody_counts_for_another_owner_or_another_tenant(
 
 
 @pytest.mark.parametrize(
-    "name", ["recall.reinforce", "recall.records", "memories.list", "memories.history", "conversations.turns"]
+    "name", ["recall.reinforce", "memories.list", "memories.history", "conversations.turns"]
 )
 async def test_counts_are_looked_up_by_key(
     memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs, name: str
@@ -224,6 +224,22 @@ async def test_counts_are_looked_up_by_key(
     by_key = "memories_pkey" if name == "recall.reinforce" else "recall_counts_pkey"
     assert by_key in plan, plan
     assert "Seq Scan" not in plan, plan
+
+
+async def test_a_recall_looks_counts_up_by_key(
+    memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs
+) -> None:
+    admin.execute(MANY, [memory.tenant.id])
+    connection = connect_as(memory.tenant)
+    (one,) = connection.execute("SELECT memory_id FROM state.recall_counts LIMIT 1").fetchone() or (None,)
+    scans = (
+        "SELECT pg_stat_get_xact_numscans('state.recall_counts'::regclass),"
+        " pg_stat_get_xact_numscans('state.recall_counts_pkey'::regclass)"
+    )
+    before = connection.execute(scans).fetchone() or (0, 0)
+    parameters = {"tenant_id": memory.tenant.id, "signature": None, "ids": [one]}
+    assert connection.execute(query("recall.records"), parameters).rowcount == 1
+    assert connection.execute(scans).fetchone() == (before[0], before[1] + 1)
 
 
 async def test_what_could_not_be_written_is_written_later(memory: AsyncMemory, admin: AppConnection) -> None:

@@ -1,7 +1,7 @@
 """The story of `recall`: from a query to the memories that matter, or to an honest refusal.
 
-1. **Understand** the query: times, phrases, whose words it is about (`understand`); with an LLM also other
-   wordings, a likely answer, filters (`rephrase`).
+1. **Understand** the query: times, phrases, whose words it is about (`understand`), its matter (`focus`);
+   with an LLM also other wordings, a likely answer, filters (`rephrase`).
 2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded**.
 3. **Search by meaning** and gather the pool: all candidates and the turns around the best (`search`, `pool`).
 4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
@@ -32,6 +32,7 @@ from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
 from mnemic.recall.choose import Choice, choose, explain, reordered
 from mnemic.recall.clock import Clock
+from mnemic.recall.focus import focus
 from mnemic.recall.pack import Packed, line_of, pack
 from mnemic.recall.pool import Pool, Wish
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
@@ -271,10 +272,10 @@ async def _look_up(
 async def _embed(
     request: Request, rephrased: Rephrased, embedder: QueryEmbedder, clock: Clock
 ) -> _EmbeddedQuery:
-    """The mean of the vectors of the query and of what an LLM made of it. A failing model is no failure."""
+    """The mean of the vectors of the query's matter and what an LLM made of it. A model may fail."""
     if "vector" not in request.techniques:
         return _EmbeddedQuery(None)
-    texts = [request.query, *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
+    texts = [focus(request.query), *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
     with clock.measure("embed"):
         try:
             vectors = [await embedder.embed_query(text) for text in texts]

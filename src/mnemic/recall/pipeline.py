@@ -38,7 +38,7 @@ from mnemic.recall.pool import Pool, Wish
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
-from mnemic.recall.score import rank
+from mnemic.recall.score import Ranking, rank
 from mnemic.recall.search import Lead, NamedEntities, QueryVector, Space, look_up, pool_of, prepared_search
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
@@ -171,7 +171,7 @@ async def _find(
     with clock.measure("rank"):
         rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
-        answer = _answer(request, collaborators, question, pools, query)
+        answer = _answer(request, collaborators, question, pools, rankings, query)
     with clock.measure("records"):
         records = await _records(transaction, request, () if answer.refused else chosen)
         entities = await _entities(transaction, request, records)
@@ -290,10 +290,12 @@ def _answer(
     collaborators: Collaborators,
     question: Question,
     pools: Sequence[Pool],
+    rankings: Sequence[Ranking],
     query: _EmbeddedQuery,
 ) -> Recalled:
     """The answer without its hits: a refusal, if nothing stored is close enough."""
-    sure = confidence(pools, question, query.vector.model if query.vector is not None else None)
+    model = query.vector.model if query.vector is not None else None
+    sure = confidence(pools, rankings, question, model)
     thresholds = (request.refuse_below, collaborators.refuse_below, REFUSE_BELOW)
     threshold = next(threshold for threshold in thresholds if threshold is not None)
     is_empty = not any(len(pool) for pool in pools)

@@ -25,6 +25,7 @@ PLAIN = (
     "the list of plants in my garden",
     "Which order did the waiter bring?",
     "My session with the therapist",
+    "The bed that I covered with mulch while I was checking the oven",
     "Wo habe ich  den Garten erwähnt?",
     "",
 )

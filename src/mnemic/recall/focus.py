@@ -24,11 +24,12 @@ _SHOW = (
 _ADVISE = r"(?:suggest|recommend)(?: me)?(?: some| any| a few)?"
 _ADVICE = r"(?:tips|suggestions|advice|ideas|recommendations|thoughts)(?: for| on| about)?"
 _TALK = r"(?:conversation|chat|discussion|session|message|question|request|talk|exchange)s?"
-_SAID = r"(?:brought up|(?:talked|spoke|asked|told you|told me) about|mentioned|discussed|covered)"
-_SAY = r"(?:bring up|(?:talk|speak|ask|tell you|tell me) about|mention|say|discuss|cover|tell you|tell me)"
+_SAID = r"(?:brought up|(?:talked|spoke|asked|told you|told me) about|mentioned|discussed)"
+_SAY = r"(?:bring up|(?:talk|speak|ask|tell you|tell me) about|mention|say|discuss|tell you|tell me)"
 _LOOK_BACK = (
-    r"(?:want(?:ed)? to follow up on|(?:looking|thinking|going) (?:back (?:to|at|on|through)|through)"
-    r"|checking|wondering|trying to (?:remember|recall)|(?:remember|recall)(?= (?:you|we|our)\b))"
+    r"(?:want(?:ed)? to follow up on|(?:looking|thinking|going) back (?:to|at|on|through)|wondering"
+    r"|(?:checking|(?:looking|going) through)(?= our\b)|trying to (?:remember|recall)"
+    r"|(?:remember|recall)(?= (?:you|we|our)\b))"
 )
 _ASIDES = (
     # The asking: "Can you please give me a detailed summary of …", "Any tips?"
@@ -44,7 +45,7 @@ _ASIDES = (
     r"\b(?:(?:throughout|across|through|during|in|from|over|based on) )?"
     rf"our (?:\w+ )?{_TALK}(?: about| on| regarding)?\b",
     rf"\b(?:throughout|across) my {_TALK}\b",
-    rf"\b(?:I|we|you)(?:'ve| have)? {_SAID}\b",
+    rf"\b(?:I|we|you)(?:'ve| have)? {_SAID}\b|\bwe(?:'ve| have)? (?:covered|gone over)\b",
     rf"\b(?:did|have|had) (?:I|we|you) (?:ever )?{_SAY}\b",
     rf"\bI(?:'m| am| was|'ve been)? {_LOOK_BACK}(?=[ ,])",
 )

@@ -67,11 +67,16 @@ _WORD = re.compile(r"\w+")
 
 def focus(query: str) -> str:
     """The query without words about the talk and the answer; as it is, if nothing else would be left."""
-    sentences = [each for each in _SENTENCE_END.split(query) if not _FORM.fullmatch(each)]
-    left = _ASIDE.sub(" ", " ".join(sentences))
+    left = without_asides(query)
     if left == query or EMPTY_WORDS.issuperset(_WORD.findall(left.casefold())):
         return query
     return _LEFT_OVER.sub("", " ".join(left.split()))
+
+
+def without_asides(query: str) -> str:
+    """What is left of a query without words about the talk and the answer, which may be nothing."""
+    sentences = [each for each in _SENTENCE_END.split(query) if not _FORM.fullmatch(each)]
+    return _ASIDE.sub(" ", " ".join(sentences))
 
 
 def words_to_look_up(query: str) -> str:

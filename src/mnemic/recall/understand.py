@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from mnemic.recall.focus import EMPTY_WORDS, words_to_look_up
+from mnemic.recall.focus import EMPTY_WORDS, without_asides, words_to_look_up
 
 PHRASES_MAX = 4
 WINDOWS_MAX = 8
@@ -84,7 +84,7 @@ def _beside(query: str, times: Sequence[FoundTime]) -> set[str]:
     rest = list(query)
     for time in times:
         rest[time.start : time.end] = " " * (time.end - time.start)
-    return set(_WORD.findall("".join(rest).casefold())) - EMPTY_WORDS
+    return set(_WORD.findall(without_asides("".join(rest)).casefold())) - EMPTY_WORDS
 
 
 def _speaker_roles(query: str) -> frozenset[str]:

@@ -116,6 +116,7 @@ async def test_words_of_time_count_from_when_the_question_is_asked(memory: Async
     ("query", "is_answered"),
     [
         ("What happened last week?", True),
+        ("Can you give me a summary of what we discussed last week?", True),
         ("Where did I go last week?", True),
         ("Which opera did I see last week?", False),
         ("What happened two weeks ago?", False),

@@ -1,7 +1,7 @@
 """The story of `recall`: from a query to the memories that matter, or to an honest refusal.
 
-1. **Understand** the query: times, phrases, whose words it is about (`understand`); with an LLM also other
-   wordings, a likely answer, filters (`rephrase`).
+1. **Understand** the query: times, phrases, whose words it is about (`understand`), its matter (`focus`);
+   with an LLM also other wordings, a likely answer, filters (`rephrase`).
 2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded** and
    then **searched for by meaning**.
 3. Gather the **pool**: all candidates and the turns around the best (`search`, `pool`).
@@ -32,12 +32,13 @@ from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
 from mnemic.recall.choose import Choice, choose, explain, reordered
 from mnemic.recall.clock import Clock
+from mnemic.recall.focus import focus
 from mnemic.recall.pack import Packed, line_of, pack
 from mnemic.recall.pool import Pool, Wish
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
-from mnemic.recall.score import rank
+from mnemic.recall.score import Ranking, rank
 from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool_of, see
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
@@ -136,7 +137,7 @@ async def _choose(
     with clock.measure("rank"):
         rankings = [rank(pool, question, request.moment.timestamp()) for pool in pools]
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
-        answer = _answer(request, collaborators, question, pools, query)
+        answer = _answer(request, collaborators, question, pools, rankings, query)
     with clock.measure("records"):
         records = await _records(database, request, () if answer.refused else chosen)
         entities = await _entities(database, request, records)
@@ -235,10 +236,10 @@ async def _look_up(
 async def _embed(
     request: Request, rephrased: Rephrased, embedder: QueryEmbedder, clock: Clock
 ) -> _EmbeddedQuery:
-    """The mean of the vectors of the query and of what an LLM made of it. A failing model is no failure."""
+    """The mean of the vectors of the query's matter and what an LLM made of it. A model may fail."""
     if "vector" not in request.techniques:
         return _EmbeddedQuery(None)
-    texts = [request.query, *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
+    texts = [focus(request.query), *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
     with clock.measure("embed"):
         try:
             vectors = [await embedder.embed_query(text) for text in texts]
@@ -253,10 +254,12 @@ def _answer(
     collaborators: Collaborators,
     question: Question,
     pools: Sequence[Pool],
+    rankings: Sequence[Ranking],
     query: _EmbeddedQuery,
 ) -> Recalled:
     """The answer without its hits: a refusal, if nothing stored is close enough."""
-    sure = confidence(pools, question, query.vector.model if query.vector is not None else None)
+    model = query.vector.model if query.vector is not None else None
+    sure = confidence(pools, rankings, question, model)
     thresholds = (request.refuse_below, collaborators.refuse_below, REFUSE_BELOW)
     threshold = next(threshold for threshold in thresholds if threshold is not None)
     is_empty = not any(len(pool) for pool in pools)

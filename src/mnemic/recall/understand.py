@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from mnemic.recall.focus import EMPTY_WORDS, without_asides, words_to_look_up
+
 PHRASES_MAX = 4
 WINDOWS_MAX = 8
 
@@ -18,14 +20,6 @@ _TO_THE_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
-# Words of a question that do not say what it is about.
-_EMPTY_TEXT = """
-a about all an and any anything at did do does doing done during everything for from go going gone had
-happen happened happening has have how i in is it last me my of on our out say said show since so talk
-talked tell that the there thing things this to told up us was we went were what when where which who why
-with you your
-"""
-_EMPTY_WORDS = frozenset(_EMPTY_TEXT.split())
 
 
 class TimeSpan(Protocol):
@@ -55,7 +49,7 @@ class Question:
 
     `speaker_roles` are the roles whose words the query is about: a question in the first person is mostly
     about what the user said, one about what "you" said about what the assistant did. A query that
-    `asks_only_when` names a time and nothing else: "What happened last week?"
+    `asks_only_when` names a time and nothing else: "What happened last week?" `text` is what to look up.
     """
 
     text: str
@@ -76,7 +70,7 @@ def understand(query: str, asked_at: datetime, find_times: FindTimes) -> Questio
     times = find_times(query, asked_at)[:WINDOWS_MAX]
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
     return Question(
-        text=query,
+        text=words_to_look_up(query),
         windows=tuple((time.window.start.timestamp(), time.window.end.timestamp()) for time in times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
@@ -90,7 +84,7 @@ def _beside(query: str, times: Sequence[FoundTime]) -> set[str]:
     rest = list(query)
     for time in times:
         rest[time.start : time.end] = " " * (time.end - time.start)
-    return set(_WORD.findall("".join(rest).casefold())) - _EMPTY_WORDS
+    return set(_WORD.findall(without_asides("".join(rest)).casefold())) - EMPTY_WORDS
 
 
 def _speaker_roles(query: str) -> frozenset[str]:

@@ -1,17 +1,13 @@
 """A small call is one statement; if there is more to do, it leaves nothing, and a transaction does all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
-import numpy as np
 import psycopg
 import pytest
 
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.errors import ConflictError
-from mnemic.models.engine import FloatArray, InputType
-from mnemic.models.testing import HashedWords
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
 from tests.unsteady_engine import Unsteady
@@ -173,47 +169,6 @@ async def test_other_failures_are_the_callers(used: AsyncMemory, monkeypatch: py
     monkeypatch.setattr(TenantDatabase, "signed_row", fail)
     with pytest.raises(ConflictError):
         await used.retain("Alice likes tea.")
-
-
-class Angles(HashedWords):
-    """Embeds a number as the direction of that many degrees."""
-
-    name = f"test:angles-{uuid4()}"
-
-    def __init__(self) -> None:
-        super().__init__(2)
-
-    async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
-        angles = np.radians([float(text) for text in texts], dtype=np.float32)
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-@pytest.mark.parametrize(
-    ("older", "given", "pairs"),
-    [
-        (["0", "90"], ["5"], {("5", "0")}),
-        (["0", "10"], ["6"], {("6", "10")}),
-        (["0", "90"], ["30"], set()),
-        (["0"], ["10", "15"], {("15", "10")}),
-        (["0"], ["5", "-12"], {("5", "0"), ("-12", "0")}),
-        (["0"], ["10", "15", "-3"], {("15", "10"), ("-3", "0")}),
-    ],
-)
-async def test_each_is_linked_to_the_one_that_is_most_like_it_older_or_of_the_same_call(
-    open_memory: OpenMemory, older: list[str], given: list[str], pairs: set[tuple[str, str]]
-) -> None:
-    memory = await open_memory(embedder=Angles())
-    for content in older:
-        await memory.retain(content)
-    before = {pair.memory_id for pair in await memory.memories.near_duplicates()}
-    await memory.retain(given)
-    said = {record.memory_id: record.content for record in await memory.memories.list(limit=100)}
-    found = {
-        (said[pair.memory_id], said[pair.like_id])
-        for pair in await memory.memories.near_duplicates()
-        if pair.memory_id not in before
-    }
-    assert found == pairs
 
 
 async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows) -> None:

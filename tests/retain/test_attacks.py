@@ -45,8 +45,6 @@ def parameters(tenant: Tenant, signature: str | None) -> dict[str, Any]:
         "model": MODEL,
         "ids": [memory_id],
         "vectors": [VECTOR],
-        "alike_from": 0.95,
-        "compared_most": 10,
         "turns": 0,
         "is_logged": False,
     }
@@ -140,7 +138,7 @@ def test_a_forged_name_of_a_table_leads_nowhere(
     connect_as: ConnectAs, admin: AppConnection, tenant_a: Tenant, served: list[AsyncMemory], table: str
 ) -> None:
     before = count(admin, tenant_a)
-    statement = "SELECT mnemic.insert_vectors(%s, 'alice', %s, ARRAY[%s], ARRAY[%s::halfvec], 0.95, 10)"
+    statement = "SELECT mnemic.insert_vectors(%s, 'alice', %s, ARRAY[%s], ARRAY[%s::halfvec])"
     with pytest.raises(psycopg.Error) as refused:
         connect_as(tenant_a).execute(statement, [tenant_a.id, table, uuid4(), VECTOR])
     assert isinstance(refused.value, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn), (

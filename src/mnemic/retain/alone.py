@@ -26,7 +26,7 @@ from mnemic.types.retained import Retained
 FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege)
 
 Outcome = Literal["stored", "known", "more"]
-"""What the statement says: all is stored; something is known; there is more to do. See migration 0023."""
+"""What the statement says: all is stored; something is known; there is more to do. See migration 0024."""
 
 LogRow = Mapping[str, Any]
 """The parameters of a row of the memory log."""

@@ -11,11 +11,6 @@ from mnemic.retain.items import Chunk, Draft
 from mnemic.retain.plan import Plan
 from mnemic.retain.spool import Batch
 
-# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
-NEAR_DUPLICATE_COSINE = 0.95
-# With how many of the owner's memories, the newest ones, a new one is compared.
-NEAR_SCAN_MAX_ROWS = 2_000
-
 _JSON = json.JSONEncoder(default=str)
 
 
@@ -61,8 +56,6 @@ def storing(
         "model": plan.model,
         "ids": None,
         "vectors": None,
-        "alike_from": NEAR_DUPLICATE_COSINE,
-        "compared_most": NEAR_SCAN_MAX_ROWS if plan.is_small else 0,
     }
 
 

@@ -1,5 +1,6 @@
 """Attacks on storing memories and on comparing them (migration 0024); see `attacks`."""
 
+from mnemic.db.vectors import table_name_of
 from tests.db.fortress import FIRST_MODEL
 
 ROW = (
@@ -12,8 +13,8 @@ STORE = (
 )
 RETAIN_ALONE = (
     "SELECT mnemic.retain_alone('{b}', 'somebody', 'here', 'forged',"
-    f" '{ROW}', NULL, '{{NULL}}', NULL, '{FIRST_MODEL}', '{{01890000-0000-7000-8000-000000000000}}',"
-    " ARRAY['[1,0,0]'::halfvec], NULL, 0, NULL, NULL, false, NULL)"
+    f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
+    " NULL, 0, NULL, NULL, false, NULL)"
 )
 COMPARE = "SELECT mnemic.compare_memories('{b}', 'somebody', 0, 100, 100, 100)"
 

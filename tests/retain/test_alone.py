@@ -146,7 +146,7 @@ async def test_a_lost_race_is_run_again_in_a_transaction(
     async def lose(self: TenantDatabase, *arguments: object, **options: object) -> object:
         raise ConflictError("Somebody else was first.") from lost()
 
-    monkeypatch.setattr(TenantDatabase, "signed_row", lose)
+    monkeypatch.setattr(TenantDatabase, "signed_row_of", lose)
     assert (await used.retain("Alice likes tea.")).stored_count == 1
     assert len(transactions) == 1
 
@@ -166,7 +166,7 @@ async def test_other_failures_are_the_callers(used: AsyncMemory, monkeypatch: py
     async def fail(self: TenantDatabase, *arguments: object, **options: object) -> object:
         raise ConflictError("Somebody else was first.") from psycopg.errors.UniqueViolation()
 
-    monkeypatch.setattr(TenantDatabase, "signed_row", fail)
+    monkeypatch.setattr(TenantDatabase, "signed_row_of", fail)
     with pytest.raises(ConflictError):
         await used.retain("Alice likes tea.")
 

@@ -10,6 +10,7 @@ import pytest
 from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.db.vectors import table_name_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
@@ -45,6 +46,9 @@ def parameters(tenant: Tenant, signature: str | None) -> dict[str, Any]:
         "model": MODEL,
         "ids": [memory_id],
         "vectors": [VECTOR],
+        "row_count": 1,
+        "dimensions": 64,
+        "vector_table": table_name_of(MODEL),
         "turns": 0,
         "is_logged": False,
     }

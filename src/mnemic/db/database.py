@@ -138,9 +138,15 @@ class TenantDatabase:
 
     async def signed_row(self, name: str, parameters: Parameters, *, hints: Collection[Hint] = ()) -> Row:
         """The one row of a query that is a transaction of this tenant by itself (`Database.signed_rows`)."""
+        return await self.signed_row_of(query(name), parameters, hints=hints)
+
+    async def signed_row_of(
+        self, statement: LiteralString, parameters: Parameters, *, hints: Collection[Hint] = ()
+    ) -> Row:
+        """The same for a statement that was composed."""
         subject = str(self.tenant.id)
         (row,) = await self._database.signed_rows(
-            name, parameters, purpose="enter", subject=subject, hints=hints
+            statement, parameters, purpose="enter", subject=subject, hints=hints
         )
         return row
 
@@ -241,24 +247,24 @@ class Database:
 
     async def signed_rows(
         self,
-        name: str,
+        statement: LiteralString,
         parameters: Parameters,
         *,
         purpose: SignedPurpose,
         subject: str,
         hints: Collection[Hint] = (),
     ) -> list[Row]:
-        """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
+        """All rows of a statement that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
         One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
-        no cleaning: nothing but this query of ours ran on it.
+        no cleaning: nothing but this statement of ours ran on it.
         """
         with translated():
             async with self._quiet_connection() as connection:
                 signature = self.access.key.signature(
                     purpose, subject, process=await self._process(connection)
                 )
-                cursor = await connection.execute(query(name), {**parameters, "signature": signature})
+                cursor = await connection.execute(statement, {**parameters, "signature": signature})
                 rows = await cursor.fetchall()
         self._hints.tell(hints)
         return rows

@@ -186,15 +186,65 @@ BEGIN
 END
 $$;
 
--- A whole call of one batch, as in migration 0023, with fewer statements. Returns what became of it:
+-- Verifying and entering, as in migrations 0001 and 0011. The key is read by a statement without parameters, whose plan is
+-- kept, and entering reads it once; what is assigned or compared is evaluated without a statement of its own.
+CREATE OR REPLACE FUNCTION mnemic.verified(purpose text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    stated text := current_setting('mnemic.' || purpose, true);
+    proof text := current_setting('mnemic.' || purpose || '_proof', true);
+    inner_block bytea;
+    outer_block bytea;
+BEGIN
+    SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
+    -- Hashed once more before they are compared, so that the time it takes tells nothing.
+    IF sha256(convert_to(proof, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
+        inner_block || convert_to(purpose || E'\n' || stated || E'\n' || mnemic.moment(), 'UTF8')
+    )), 'hex'), 'UTF8')) THEN
+        RETURN stated;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION mnemic.enter(tenant uuid, signed text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    inner_block bytea;
+    outer_block bytea;
+    stated text;
+BEGIN
+    IF signed IS NOT NULL THEN
+        SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
+        -- Hashed before they are compared, so that the time it takes tells nothing.
+        IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
+            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.process(), 'UTF8')
+        )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
+            RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
+        END IF;
+        stated := set_config('mnemic.tenant', tenant::text, true);
+        stated := set_config('mnemic.tenant_proof', encode(sha256(outer_block || sha256(
+            inner_block || convert_to('tenant' || E'\n' || tenant || E'\n' || mnemic.moment(), 'UTF8')
+        )), 'hex'), true);
+    END IF;
+    RETURN tenant;
+END
+$$;
+
+-- A whole call of one batch, as in migration 0023, but for its vectors: the statement that calls this stores them behind it,
+-- in the table that it names, so that its plan can be kept. Returns what became of the call:
 --   stored  all of it is stored
 --   known   an item is known already, so that there is something to reinforce
---   more    the owner has names that may be mentioned, another model serves, or a transaction can say better what is wrong
+--   more    the owner has names that may be mentioned, other vectors serve, or a transaction can say better what is wrong
 -- In the last two cases it leaves nothing.
 CREATE FUNCTION mnemic.retain_alone(
     entered uuid, for_owner text, in_channel text, by_process text,
-    firsts json, others json, places int[], other_places int[],
-    by_model text, ids uuid[], embeddings anyarray,
+    firsts json, others json, places int[], other_places int[], row_count int,
+    by_model text, with_dimensions int, vector_table text,
     in_conversation text, turns int, first_at timestamptz, last_at timestamptz,
     is_logged boolean, entry traces.memory_log
 ) RETURNS text
@@ -212,12 +262,10 @@ BEGIN
         PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock(for_owner));
     END IF;
     -- Before anything is written, for owners who always have names.
-    SELECT
-        known.table_name, used.next_model,
-        EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
+    SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
     INTO serving
     FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model
-    WHERE used.model = by_model AND known.dimensions = vector_dims(embeddings[1]);
+    WHERE used.model = by_model AND known.dimensions = with_dimensions AND known.table_name = vector_table;
     IF serving.has_names IS NOT FALSE THEN
         RETURN 'more';
     END IF;
@@ -240,7 +288,7 @@ BEGIN
             entered, for_owner, in_channel, by_process, others, first_place, other_places, stored
         );
     END IF;
-    IF cardinality(stored) < cardinality(ids) THEN
+    IF cardinality(stored) < row_count THEN
         outcome := 'known';
     ELSIF in_conversation IS NOT NULL AND mnemic.share_mentions(for_owner) THEN
         outcome := 'more';
@@ -248,7 +296,6 @@ BEGIN
     IF outcome <> 'stored' THEN
         RAISE SQLSTATE 'MN001';
     END IF;
-    PERFORM mnemic.insert_vectors(entered, for_owner, serving.table_name, ids, embeddings);
     IF serving.next_model IS NOT NULL THEN
         INSERT INTO queue.reembedding (tenant_id, memory_id)
         SELECT entered, given.memory_id FROM unnest(stored) AS given (memory_id) ORDER BY given.memory_id

@@ -69,12 +69,13 @@ FROM mnemic.store_memories(
 ) AS stored (memory_ids)
 
 -- name: alone
--- A whole call of one batch, its row in the memory log included. In a transaction of its own, for which it is signed.
--- Returns whether it was stored, or why it was not (see migration 0024).
+-- A whole call of one batch, its row in the memory log included, but for its vectors (see `with_vectors` in
+-- mnemic/db/vectors.py). In a transaction of its own, for which it is signed. Returns whether it was stored, or why it
+-- was not (see migration 0024).
 SELECT mnemic.retain_alone(
     entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
-    %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[],
-    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[],
+    %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[], %(row_count)s,
+    %(model)s, %(dimensions)s, %(vector_table)s,
     %(conversation)s, %(turns)s, %(first_at)s::timestamptz, %(last_at)s::timestamptz,
     %(is_logged)s,
     ROW(

@@ -155,7 +155,7 @@ def table_name_of(model: str) -> str:
 def with_vectors(retaining: LiteralString, table_name: str) -> LiteralString:
     """A statement that retains, and if its `outcome` is `stored`, stores the vectors of what it has stored.
 
-    With the table's name in it, it is planned once; a function to which the name is given would plan each time.
+    With the table's name in it, it is planned once; a function that is given the name would plan each time.
     """
     statement = _WITH_VECTORS.format(retaining=sql.SQL(retaining), table=sql.Identifier(table_name))
     return cast(LiteralString, statement.as_string())

@@ -9,14 +9,14 @@ from mnemic.db.database import TenantDatabase, Transaction
 
 # Two memories this close in meaning are shown to somebody; they are never merged by themselves.
 NEAR_DUPLICATE_COSINE = 0.95
-# With how many of the owner's memories one is compared: those that were stored before it, and those after it that
-# were compared before it could be seen.
+# With how many of the owner's memories one is compared: those that were stored before it, and those after it
+# that were compared before it could be seen.
 BEFORE_MAX_ROWS = 2_000
 AFTER_MAX_ROWS = 200
 BATCH_ROWS = 100
-# How many are compared at most before somebody gets a list: a second or two. After a large import the rest is left to
-# the next call, or to the daily job.
-ASKED_MAX_ROWS = 5_000
+# How many are compared at most before somebody gets a list: most of a second. After a large import the rest
+# is left to the next call, or to the daily job.
+ASKED_MAX_ROWS = 2_000
 
 
 async def compare_waiting(

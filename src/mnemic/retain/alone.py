@@ -24,7 +24,7 @@ from mnemic.sql import query
 from mnemic.types.retained import Retained
 
 # After these the statement has left nothing, and a transaction may do better: it begins again after a lost
-# race, does not need to meet the same server process again, as a signature does, and makes the table of a model.
+# race, does not need to meet the same server process again, as a signature does, and makes a model's table.
 FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege, UndefinedTable)
 
 Outcome = Literal["stored", "known", "more"]

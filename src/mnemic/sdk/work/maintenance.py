@@ -25,7 +25,7 @@ LOG_DAYS_AHEAD = 7
 
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.cleanup`: find what looks alike; archive what has expired, is faint and unused, or silent."""
+    """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
     database = core.place.tenant_database
     return {
         "compared_count": await compare_waiting(database, most=None),

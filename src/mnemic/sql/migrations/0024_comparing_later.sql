@@ -1,4 +1,5 @@
--- Memories that look alike are found later, and not while they are stored (docs/adr/0018-compared-later.md).
+-- Memories that look alike are found later, and not while they are stored (docs/adr/0018-compared-later.md); and what is
+-- left of storing them takes less.
 --
 -- A memory is *waiting*, in queue.uncompared, from the moment it is stored, until `mnemic.compare_memories` has
 -- compared it with those of its owner that stand near it. It waits in a row that is committed with it, so that none is
@@ -311,5 +312,36 @@ EXCEPTION
     WHEN SQLSTATE 'MN001' THEN RETURN outcome;
     -- The day has no partition in the log yet, or something is wrong with what is stored.
     WHEN check_violation THEN RETURN 'more';
+END
+$$;
+
+-- The hash of a memory, and what tags are, as in migration 0002. PostgreSQL reads the body of a function in SQL anew for
+-- each statement that writes a memory, to see whether it can be part of the statement, which these cannot.
+CREATE OR REPLACE FUNCTION mnemic.content_hash(
+    content text, category text, conversation text, "position" int, whole_hash bytea, chunk_index int
+) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN sha256(convert_to(
+        CASE WHEN category = 'episodic' AND conversation IS NOT NULL
+            THEN 'turn' || E'\n' || conversation || E'\n' || "position" ELSE '' END
+        || CASE WHEN whole_hash IS NOT NULL
+            THEN 'chunk' || E'\n' || encode(whole_hash, 'hex') || E'\n' || chunk_index ELSE '' END
+        || E'\n' || content,
+        'UTF8'
+    ));
+END
+$$;
+
+CREATE OR REPLACE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN (
+        SELECT count(DISTINCT tag) = cardinality(tags)
+            AND coalesce(bool_and(char_length(tag) BETWEEN 1 AND 64 AND tag = btrim(tag) AND tag !~ '[A-Z]'), true)
+        FROM unnest(tags) AS tag
+    );
 END
 $$;

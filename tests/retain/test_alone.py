@@ -7,9 +7,12 @@ import psycopg
 import pytest
 
 from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import AppConnection
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.opened import opened
 from tests.unsteady_engine import Unsteady
 
 LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
@@ -177,3 +180,19 @@ async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows
     await memory.retain("The first words of all.")
     await memory.retain("Alice likes tea.")
     assert "traces.memory_log" not in rows.counts(memory._core.tenant.id)
+
+
+async def test_a_day_without_a_place_in_the_log_gets_one_by_a_transaction(
+    database: Database, tenant_a: Tenant, admin: AppConnection, transactions: list[object]
+) -> None:
+    memory = opened(database, tenant_a, embedder="test")
+    await memory.retain("The first words of all.")
+    for (partition,) in admin.execute(
+        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'traces.memory_log'::regclass"
+    ).fetchall():
+        admin.execute(f"DROP TABLE {partition}".encode())
+    transactions.clear()
+    await memory.retain("Alice likes tea.")
+    assert len(transactions) == 1
+    assert len(await memory.log.list()) == 1
+    assert len(await memory.memories.list()) == 2

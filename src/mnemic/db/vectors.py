@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -158,7 +158,7 @@ def with_vectors(retaining: LiteralString, table_name: str) -> LiteralString:
     With the table's name in it, it is planned once; a function that is given the name would plan each time.
     """
     statement = _WITH_VECTORS.format(retaining=sql.SQL(retaining), table=sql.Identifier(table_name))
-    return cast(LiteralString, statement.as_string())
+    return statement.as_string()
 
 
 async def insert_vectors(

@@ -83,6 +83,7 @@ TABLES = (
     "state.document_chunks",
     "queue.reembedding",
     "queue.embedding_backlog",
+    "queue.uncompared",
     "vectors.tenant_models",
 )
 

@@ -1,5 +1,6 @@
-"""Attacks on storing memories (migration 0023); see `attacks`."""
+"""Attacks on storing memories and on comparing them (migration 0026); see `attacks`."""
 
+from mnemic.db.vectors import table_name_of
 from tests.db.fortress import FIRST_MODEL
 
 ROW = (
@@ -8,18 +9,20 @@ ROW = (
 )
 STORE = (
     "SELECT mnemic.store_memories('{b}', 'somebody', 'here', 'forged',"
-    f" '{ROW}', NULL, 0, '{{NULL}}', NULL, NULL, NULL, NULL::halfvec[], 0.95, 0)"
+    f" '{ROW}', NULL, 0, '{{NULL}}', NULL, NULL, NULL, NULL::halfvec[])"
 )
 RETAIN_ALONE = (
     "SELECT mnemic.retain_alone('{b}', 'somebody', 'here', 'forged',"
-    f" '{ROW}', NULL, '{{NULL}}', NULL, '{FIRST_MODEL}', '{{01890000-0000-7000-8000-000000000000}}',"
-    " ARRAY['[1,0,0]'::halfvec], 0.95, 10, NULL, 0, NULL, NULL, false, NULL)"
+    f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
+    " NULL, 0, NULL, NULL, false, NULL)"
 )
+COMPARE = "SELECT mnemic.compare_memories('{b}', 'somebody', 0, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are believed": (
         f"SET mnemic.tenant = '{{b}}'; {STORE}",
         f"SET mnemic.tenant = '{{b}}'; {RETAIN_ALONE}",
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_ALONE}",
+        f"SET mnemic.tenant = '{{b}}'; {COMPARE}",
     ),
 }

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -50,6 +51,7 @@ def live_and_die(orders: dict[str, Any]) -> int:
         try:
             asyncio.run(retain_and_die(orders))
         finally:
+            traceback.print_exc()
             os._exit(1)
     return child
 

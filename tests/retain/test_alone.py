@@ -1,19 +1,18 @@
 """A small call is one statement; if there is more to do, it leaves nothing, and a transaction does all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
-import numpy as np
 import psycopg
 import pytest
 
 from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError
-from mnemic.models.engine import FloatArray, InputType
-from mnemic.models.testing import HashedWords
 from mnemic.sdk.memory import AsyncMemory
+from tests.conftest import AppConnection
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.opened import opened
 from tests.unsteady_engine import Unsteady
 
 LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
@@ -150,7 +149,7 @@ async def test_a_lost_race_is_run_again_in_a_transaction(
     async def lose(self: TenantDatabase, *arguments: object, **options: object) -> object:
         raise ConflictError("Somebody else was first.") from lost()
 
-    monkeypatch.setattr(TenantDatabase, "signed_row", lose)
+    monkeypatch.setattr(TenantDatabase, "signed_row_of", lose)
     assert (await used.retain("Alice likes tea.")).stored_count == 1
     assert len(transactions) == 1
 
@@ -170,50 +169,9 @@ async def test_other_failures_are_the_callers(used: AsyncMemory, monkeypatch: py
     async def fail(self: TenantDatabase, *arguments: object, **options: object) -> object:
         raise ConflictError("Somebody else was first.") from psycopg.errors.UniqueViolation()
 
-    monkeypatch.setattr(TenantDatabase, "signed_row", fail)
+    monkeypatch.setattr(TenantDatabase, "signed_row_of", fail)
     with pytest.raises(ConflictError):
         await used.retain("Alice likes tea.")
-
-
-class Angles(HashedWords):
-    """Embeds a number as the direction of that many degrees."""
-
-    name = f"test:angles-{uuid4()}"
-
-    def __init__(self) -> None:
-        super().__init__(2)
-
-    async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
-        angles = np.radians([float(text) for text in texts], dtype=np.float32)
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-@pytest.mark.parametrize(
-    ("older", "given", "pairs"),
-    [
-        (["0", "90"], ["5"], {("5", "0")}),
-        (["0", "10"], ["6"], {("6", "10")}),
-        (["0", "90"], ["30"], set()),
-        (["0"], ["10", "15"], {("15", "10")}),
-        (["0"], ["5", "-12"], {("5", "0"), ("-12", "0")}),
-        (["0"], ["10", "15", "-3"], {("15", "10"), ("-3", "0")}),
-    ],
-)
-async def test_each_is_linked_to_the_one_that_is_most_like_it_older_or_of_the_same_call(
-    open_memory: OpenMemory, older: list[str], given: list[str], pairs: set[tuple[str, str]]
-) -> None:
-    memory = await open_memory(embedder=Angles())
-    for content in older:
-        await memory.retain(content)
-    before = {pair.memory_id for pair in await memory.memories.near_duplicates()}
-    await memory.retain(given)
-    said = {record.memory_id: record.content for record in await memory.memories.list(limit=100)}
-    found = {
-        (said[pair.memory_id], said[pair.like_id])
-        for pair in await memory.memories.near_duplicates()
-        if pair.memory_id not in before
-    }
-    assert found == pairs
 
 
 async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows) -> None:
@@ -222,3 +180,19 @@ async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows
     await memory.retain("The first words of all.")
     await memory.retain("Alice likes tea.")
     assert "traces.memory_log" not in rows.counts(memory._core.tenant.id)
+
+
+async def test_a_day_without_a_place_in_the_log_gets_one_by_a_transaction(
+    database: Database, tenant_a: Tenant, admin: AppConnection, transactions: list[object]
+) -> None:
+    memory = opened(database, tenant_a, embedder="test")
+    await memory.retain("The first words of all.")
+    for (partition,) in admin.execute(
+        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'traces.memory_log'::regclass"
+    ).fetchall():
+        admin.execute(f"DROP TABLE {partition}".encode())
+    transactions.clear()
+    await memory.retain("Alice likes tea.")
+    assert len(transactions) == 1
+    assert len(await memory.log.list()) == 1
+    assert len(await memory.memories.list()) == 2

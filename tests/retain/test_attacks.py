@@ -6,10 +6,12 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.db.vectors import table_name_of, with_vectors
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
@@ -20,12 +22,12 @@ MODEL = "test:hash-64"
 VECTOR = json.dumps([1.0] + [0.0] * 63)
 
 
-def parameters(tenant: Tenant, signature: str | None) -> dict[str, Any]:
+def parameters(tenant: Tenant, signature: str | None, content: str | None = None) -> dict[str, Any]:
     """What stores one memory of a tenant."""
     memory_id = uuid4()
     row = {
         "memory_id": str(memory_id),
-        "content": f"forged {memory_id}",
+        "content": content or f"forged {memory_id}",
         "category": "factual",
         "source": "imported",
         "provenance": "witnessed",
@@ -45,8 +47,9 @@ def parameters(tenant: Tenant, signature: str | None) -> dict[str, Any]:
         "model": MODEL,
         "ids": [memory_id],
         "vectors": [VECTOR],
-        "alike_from": 0.95,
-        "compared_most": 10,
+        "row_count": 1,
+        "dimensions": 64,
+        "vector_table": table_name_of(MODEL),
         "turns": 0,
         "is_logged": False,
     }
@@ -140,7 +143,7 @@ def test_a_forged_name_of_a_table_leads_nowhere(
     connect_as: ConnectAs, admin: AppConnection, tenant_a: Tenant, served: list[AsyncMemory], table: str
 ) -> None:
     before = count(admin, tenant_a)
-    statement = "SELECT mnemic.insert_vectors(%s, 'alice', %s, ARRAY[%s], ARRAY[%s::halfvec], 0.95, 10)"
+    statement = "SELECT mnemic.insert_vectors(%s, 'alice', %s, ARRAY[%s], ARRAY[%s::halfvec])"
     with pytest.raises(psycopg.Error) as refused:
         connect_as(tenant_a).execute(statement, [tenant_a.id, table, uuid4(), VECTOR])
     assert isinstance(refused.value, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn), (
@@ -158,6 +161,20 @@ def test_a_model_that_does_not_serve_is_not_written_to(
     assert connection.execute(query("retain.alone"), given).fetchone() == ("more",)
     stored = connection.execute(query("retain.store"), given).fetchone()
     assert stored == (None, False)
+
+
+def test_vectors_go_only_into_the_table_that_serves_and_only_with_what_is_stored(
+    connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
+) -> None:
+    connection = connect_as(tenant_a)
+    connection.execute("SELECT mnemic.open_vectors('test:forged', 64)")
+    for model, outcome, count in (("test:forged", "more", 0), (MODEL, "stored", 2), (MODEL, "known", 2)):
+        table_name = table_name_of(model)
+        statement = with_vectors(query("retain.alone"), table_name)
+        given = {**parameters(tenant_a, None, "the same words"), "vector_table": table_name}
+        assert connection.execute(statement, given).fetchone() == (outcome,)
+        counting = sql.SQL("SELECT count(*) FROM vectors.{}").format(sql.Identifier(table_name))
+        assert connection.execute(counting).fetchone() == (count,)
 
 
 async def test_what_another_tenant_has_is_not_compared_with(

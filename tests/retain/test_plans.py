@@ -55,10 +55,13 @@ async def test_a_hot_query_uses_its_index(
     assert not any("Seq Scan on memories" in line for line in lines), "\n".join(lines)
 
 
-async def test_the_newest_vectors_come_in_order_before_there_are_statistics(
-    open_memory: OpenMemory, rows: Rows
+@pytest.mark.parametrize(("side", "order"), [("<", "DESC"), (">", "ASC")])
+async def test_the_next_older_and_younger_vectors_come_in_order_before_there_are_statistics(
+    open_memory: OpenMemory, rows: Rows, side: str, order: str
 ) -> None:
-    """An owner has thousands, and the planner believes in two: it must not read and sort them all.
+    """As `mnemic.compare_memories` asks for them, for each of those that wait.
+
+    An owner has thousands, and the planner believes in two: it must not read and sort them all.
 
     It takes a table of a thousand pages to make it believe in two and not in one, so vectors are long here.
     """
@@ -66,9 +69,14 @@ async def test_the_newest_vectors_come_in_order_before_there_are_statistics(
     memory = await open_memory(embedder=engine)
     await memory.retain_many(f"fact {number}" for number in range(4000))
     table = rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = %s", engine.name)
-    newest = f"EXPLAIN SELECT * FROM vectors.{table} WHERE owner = 'alice' ORDER BY memory_id DESC LIMIT 2000"
+    near = (
+        "EXPLAIN SELECT * FROM unnest(ARRAY[gen_random_uuid(), gen_random_uuid()]) AS given (memory_id)"
+        f" CROSS JOIN LATERAL (SELECT * FROM vectors.{table} AS near"
+        f" WHERE owner = 'alice' AND near.memory_id {side} given.memory_id"
+        f" ORDER BY near.memory_id {order} LIMIT 2000) AS near"
+    )
     async with memory._core.place.tenant_database.transaction() as transaction:
-        plan = await transaction.connection.execute(newest.encode())
+        plan = await transaction.connection.execute(near.encode())
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
-    assert any("Index Scan Backward" in line for line in lines), "\n".join(lines)
+    assert any("Index Scan" in line for line in lines), "\n".join(lines)
     assert not any("Sort" in line for line in lines), "\n".join(lines)

@@ -46,6 +46,8 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     )
     (fact,) = (await own.retain(f"A fact about {word} and tea.", evidence=[first, word])).memory_ids
     await own.retain(f"A fact about {word} and tea!")
+    # Looked for only when asked for.
+    assert await own.memories.near_duplicates()
     await own.memories.update(fact, content=f"A changed fact about {word}.", reason=f"because of {word}")
     await own.memories.supersede(fact, f"A new fact about {word}.")
     await own.memories.relate(first, second, "supports")

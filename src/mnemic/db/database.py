@@ -139,9 +139,15 @@ class TenantDatabase:
 
     async def signed_row(self, name: str, parameters: Parameters, *, hints: Collection[Hint] = ()) -> Row:
         """The one row of a query that is a transaction of this tenant by itself (`Database.signed_rows`)."""
+        return await self.signed_row_of(query(name), parameters, hints=hints)
+
+    async def signed_row_of(
+        self, statement: LiteralString, parameters: Parameters, *, hints: Collection[Hint] = ()
+    ) -> Row:
+        """The same for a statement that was composed."""
         subject = str(self.tenant.id)
         (row,) = await self._database.signed_rows(
-            name, parameters, purpose="enter", subject=subject, hints=hints
+            statement, parameters, purpose="enter", subject=subject, hints=hints
         )
         return row
 
@@ -155,7 +161,7 @@ class TenantDatabase:
         values = {**parameters, "tenant_id": self.tenant.id}
         try:
             return await self._database.signed_rows(
-                name, values, purpose="enter", subject=subject, binary=True
+                query(name), values, purpose="enter", subject=subject, binary=True
             )
         except MnemicError as error:
             if not isinstance(error.__cause__, InsufficientPrivilege):
@@ -260,7 +266,7 @@ class Database:
 
     async def signed_rows(
         self,
-        name: str,
+        statement: LiteralString,
         parameters: Parameters,
         *,
         purpose: SignedPurpose,
@@ -268,10 +274,10 @@ class Database:
         hints: Collection[Hint] = (),
         binary: bool = False,
     ) -> list[Row]:
-        """All rows of a query that is a transaction by itself and takes a `signature` (see `tenancy.py`).
+        """All rows of a statement that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
         One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
-        no cleaning: nothing but this query of ours ran on it. With `binary` arrays of ids come as keys.
+        no cleaning: nothing but this statement of ours ran on it. With `binary` arrays of ids come as keys.
         """
         with translated():
             async with self._quiet_connection() as connection:
@@ -279,7 +285,7 @@ class Database:
                     purpose, subject, process=await self._process(connection)
                 )
                 values = {**parameters, "signature": signature}
-                cursor = await connection.execute(query(name), values, binary=binary)
+                cursor = await connection.execute(statement, values, binary=binary)
                 rows = await cursor.fetchall()
         self._hints.tell(hints)
         return rows

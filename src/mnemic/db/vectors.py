@@ -4,12 +4,14 @@ One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or 
 in the same transaction, and may rely on the answer until it ends: changing the model waits for that
 (docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
 
-What `retain` does with vectors is in the database itself (migration 0023).
+What `retain` does with vectors is in the database itself (migration 0026).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -46,6 +48,15 @@ _COSINES = sql.SQL(
     "   FROM vectors.{table} AS stored WHERE stored.memory_id = given.memory_id LIMIT 1"
     " ) AS found"
 )
+_WITH_VECTORS = sql.SQL(
+    "WITH retained AS MATERIALIZED ({retaining}), kept AS ("
+    " INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
+    " SELECT %(tenant_id)s::uuid, given.memory_id, %(owner)s::text, given.embedding"
+    " FROM retained, unnest(%(ids)s::uuid[], %(vectors)s::halfvec[]) AS given (memory_id, embedding)"
+    " WHERE retained.outcome = 'stored'"
+    ") SELECT outcome FROM retained"
+)
+TABLES_KEPT = 64
 
 
 class ModelChanged(Exception):
@@ -133,6 +144,21 @@ async def cosines_of(
         )
         (row,) = await cursor.fetchall()
     return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
+
+
+def table_name_of(model: str) -> str:
+    """The name that `mnemic.open_vectors` gives to the table of a model; there may be no such table."""
+    return f"model_{sha256(model.encode()).hexdigest()[:16]}"
+
+
+@lru_cache(TABLES_KEPT)
+def with_vectors(retaining: LiteralString, table_name: str) -> LiteralString:
+    """A statement that retains, and if its `outcome` is `stored`, stores the vectors of what it has stored.
+
+    With the table's name in it, it is planned once; a function that is given the name would plan each time.
+    """
+    statement = _WITH_VECTORS.format(retaining=sql.SQL(retaining), table=sql.Identifier(table_name))
+    return statement.as_string()
 
 
 async def insert_vectors(

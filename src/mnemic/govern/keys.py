@@ -27,6 +27,7 @@ from mnemic.db.newest_first import newest_first
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError, NotAuthenticatedError, NotFoundError
 from mnemic.govern.audit import audited
+from mnemic.sql import query
 from mnemic.types.checks import check_choice, check_flag, check_id, check_time
 from mnemic.types.identity import new_id
 from mnemic.types.key import ApiKey, NewApiKey, Role
@@ -120,7 +121,7 @@ async def find(database: Database, secret: str) -> FoundKey:
     if KEY_PATTERN.fullmatch(secret) is None:
         raise NotAuthenticatedError("This is no API key: one is mn_ and 43 characters.")
     hash = digest.hex()
-    rows = await database.signed_rows("keys.find", {"hash": hash}, purpose="find", subject=hash)
+    rows = await database.signed_rows(query("keys.find"), {"hash": hash}, purpose="find", subject=hash)
     row = rows[0] if rows else None
     if row is None or not hmac.compare_digest(bytes(row["key_hash"]), digest):
         raise NotAuthenticatedError("Nobody was given this API key.")

@@ -10,23 +10,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, UndefinedTable
 
 from mnemic.db.database import LOST_RACES, TenantDatabase, Transaction
+from mnemic.db.vectors import table_name_of, with_vectors
 from mnemic.errors import MnemicError
 from mnemic.retain.outcomes import Outcomes, stored_as
 from mnemic.retain.plan import Conversation, Plan
 from mnemic.retain.recognise import recognise_in
 from mnemic.retain.rows import kept, rows_of, storing, vectors_of
 from mnemic.retain.spool import Batch
+from mnemic.sql import query
 from mnemic.types.retained import Retained
 
 # After these the statement has left nothing, and a transaction may do better: it begins again after a lost
-# race, and does not need to meet the same server process again, as a signature does.
-FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege)
+# race, does not need to meet the same server process again, as a signature does, and makes a model's table.
+FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege, UndefinedTable)
 
 Outcome = Literal["stored", "known", "more"]
-"""What the statement says: all is stored; something is known; there is more to do. See migration 0023."""
+"""What the statement says: all is stored; something is known; there is more to do. See migration 0026."""
 
 LogRow = Mapping[str, Any]
 """The parameters of a row of the memory log."""
@@ -59,14 +61,19 @@ async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_ro
     }
     positions = {draft.index: turns.get(draft.index) for draft in batch.drafts}
     rows = {draft.index: rows_of(draft) for draft in batch.drafts}
+    table_name = table_name_of(plan.model)
     parameters = {
         **storing(database.tenant.id, plan, batch.drafts, rows, positions),
         **vectors_of(batch, batch.drafts),
+        "row_count": plan.chunk_count,
+        "dimensions": plan.dimensions,
+        "vector_table": table_name,
         **_conversation(plan),
         **_logged(log_row),
     }
+    statement = with_vectors(query("retain.alone"), table_name)
     try:
-        row = await database.signed_row("retain.alone", parameters, hints={"events"})
+        row = await database.signed_row_of(statement, parameters, hints={"events"})
     except MnemicError as error:
         if isinstance(error.__cause__, FOR_A_TRANSACTION):
             return "more"

@@ -6,9 +6,8 @@ from datetime import datetime
 from mnemic.retain.spool import Batch
 from mnemic.types.scope import Scope
 
-# Looking for memories that are alike costs time per row, so it is bounded; larger imports leave it to the
-# curator.
-NEAR_CHECK_MAX_CHUNKS = 32
+# A statement that turns out to be in vain is to cost little.
+SMALL_MAX_CHUNKS = 32
 
 
 @dataclass
@@ -46,8 +45,8 @@ class Plan:
 
     @property
     def is_small(self) -> bool:
-        """Whether there are few enough rows to look for memories that are like them."""
-        return self.chunk_count <= NEAR_CHECK_MAX_CHUNKS
+        """Whether there are few enough rows to store them by one statement, perhaps in vain."""
+        return self.chunk_count <= SMALL_MAX_CHUNKS
 
     def add(self, batch: Batch) -> None:
         """Take a ready batch into account."""

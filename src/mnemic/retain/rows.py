@@ -1,20 +1,16 @@
 """What the database is told to store: the rows of drafts, as JSON, and their vectors."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from mnemic.db.half_vectors import HalfVectors
+from mnemic.db.id_arrays import IdArray
 from mnemic.db.vectors import Vectors
 from mnemic.retain.items import Chunk, Draft
 from mnemic.retain.plan import Plan
 from mnemic.retain.spool import Batch
-
-# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
-NEAR_DUPLICATE_COSINE = 0.95
-# With how many of the owner's memories, the newest ones, a new one is compared.
-NEAR_SCAN_MAX_ROWS = 2_000
 
 _JSON = json.JSONEncoder(default=str)
 
@@ -55,21 +51,19 @@ def storing(
         "channel": plan.scope.channel,
         "process": plan.scope.process,
         "firsts": _json([rows[draft.index][0] for draft in ordered]),
-        "places": [positions[draft.index] for draft in ordered],
+        "places": _places(positions[draft.index] for draft in ordered),
         "others": _json([row for row, _ in others]) if others else None,
-        "other_places": [position for _, position in others],
+        "other_places": _places(position for _, position in others),
         "model": plan.model,
         "ids": None,
         "vectors": None,
-        "alike_from": NEAR_DUPLICATE_COSINE,
-        "compared_most": NEAR_SCAN_MAX_ROWS if plan.is_small else 0,
     }
 
 
 def vectors_of(batch: Batch, drafts: Sequence[Draft]) -> dict[str, Any]:
     """The parameters that store the vectors of drafts of a batch that has some."""
     ids, vectors = kept(batch, drafts)
-    return {"ids": ids, "vectors": HalfVectors(vectors)}
+    return {"ids": IdArray(memory_id.bytes for memory_id in ids), "vectors": HalfVectors(vectors)}
 
 
 def kept(batch: Batch, drafts: Sequence[Draft]) -> tuple[list[UUID], Vectors]:
@@ -81,6 +75,12 @@ def kept(batch: Batch, drafts: Sequence[Draft]) -> tuple[list[UUID], Vectors]:
     if len(ids) == len(chunks):
         return ids, batch.vectors
     return ids, batch.vectors[[is_wanted for is_wanted, _ in chunks]]
+
+
+def _places(positions: Iterable[int | None]) -> list[int | None] | None:
+    """The places of rows; None if none of them has one: the driver takes its time over every list."""
+    places = list(positions)
+    return None if all(place is None for place in places) else places
 
 
 def _own_fields(chunk: Chunk) -> dict[str, Any]:

@@ -141,6 +141,7 @@ class Caller:
 
     def scoped(self, owner: str | None = None, channel: str | None = None) -> Scope:
         """The scope of one call: the defaults with what the call names on top; it has an owner."""
-        scope = self.scope.narrowed(owner=owner, channel=channel)
+        is_named = owner is not None or channel is not None
+        scope = self.scope.narrowed(owner=owner, channel=channel) if is_named else self.scope
         scope.require_owner()
         return scope

@@ -109,6 +109,8 @@ def _making_up(model: str, embedded: Embedded) -> Callable[[Transaction], Awaita
             table = await open_vectors(transaction, model, still.vectors.shape[1])
             await insert_vectors(transaction, table, ids, owners, still.vectors)
             await transaction.execute("vectors.clear_backlog", {"ids": list(ids)})
+            waiting = {"tenant_id": transaction.tenant.id, "owners": list(owners), "ids": list(ids)}
+            await transaction.execute("comparing.mark", waiting)
         await refuse(transaction, "vectors.refuse_backlog", still.refused)
         return len(still.rows)
 

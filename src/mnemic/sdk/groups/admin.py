@@ -16,6 +16,7 @@ from mnemic.govern.erase import erase_owner
 from mnemic.govern.files import check_path
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.transfer import Imported, export_owner, import_owner
+from mnemic.record.comparing import compare_waiting
 from mnemic.sdk.core import Caller
 from mnemic.sdk.finishing import finish
 from mnemic.sdk.indexing import drop_indexes_of
@@ -122,4 +123,5 @@ class AsyncAdmin:
 
     async def stats(self) -> TenantStats:
         """How much this tenant holds."""
+        await compare_waiting(self._caller.database)
         return await read_stats(self._caller.database)

@@ -13,6 +13,7 @@ from mnemic.events.log import drop_events
 from mnemic.events.webhooks import drop_deliveries, forget_secrets
 from mnemic.govern import idempotent_requests
 from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.record.comparing import compare_waiting
 from mnemic.sdk.core import Core
 
 BATCH_ROWS = 1_000
@@ -24,9 +25,10 @@ LOG_DAYS_AHEAD = 7
 
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.cleanup`: archive what has expired, what is faint and unused, and silent conversations."""
+    """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
     database = core.place.tenant_database
     return {
+        "compared_count": await compare_waiting(database, most=None),
         "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
         "faint_count": await _in_batches(
             database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}

@@ -59,23 +59,23 @@ FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation
 WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: store
--- Stores a batch: its rows, given as JSON, their vectors, and links between those that look alike. One row with the ids of
--- the rows that were new (the others are duplicates), and whether the owner has entities that they may mention. The
--- latter comes last, as `mentions.share` should: from then on new names wait until the transaction ends.
+-- Stores a batch: its rows, given as JSON, and their vectors. One row with the ids of the rows that were new (the others
+-- are duplicates), and whether the owner has entities that they may mention. The latter comes last, as `mentions.share` should: from then on new names wait until the transaction ends.
 SELECT stored.memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
 FROM mnemic.store_memories(
     %(tenant_id)s, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, 0, %(places)s::int[], %(other_places)s::int[],
-    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[], %(alike_from)s, %(compared_most)s
+    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[]
 ) AS stored (memory_ids)
 
 -- name: alone
--- A whole call of one batch, its row in the memory log included. In a transaction of its own, for which it is signed.
--- Returns whether it was stored, or why it was not (see migration 0023).
+-- A whole call of one batch, its row in the memory log included, but for its vectors (see `with_vectors` in
+-- mnemic/db/vectors.py). In a transaction of its own, for which it is signed. Returns whether it was stored, or why it
+-- was not (see migration 0026).
 SELECT mnemic.retain_alone(
     entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
-    %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[],
-    %(model)s, %(ids)s::uuid[], %(vectors)s::halfvec[], %(alike_from)s, %(compared_most)s,
+    %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[], %(row_count)s,
+    %(model)s, %(dimensions)s, %(vector_table)s,
     %(conversation)s, %(turns)s, %(first_at)s::timestamptz, %(last_at)s::timestamptz,
     %(is_logged)s,
     ROW(

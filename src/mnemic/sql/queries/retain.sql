@@ -60,7 +60,8 @@ WHERE conversations.owner = %(owner)s AND conversations.conversation = given.con
 
 -- name: store
 -- Stores a batch: its rows, given as JSON, and their vectors. One row with the ids of the rows that were new (the others
--- are duplicates), and whether the owner has entities that they may mention. The latter comes last, as `mentions.share` should: from then on new names wait until the transaction ends.
+-- are duplicates), and whether the owner has entities that they may mention. The latter comes last, as `mentions.share`
+-- should: from then on new names wait until the transaction ends.
 SELECT stored.memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
 FROM mnemic.store_memories(
     %(tenant_id)s, %(owner)s, %(channel)s, %(process)s,

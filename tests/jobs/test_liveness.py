@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 from mnemic.db.database import Database, Queries
 from mnemic.jobs.attempt import Attempt
 from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.heartbeat import WORKING
 from mnemic.jobs.worker import FENCE_AFTER_S, Worker
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
@@ -18,7 +19,6 @@ from tests.jobs.watching import WAIT_S, until
 from tests.waiting import wait_until
 
 JOIN = "INSERT INTO mnemic.workers (worker, types) VALUES ('ghost', '{work}')"
-STRIKE = "DELETE FROM mnemic.workers"
 RUN_AS_GHOST = """
     UPDATE queue.jobs SET state = 'running', worker = 'ghost', started_at = now(), claims = claims + 1,
     attempts = attempts + 1
@@ -76,7 +76,7 @@ async def test_a_worker_with_a_blocked_event_loop_still_gives_signs_of_life(
 
 
 async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
-    memory: AsyncMemory, database: Database, start_worker: StartWorker, admin: AppConnection
+    memory: AsyncMemory, database: Database, start_worker: StartWorker
 ) -> None:
     runs: list[tuple[int, str]] = []
     running: set[UUID] = set()
@@ -96,8 +96,10 @@ async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
     worker = await start_worker({"note": note})
     job = await memory.jobs.enqueue("note")
     await until(memory, job.job_id, lambda job: job.state == "running")
-    # In a thread: it may have to wait for a transaction that this event loop must end.
-    await asyncio.to_thread(admin.execute, STRIKE)
+    async with database.proven("working", WORKING) as queries:
+        # Both at once: a worker that is back on the list before anybody frees its jobs rightly goes on with them.
+        assert (await queries.one("workers.strike", {"worker": worker.name, "beats": None}))["struck"]
+        assert (await queries.one("workers.rescue"))["rescued"] == 1
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
     assert (done.result, done.worker) == (2, worker.name)
     assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]

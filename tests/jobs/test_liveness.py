@@ -97,7 +97,7 @@ async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
     job = await memory.jobs.enqueue("note")
     await until(memory, job.job_id, lambda job: job.state == "running")
     async with database.proven("working", WORKING) as queries:
-        # Both at once: a worker that is back on the list before anybody frees its jobs rightly goes on with them.
+        # Both at once: a worker that is back on the list before its jobs are freed rightly goes on with them.
         assert (await queries.one("workers.strike", {"worker": worker.name, "beats": None}))["struck"]
         assert (await queries.one("workers.rescue"))["rescued"] == 1
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)

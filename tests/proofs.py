@@ -4,6 +4,7 @@ from typing import Any
 
 import psycopg
 
+from mnemic.db.access import Access
 from mnemic.db.tenancy import Purpose, SigningKey, Tenant
 from mnemic.sql import query
 
@@ -37,3 +38,22 @@ def process_of(connection: psycopg.Connection[Any]) -> str:
     """How the database names the server process of a connection in signatures."""
     (process,) = connection.execute(query("session.process")).fetchone() or ("",)
     return str(process)
+
+
+WRONG_SIGNATURES = ("nobody", "no one", "another process", "another tenant", "a turn")
+"""Whose signature somebody might try who has none of the tenant that he is after."""
+
+
+def wrong_signature(
+    whose: str, access: Access, connection: psycopg.Connection[Any], *, mine: Tenant, theirs: Tenant
+) -> str | None:
+    """One of `WRONG_SIGNATURES`, to be tried on a connection against the tenant `theirs`."""
+    process = process_of(connection)
+    with psycopg.connect(access.conninfo(), autocommit=True) as other:
+        return {
+            "nobody": None,
+            "no one": "",
+            "another process": access.key.signature("enter", str(theirs.id), process=process_of(other)),
+            "another tenant": access.key.signature("enter", str(mine.id), process=process),
+            "a turn": access.key.signature("turn", str(theirs.id), process=process),
+        }[whose]

@@ -12,7 +12,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import opened
-from tests.proofs import process_of
+from tests.proofs import WRONG_SIGNATURES, process_of, wrong_signature
 
 MODEL = "test:hash-64"
 VECTOR = str([1.0] + [0.0] * 63)
@@ -71,7 +71,7 @@ def test_the_right_signature_reads(
         assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
 
 
-@pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another tenant", "a turn"])
+@pytest.mark.parametrize("whose", WRONG_SIGNATURES)
 @pytest.mark.parametrize("in_transaction", [False, True])
 @pytest.mark.parametrize("name", ["recall.words", "recall.near", "recall.records"])
 def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_process(
@@ -88,15 +88,7 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
     connection = connect_as(tenant_a)
     if not in_transaction:
         connection.execute("ROLLBACK")
-    process = process_of(connection)
-    with psycopg.connect(access.conninfo(), autocommit=True) as other:
-        signed = {
-            "nobody": None,
-            "no one": "",
-            "another process": access.key.signature("enter", str(tenant_b.id), process=process_of(other)),
-            "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
-            "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
-        }[whose]
+    signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
     parameters = asked(admin, tenant_b, signed)[name]
     foreign = {str(memory_id) for memory_id in parameters["ids"]}
     try:

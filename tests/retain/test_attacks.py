@@ -16,7 +16,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import opened
-from tests.proofs import process_of
+from tests.proofs import WRONG_SIGNATURES, process_of, wrong_signature
 
 MODEL = "test:hash-64"
 VECTOR = json.dumps([1.0] + [0.0] * 63)
@@ -85,7 +85,7 @@ def test_the_right_signature_stores(
     assert count(admin, tenant_b) == (2, 0, 1)
 
 
-@pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another tenant", "a turn"])
+@pytest.mark.parametrize("whose", WRONG_SIGNATURES)
 @pytest.mark.parametrize("in_transaction", [False, True])
 def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_process(
     access: Access,
@@ -101,15 +101,7 @@ def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_
     connection = connect_as(tenant_a)
     if not in_transaction:
         connection.execute("ROLLBACK")
-    process = process_of(connection)
-    with psycopg.connect(access.conninfo(), autocommit=True) as other:
-        signed = {
-            "nobody": None,
-            "no one": "",
-            "another process": access.key.signature("enter", str(tenant_b.id), process=process_of(other)),
-            "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
-            "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
-        }[whose]
+    signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
     try:
         row = connection.execute(query("retain.alone"), parameters(tenant_b, signed)).fetchone()
         assert row == ("more",)

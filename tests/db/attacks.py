@@ -387,16 +387,24 @@ SEARCHES = (
 )
 # The same by functions that run behind the caller's wall, and are told whose rows to look for.
 FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
+THEIRS = "(SELECT array_agg(memory_id) FROM state.memories)"
 SEARCHES_FOR_B = (
-    "SELECT unnest(memory_ids) AS memory_id"
-    " FROM mnemic.recall_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100, '{}', 5, 2, ARRAY['secret'],"
-    f" {ANY_MEMORY}, {{as_of}}, true, NULL::halfvec[])",
+    "SELECT unnest(found_ids) AS memory_id"
+    " FROM mnemic.recall_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100,"
+    f" {ANY_MEMORY}, {{as_of}})",
     f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
     " mnemic.nearest('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
-    f"SELECT unnest(memory_ids || near_ids) AS memory_id FROM {FIRST_TABLE},"
+    f"SELECT unnest(near_ids) AS memory_id FROM {FIRST_TABLE},"
     f" mnemic.recall_near('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL, NULL,"
-    f" 40, 100, '{{}}', 5, 2, ARRAY['secret'], {ANY_MEMORY}, {{as_of}})",
-    "SELECT memory_id FROM mnemic.recall_records('{b}', ARRAY(SELECT memory_id FROM state.memories))",
+    " 40, 100)",
+    "SELECT unnest(memory_ids) AS memory_id"
+    f" FROM mnemic.evidence('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY}, {{as_of}}, 99)",
+    "SELECT drawn.memory_id FROM mnemic.recall_vectors('{b}', 'somebody', "
+    f"{THEIRS}, true, NULL::halfvec[]) AS found, unnest({THEIRS}) WITH ORDINALITY AS drawn (memory_id, place)"
+    " WHERE drawn.place = ANY(found.vector_places)",
+    f"SELECT unnest(other_ids) AS memory_id FROM {FIRST_TABLE},"
+    f" mnemic.recall_cosines('{{b}}', table_name, '[1,0,0]'::halfvec, {THEIRS}, NULL)",
+    f"SELECT memory_id FROM mnemic.recall_records('{{b}}', {THEIRS})",
 )
 
 

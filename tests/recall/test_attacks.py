@@ -1,5 +1,6 @@
 """What SQL in the hands of one tenant, or a stolen statement, can read by what recall asks."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -32,20 +33,18 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     """The queries of a recall, each with what finds all that a tenant has."""
     rows = admin.execute("SELECT memory_id FROM state.memories WHERE tenant_id = %s", [tenant.id]).fetchall()
     (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone() or ("",)
-    everything = dict.fromkeys(("channels", "categories", "tags", "any_tags", "conversation", "as_of"))
-    whenever = dict.fromkeys(("since", "until", "min_confidence"))
+    everything = (*[None] * 8, ["active"], datetime.now(UTC), False)
     common = {"tenant_id": tenant.id, "signature": signature, "owner": OWNER}
     around = {
         **common,
-        **everything,
-        **whenever,
-        "statuses": ["active"],
-        "moment": "now",
+        "filter": everything,
+        "as_of": None,
         "limit": 100,
         "ids": [row[0] for row in rows],
         "expanded": 5,
         "reach": 2,
         "terms": ["'secret'"],
+        "along_bytes": 1_000,
     }
     words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "with_vectors": True}
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
@@ -96,7 +95,7 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
     except psycopg.errors.InsufficientPrivilege:
         seen = []
     connection.close()
-    assert "secret of" not in str(seen)
+    assert f"secret of {tenant_b.name}" not in str(seen)
     # What was asked about is told back by nobody but the one who has it.
     assert not any(memory_id in str(seen) for memory_id in foreign)
 

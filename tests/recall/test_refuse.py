@@ -45,6 +45,7 @@ def sample_pool(words: Words | None = None, terms: tuple[int, ...] = (1, 0)) -> 
         source=Source("ada", Filter()),
         words=words or sample_words(),
         keys=[bytes([number]) * 16 for number in range(len(terms))],
+        origins=[({}, number) for number in range(len(terms))],
         conversations=nothing,
         positions=nothing,
         roles=nothing,

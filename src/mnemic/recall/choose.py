@@ -40,12 +40,17 @@ class Choice:
         return score(self.fused) if self.reranked is None else self.reranked
 
     @property
-    def neighbours(self) -> tuple[Key, ...]:
-        """The turns around it that are in the pool, in their order."""
+    def neighbour_places(self) -> tuple[int, ...]:
+        """Where in the pool the turns around it are, in their order."""
         turns = Turns(self.pool.conversations, self.pool.positions)
         offsets = (offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if offset)
         places = (turns.place(self.place, offset) for offset in offsets)
-        return tuple(self.pool.keys[place] for place in places if place is not None)
+        return tuple(place for place in places if place is not None)
+
+    @property
+    def neighbours(self) -> tuple[Key, ...]:
+        """The turns around it that are in the pool, in their order."""
+        return tuple(self.pool.keys[place] for place in self.neighbour_places)
 
 
 def choose(pools: Sequence[Pool], rankings: Sequence[Ranking], limit: int) -> list[Choice]:

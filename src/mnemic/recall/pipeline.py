@@ -11,7 +11,7 @@
 7. **Pack** them into the budget of tokens (`pack`).
 
 The database is asked by statements that are transactions by themselves: none waits for a model. Step 2 brings
-all that ranking looks at, so that only what was chosen is read in full.
+all that ranking looks at, and the memories themselves; only long ones are read when chosen (`records`).
 Each owner that a grant lets in is searched like the own one, by its own statistics, so that scores compare.
 """
 
@@ -35,6 +35,7 @@ from mnemic.recall.clock import Clock
 from mnemic.recall.focus import focus
 from mnemic.recall.pack import Packed, line_of, pack
 from mnemic.recall.pool import Pool, Wish
+from mnemic.recall.records import records_of
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
@@ -139,7 +140,7 @@ async def _choose(
         chosen = choose(pools, rankings, max(request.limit, _judged(collaborators)))
         answer = _answer(request, collaborators, question, pools, rankings, query)
     with clock.measure("records"):
-        records = await _records(database, request, () if answer.refused else chosen)
+        records = await records_of(database, request, () if answer.refused else chosen)
         entities = await _entities(database, request, records)
     return _Found(pools, chosen, answer, records, entities)
 
@@ -280,24 +281,6 @@ def _counted(pools: Sequence[Pool]) -> dict[str, int]:
     for pool in pools:
         counts.update(pool.counts)
     return dict(counts)
-
-
-async def _records(
-    database: TenantDatabase, request: Request, chosen: Sequence[Choice]
-) -> dict[Key, MemoryRecord]:
-    """The memories that were chosen, and with `include` the turns around them."""
-    keys = {choice.key for choice in chosen}
-    if "neighbours" in request.include:
-        keys |= {key for choice in chosen for key in choice.neighbours}
-    if not keys:
-        return {}
-    if request.as_of is None:
-        rows = await database.read("recall.records", {"ids": IdArray(keys)})
-    else:
-        parameters = {"ids": IdArray(keys), "as_of": request.as_of}
-        async with database.transaction() as transaction:
-            rows = await transaction.rows_planned_anew("recall.records_as_of", parameters)
-    return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in rows}
 
 
 async def _entities(

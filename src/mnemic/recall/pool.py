@@ -29,11 +29,15 @@ class Wish:
 
 @dataclass(frozen=True)
 class Pool:
-    """Memories of one source. `cosines` is NaN where a memory has no vector, `terms` are bits by term."""
+    """Memories of one source. `cosines` is NaN where a memory has no vector, `terms` are bits by term.
+
+    `origins` says in which row of the database, and where in its arrays, each member came.
+    """
 
     source: Source
     words: Words
     keys: Sequence[Key]
+    origins: Sequence[tuple[Row, int]]
     conversations: tuple[str | None, ...]
     positions: tuple[int | None, ...]
     roles: tuple[str | None, ...]
@@ -68,13 +72,16 @@ def columns_of(rows: Sequence[Row], found: Mapping[str, Sequence[Key]]) -> dict[
     """The columns of a pool from the arrays of each row that the database gave; each memory counts once."""
     places: dict[Key, int] = {}
     parts: list[tuple[Row, Sequence[int] | None]] = []
+    origins: list[tuple[Row, int]] = []
     for row in rows:
         new = [place for place, key in enumerate(row["memory_ids"] or ()) if key not in places]
         parts.append((row, new if places else None))
+        origins += [(row, place) for place in new]
         places |= {row["memory_ids"][place]: len(places) + number for number, place in enumerate(new)}
     columns: dict[str, Any] = {name: tuple(_joined(parts, name)) for name in _LISTS}
     columns |= {name: np.array(_joined(parts, name), float) for name in _FLOATS}
     columns["keys"] = list(places)
+    columns["origins"] = origins
     found_by: list[tuple[str, ...]] = [()] * len(places)
     for name, candidates in found.items():
         for key in candidates:

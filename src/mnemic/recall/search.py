@@ -37,6 +37,8 @@ FILTERED_MAX = 2_000
 """Memories that are compared one by one when a filter leaves no more than these."""
 WINDOW_MAX = 500
 BY_TIME_MAX = 50
+ALONG_MAX_BYTES = 2_000
+"""Records whose texts are longer do not come along with the candidates, of which most are not chosen."""
 # What is usual for cosines before anything is known, and how many memories that is worth.
 USUAL_COSINE = 0.12
 USUAL_DEVIATION = 0.11
@@ -247,6 +249,7 @@ def _around(lead: Lead, request: Request, others: Sequence[Key]) -> dict[str, An
         "expanded": _with_neighbours(request) if "neighbours" in request.techniques else 0,
         "reach": NEIGHBOUR_REACH,
         "terms": list(lead.search.known.terms),
+        "along_bytes": ALONG_MAX_BYTES,
     }
 
 

@@ -22,11 +22,26 @@ class Source:
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """As the queries in recall.sql want them."""
-        listed = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in vars(self.filter).items()
-        }
-        return {**listed, "owner": self.owner, "moment": request.moment, "as_of": request.as_of}
+        wanted = self.filter
+        listed = (
+            _list(wanted.channels),
+            _list(wanted.categories),
+            _list(wanted.tags),
+            _list(wanted.any_tags),
+            wanted.conversation,
+            wanted.since,
+            wanted.until,
+            wanted.min_confidence,
+            _list(wanted.statuses),
+            request.moment,
+            request.as_of is not None,
+        )
+        return {"owner": self.owner, "filter": listed, "as_of": request.as_of}
+
+
+def _list(values: tuple[str, ...] | None) -> list[str] | None:
+    """As an array of the database: a tuple would be a row."""
+    return None if values is None else list(values)
 
 
 def own_source(request: Request) -> Source:

@@ -9,32 +9,25 @@ CROSS JOIN LATERAL mnemic.recall_terms(
 ) AS known
 
 -- name: words
--- What has the words of a query, and what is around it; see mnemic.recall_words.
-SELECT found.*
+-- What has the words of a query, what is around it, and their vectors; see migration 0027.
+SELECT found.*, around.*, theirs.*
 FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_words(
-    entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s, %(ids)s::uuid[],
-    %(expanded)s, %(reach)s, %(terms)s::text[],
-    ROW(
-        %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
-        %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
-        %(as_of)s::timestamptz IS NOT NULL
-    )::mnemic.recall_filter,
-    %(as_of)s::timestamptz, %(with_vectors)s, NULL::halfvec[]
+    entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s,
+    %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
+CROSS JOIN LATERAL mnemic.evidence(
+    %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],
+    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
+) AS around
+CROSS JOIN LATERAL mnemic.recall_vectors(
+    entered.tenant_id, %(owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
+) AS theirs
 
 -- name: find_filtered
 -- The newest memories of an owner that pass a filter.
 SELECT memory_id
-FROM mnemic.find_filtered(
-    %(owner)s,
-    ROW(
-        %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
-        %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
-        %(as_of)s::timestamptz IS NOT NULL
-    )::mnemic.recall_filter,
-    %(limit)s
-) AS found (memory_id)
+FROM mnemic.find_filtered(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
 
 -- name: mentioning
 -- The newest memories that mention one of these entities (`hops` 0) or one that is related to them
@@ -59,19 +52,22 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- What is near in meaning, and what is around it; see mnemic.recall_near.
-SELECT found.*
+-- What is near in meaning, and what is around it; see migration 0027. `near_cosines` go with `near_ids`,
+-- `other_cosines` with `other_ids`, the rest of what has a vector.
+SELECT found.*, around.*, theirs.*
 FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_near(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
-    %(ef_search)s, %(limit)s, %(ids)s::uuid[], %(expanded)s, %(reach)s, %(terms)s::text[],
-    ROW(
-        %(channels)s::text[], %(categories)s::text[], %(tags)s::text[], %(any_tags)s::text[],
-        %(conversation)s, %(since)s, %(until)s, %(min_confidence)s, %(statuses)s::text[], %(moment)s,
-        %(as_of)s::timestamptz IS NOT NULL
-    )::mnemic.recall_filter,
-    %(as_of)s::timestamptz
+    %(ef_search)s, %(limit)s
 ) AS found
+CROSS JOIN LATERAL mnemic.evidence(
+    %(owner)s, %(ids)s::uuid[] || found.near_ids, (%(ids)s::uuid[])[:%(expanded)s] || found.near_ids[:%(expanded)s],
+    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
+) AS around
+CROSS JOIN LATERAL mnemic.recall_cosines(
+    entered.tenant_id, %(vector_table)s, CASE WHEN found.model = %(model)s THEN %(vector)s::halfvec END,
+    around.memory_ids, CASE WHEN found.near_cosines IS NOT NULL THEN found.near_ids END
+) AS theirs
 
 -- name: records
 -- Memories by id as they are.

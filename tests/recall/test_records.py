@@ -1,0 +1,86 @@
+"""A recalled memory is the memory: every field as `memories.get` gives it, whichever way it was read."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mnemic.db.database import Database
+from mnemic.recall.search import ALONG_MAX_BYTES
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.memory import CONTENT_MAX_CHARACTERS, MemoryRecord
+from tests.opened import opened
+
+LONG = "lighthouse " + "stone " * (ALONG_MAX_BYTES // 6)
+ODD = ['comma, and "quotes"', "{braces}", "back\\slash", "ünïcode 🗼", "NULL"]
+ITEMS: list[dict[str, Any]] = [
+    {"content": "A lighthouse, and nothing else said about it."},
+    {"content": LONG},
+    {"content": 'lighthouse 🗼 \\ " { } , NULL', "tags": ODD, "metadata": {"a": {"b": [1, None, "x"]}}},
+    {"content": "The lighthouse with much metadata.", "metadata": {"text": "x" * ALONG_MAX_BYTES}},
+    {"content": "The lighthouse was proved.", "evidence": ["message 1", 'a "second", one']},
+    {
+        "content": "A lighthouse of a time.",
+        "at": "2024-05-01T10:00:00Z",
+        "valid_from": "2024-05-01T00:00:00Z",
+        "valid_to": "2090-01-01T00:00:00Z",
+        "expires_at": "2090-01-01T00:00:00Z",
+    },
+    {
+        "content": "A lighthouse from elsewhere.",
+        "external_id": "elsewhere 7",
+        "role": "user",
+        "name": "Ada",
+        "confidence": 0.3,
+        "anchored": True,
+        "category": "preference",
+        "source": "imported",
+        "provenance": "reasoned",
+    },
+    {"content": "lighthouse. " + "A chunk of stone. " * (CONTENT_MAX_CHARACTERS // 9)},
+]
+
+
+@pytest.fixture
+async def memory(database: Database) -> AsyncMemory:
+    """A memory of lighthouses of all kinds, some of them superseded or recalled before."""
+    memory = opened(database, await database.open_tenant("default"), embedder="test", owner="alice")
+    retained = await memory.retain(ITEMS)
+    await memory.retain("Is that a lighthouse?", conversation="talk", role="user")
+    await memory.retain("It is, said the keeper.", conversation="talk", role="assistant")
+    await memory.memories.supersede(retained.memory_ids[0], "A lighthouse, painted red.", reason="paint")
+    await memory.recall("lighthouse", limit=3, refuse_below=0)
+    await memory._core.write_recalled_counts()
+    return memory
+
+
+async def test_a_hit_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
+    statuses = ["active", "superseded"]
+    found = await memory.recall("lighthouse", limit=50, refuse_below=0, statuses=statuses)
+    assert len(found) >= len(ITEMS) + 3
+    assert {len(hit.memory.content) > ALONG_MAX_BYTES for hit in found} == {True, False}
+    for hit in found:
+        assert hit.memory == await memory.memories.get(hit.memory.memory_id)
+
+
+async def test_so_are_the_turns_around_it(memory: AsyncMemory) -> None:
+    found = await memory.recall("Is that a lighthouse?", limit=1, refuse_below=0, include=["neighbours"])
+    (around,) = found[0].neighbours
+    assert around.content == "It is, said the keeper."
+    assert around == await memory.memories.get(around.memory_id)
+
+
+async def test_the_past_has_its_own_fields(memory: AsyncMemory) -> None:
+    before = datetime.now(UTC)
+    first = await memory.recall("lighthouse", limit=50, refuse_below=0)
+    for hit in first:
+        await memory.memories.update(hit.memory.memory_id, tags=["changed"])
+    past = await memory.recall(
+        "lighthouse", limit=50, refuse_below=0, as_of=before + timedelta(milliseconds=1)
+    )
+    assert [_known(hit.memory) for hit in past] == [_known(hit.memory) for hit in first]
+
+
+def _known(memory: MemoryRecord) -> tuple[object, ...]:
+    """What does not depend on when it was asked for."""
+    return (memory.memory_id, memory.version, memory.content, memory.tags, memory.metadata, memory.evidence)

@@ -8,7 +8,7 @@
 4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
 5. **Refuse** if nothing stored is close enough (`refuse`).
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
-7. **Pack** them into the budget of tokens (`pack`).
+7. **Pack** them into the budget of tokens (`pack`); without one, when the text is first read.
 
 The database is asked by statements that are transactions by themselves: none waits for a model. Step 2 brings
 all that ranking looks at, so that only what was chosen is read in full.
@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from mnemic.models.reranking import RERANK_MAX, Reranker
 from mnemic.recall.choose import Choice, choose, explain, reordered
 from mnemic.recall.clock import Clock
 from mnemic.recall.focus import focus
-from mnemic.recall.pack import Packed, line_of, pack
+from mnemic.recall.pack import Packed, line_of, pack, pack_all
 from mnemic.recall.pool import Pool, Wish
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
@@ -43,7 +44,7 @@ from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Hit, Recalled
+from mnemic.types.recalled import Hit, Recalled, packed_later
 from mnemic.types.share import ReadableGrant
 
 Result = TypeVar("Result")
@@ -93,7 +94,10 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
         found = await _choose(database, request, looked_up.question, pools, query, collaborators, clock)
         answer = await _answered(found, request, collaborators, clock)
     notes = (*request.notes, *rephrased.notes, *looked_up.notes, *answer.notes)
-    return replace(answer, notes=notes, timings=clock.timings())
+    answer = replace(answer, notes=notes, timings=clock.timings())
+    if answer.refused or request.max_tokens is not None:
+        return answer
+    return packed_later(answer, partial(pack_all, count_tokens=collaborators.count_tokens))
 
 
 @dataclass(frozen=True)
@@ -155,8 +159,10 @@ async def _answered(found: _Found, request: Request, collaborators: Collaborator
     ordered, notes = await _rerank(request, collaborators.reranker, chosen, found.records, clock)
     with clock.measure("pack"):
         hits = [_hit(choice, found, request) for choice in ordered[: request.limit]]
-        packed = pack(hits, request.max_tokens, collaborators.count_tokens)
-    return _filled(found.answer, hits, packed, notes)
+        answer = replace(found.answer, hits=tuple(hits), notes=(*found.answer.notes, *notes))
+        if request.max_tokens is None:
+            return answer
+        return _within(answer, pack(hits, request.max_tokens, collaborators.count_tokens))
 
 
 class _Start(Protocol):
@@ -347,12 +353,9 @@ def _hit(choice: Choice, found: _Found, request: Request) -> Hit:
     )
 
 
-def _filled(answer: Recalled, hits: Sequence[Hit], packed: Packed, notes: Sequence[str]) -> Recalled:
-    left_out = (f"{packed.left_out_count} of the hits did not fit into max_tokens.",)
-    return replace(
-        answer,
-        hits=tuple(hits),
-        text=packed.text,
-        token_count=packed.token_count,
-        notes=(*answer.notes, *notes, *(left_out if packed.left_out_count else ())),
-    )
+def _within(answer: Recalled, packed: Packed) -> Recalled:
+    """The answer with the text that fits into the budget, and a note if not all of it does."""
+    notes = answer.notes
+    if packed.left_out_count:
+        notes = (*notes, f"{packed.left_out_count} of the hits did not fit into max_tokens.")
+    return replace(answer, text=packed.text, token_count=packed.token_count, notes=notes)

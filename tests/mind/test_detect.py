@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mnemic.errors import ConfigurationError, InvalidInputError
 from mnemic.mind import spacy_names
 from mnemic.mind.detect import detect_names, detect_times
+from mnemic.mind.times import MONTH_NAMES, NAMED_DAYS, SEASONS, WEEKDAYS
 
 # A Wednesday.
 MOMENT = datetime(2024, 5, 15, 12, 0, tzinfo=UTC)
@@ -166,6 +167,27 @@ def test_times_become_windows(text: str, found: str, start: str, end: str) -> No
     assert detected.text == found == text[detected.start : detected.end]
     assert detected.value.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
     assert detected.value.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"in {month.title()}" for month in MONTH_NAMES),
+        *(f"on {weekday}" for weekday in WEEKDAYS),
+        *(f"last {season}" for season in SEASONS),
+        *NAMED_DAYS,
+        *(f"this {unit}" for unit in ("week", "weekend", "month", "quarter", "year", "decade")),
+        *(f"one {unit} ago" for unit in ("minute", "hour", "day", "week", "month", "year", "decade")),
+        "in Aprıl",
+        "thıs week",
+        "TONİGHT",
+        "laſt ſummer",
+        "two wee\u212as ago",
+    ],
+)
+def test_every_word_of_time_is_found_by_itself_with_the_letters_of_other_keyboards_too(text: str) -> None:
+    (detected,) = detect_times(text, moment=MOMENT)
+    assert detected.text == text
 
 
 @pytest.mark.parametrize(

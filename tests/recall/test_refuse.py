@@ -14,7 +14,15 @@ from mnemic.recall.understand import Question
 from mnemic.recall.words import Terms, Words
 
 LOCAL = "local:all-MiniLM-L6-v2"
-QUESTION = Question("garden pond", (), (), frozenset(), frozenset({"garden", "pond"}), asks_only_when=False)
+QUESTION = Question(
+    matter="garden pond",
+    text="garden pond",
+    windows=(),
+    phrases=(),
+    speaker_roles=frozenset(),
+    folded_words=frozenset({"garden", "pond"}),
+    asks_only_when=False,
+)
 
 
 def sample_words(

@@ -75,16 +75,19 @@ def _ranked(pools: Sequence[Pool], rankings: Sequence[Ranking]) -> Iterator[Choi
 def _diverse(ranked: Iterable[Choice], limit: int) -> list[Choice]:
     """The first `limit`, where those beyond their conversation's cap stand back behind all others."""
     most = max(CONVERSATION_MIN, round(CONVERSATION_SHARE * limit))
-    taken: Counter[tuple[str, str | Key]] = Counter()
+    taken: Counter[tuple[str, str]] = Counter()
     within: list[Choice] = []
     beyond: list[Choice] = []
     for choice in ranked:
         conversation = choice.pool.conversations[choice.place]
-        key = (choice.pool.source.owner, conversation or choice.key)
-        taken[key] += 1
-        (within if taken[key] <= most else beyond).append(choice)
+        if conversation:
+            taken[choice.pool.source.owner, conversation] += 1
+        if conversation and taken[choice.pool.source.owner, conversation] > most:
+            beyond.append(choice)
+        else:
+            within.append(choice)
         if len(within) == limit:
-            break
+            return within
     return sorted([*within, *beyond[: limit - len(within)]], key=lambda choice: -choice.fused)
 
 

@@ -79,8 +79,7 @@ def without_asides(query: str) -> str:
     return _ASIDE.sub(" ", " ".join(sentences))
 
 
-def words_to_look_up(query: str) -> str:
-    """The focus of a query without the words that only hold others together."""
-    focused = focus(query)
+def words_to_look_up(focused: str) -> str:
+    """What a query is about (its focus) without the words that only hold others together."""
     left = _LINKING.sub(" ", focused)
     return left if _WORD.search(left) else focused

@@ -29,6 +29,12 @@ def pack(hits: Sequence[Hit], max_tokens: int | None, count_tokens: Callable[[st
     return Packed("\n".join(lines), used, len(hits) - len(lines))
 
 
+def pack_all(hits: Sequence[Hit], count_tokens: Callable[[str], int]) -> tuple[str, int]:
+    """The text of all hits and its tokens, where there is no budget."""
+    packed = pack(hits, None, count_tokens)
+    return packed.text, packed.token_count
+
+
 def line_of(memory: MemoryRecord) -> str:
     """A memory as a prompt shows it: when, who, what."""
     moment = memory.at or memory.valid_from or memory.created_at

@@ -1,14 +1,14 @@
 """The story of `recall`: from a query to the memories that matter, or to an honest refusal.
 
-1. **Understand** the query: times, phrases, whose words it is about (`understand`), its matter (`focus`);
-   with an LLM also other wordings, a likely answer, filters (`rephrase`).
+1. **Understand** the query: its matter, times, phrases, whose words it is about (`understand`); with an LLM
+   also other wordings, a likely answer, filters (`rephrase`).
 2. **Look up** candidates by words, names and times (`words`, `search`) while the query is **embedded** and
    then **searched for by meaning**.
 3. Gather the **pool**: all candidates and the turns around the best (`search`, `pool`).
 4. **Rank** the pool: evidence of each memory's own, from around it, and what is known about it (`score`).
 5. **Refuse** if nothing stored is close enough (`refuse`).
 6. **Choose** the best, not too many of one conversation, let a reranker turn their order, if there is one.
-7. **Pack** them into the budget of tokens (`pack`).
+7. **Pack** them into the budget of tokens (`pack`); without one, when the text is first read.
 
 The database is asked by statements that are transactions by themselves: none waits for a model. Step 2 brings
 all that ranking looks at, and the memories themselves; only long ones are read when chosen (`records`).
@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -32,8 +33,7 @@ from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
 from mnemic.recall.choose import Choice, choose, explain, reordered
 from mnemic.recall.clock import Clock
-from mnemic.recall.focus import focus
-from mnemic.recall.pack import Packed, line_of, pack
+from mnemic.recall.pack import Packed, line_of, pack, pack_all
 from mnemic.recall.pool import Pool, Wish
 from mnemic.recall.records import records_of
 from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
@@ -44,7 +44,7 @@ from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Hit, Recalled
+from mnemic.types.recalled import Hit, Recalled, packed_later
 from mnemic.types.share import ReadableGrant
 
 Result = TypeVar("Result")
@@ -82,19 +82,24 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
     clock = Clock()
     rephrased = await _rephrase(request, collaborators, clock)
     request = _restricted(request, rephrased)
+    with clock.measure("understand"):
+        question = understand(request.query, request.asked_at, collaborators.find_times)
     async with _tasks() as start:
-        embedding = start(_embed(request, rephrased, collaborators.embedder, clock))
-        looked_up = await start(_look_up(database, request, collaborators, clock))
+        embedding = start(_embed(request, question, rephrased, collaborators.embedder, clock))
+        looked_up = await start(_look_up(database, request, question, collaborators, clock))
         seeing = [start(see(database, lead, request, clock)) for lead in looked_up.leads]
         query = await embedding
         pools = [
             await pool_of(database, lead, request, query.vector, seen, clock)
             for lead, seen in zip(looked_up.leads, seeing, strict=True)
         ]
-        found = await _choose(database, request, looked_up.question, pools, query, collaborators, clock)
+        found = await _choose(database, request, question, pools, query, collaborators, clock)
         answer = await _answered(found, request, collaborators, clock)
     notes = (*request.notes, *rephrased.notes, *looked_up.notes, *answer.notes)
-    return replace(answer, notes=notes, timings=clock.timings())
+    answer = replace(answer, notes=notes, timings=clock.timings())
+    if answer.refused or request.max_tokens is not None:
+        return answer
+    return packed_later(answer, partial(pack_all, count_tokens=collaborators.count_tokens))
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,8 @@ class _Found:
 
 @dataclass(frozen=True)
 class _LookedUp:
-    """The query as it was understood, and what every source has by words, names and times."""
+    """What is known of every source before it is searched by words and meaning."""
 
-    question: Question
     leads: Sequence[Lead]
     notes: tuple[str, ...] = ()
 
@@ -156,8 +160,10 @@ async def _answered(found: _Found, request: Request, collaborators: Collaborator
     ordered, notes = await _rerank(request, collaborators.reranker, chosen, found.records, clock)
     with clock.measure("pack"):
         hits = [_hit(choice, found, request) for choice in ordered[: request.limit]]
-        packed = pack(hits, request.max_tokens, collaborators.count_tokens)
-    return _filled(found.answer, hits, packed, notes)
+        answer = replace(found.answer, hits=tuple(hits), notes=(*found.answer.notes, *notes))
+        if request.max_tokens is None:
+            return answer
+        return _within(answer, pack(hits, request.max_tokens, collaborators.count_tokens))
 
 
 class _Start(Protocol):
@@ -214,15 +220,17 @@ def _restricted(request: Request, rephrased: Rephrased) -> Request:
 
 
 async def _look_up(
-    database: TenantDatabase, request: Request, collaborators: Collaborators, clock: Clock
+    database: TenantDatabase,
+    request: Request,
+    question: Question,
+    collaborators: Collaborators,
+    clock: Clock,
 ) -> _LookedUp:
     """What every source has by words, names and times; and a note if there are too many sources."""
-    with clock.measure("understand"):
-        question = understand(request.query, request.asked_at, collaborators.find_times)
     named_entities = collaborators.named_entities
     own = await look_up(database, own_source(request), request, question, named_entities, clock)
     if not own.search.known.has_grants:
-        return _LookedUp(question, [own])
+        return _LookedUp([own])
     async with database.transaction() as transaction:
         grants = await collaborators.readable_grants(transaction, own.source.owner)
     shared = shared_sources(request, grants)
@@ -231,22 +239,22 @@ async def _look_up(
         await look_up(database, source, request, question, named_entities, clock) for source in shared[:most]
     ]
     note = f"{len(shared) - most} grants were left out: a recall looks at {most} at most."
-    return _LookedUp(question, [own, *leads], (note,) if len(shared) > most else ())
+    return _LookedUp([own, *leads], (note,) if len(shared) > most else ())
 
 
 async def _embed(
-    request: Request, rephrased: Rephrased, embedder: QueryEmbedder, clock: Clock
+    request: Request, question: Question, rephrased: Rephrased, embedder: QueryEmbedder, clock: Clock
 ) -> _EmbeddedQuery:
     """The mean of the vectors of the query's matter and what an LLM made of it. A model may fail."""
     if "vector" not in request.techniques:
         return _EmbeddedQuery(None)
-    texts = [focus(request.query), *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
+    texts = [question.matter, *rephrased.wordings, *([rephrased.passage] if rephrased.passage else [])]
     with clock.measure("embed"):
         try:
             vectors = [await embedder.embed_query(text) for text in texts]
         except EmbeddingError as error:
             return _EmbeddedQuery(None, f"vector was left out: {error}")
-    mean = np.mean(vectors, axis=0)
+    mean = np.mean(vectors, axis=0) if len(vectors) > 1 else vectors[0]
     return _EmbeddedQuery(QueryVector(embedder.name, mean / (np.linalg.norm(mean) or 1.0)))
 
 
@@ -330,12 +338,9 @@ def _hit(choice: Choice, found: _Found, request: Request) -> Hit:
     )
 
 
-def _filled(answer: Recalled, hits: Sequence[Hit], packed: Packed, notes: Sequence[str]) -> Recalled:
-    left_out = (f"{packed.left_out_count} of the hits did not fit into max_tokens.",)
-    return replace(
-        answer,
-        hits=tuple(hits),
-        text=packed.text,
-        token_count=packed.token_count,
-        notes=(*answer.notes, *notes, *(left_out if packed.left_out_count else ())),
-    )
+def _within(answer: Recalled, packed: Packed) -> Recalled:
+    """The answer with the text that fits into the budget, and a note if not all of it does."""
+    notes = answer.notes
+    if packed.left_out_count:
+        notes = (*notes, f"{packed.left_out_count} of the hits did not fit into max_tokens.")
+    return replace(answer, text=packed.text, token_count=packed.token_count, notes=notes)

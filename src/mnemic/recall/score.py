@@ -11,6 +11,7 @@ The weights were fitted once (listwise, over the turns of LoCoMo and BEAM, some 
 questions; what was fitted on two thirds of the conversations did as well on the last third), then rounded.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
@@ -43,6 +44,9 @@ WEIGHTS: Mapping[str, float] = {
     "tense": 1.0,
     "anchored": 0.5,
 }
+
+LENT = ("words before", "words after", "words around", "meaning before", "meaning after", "meaning around")
+"""The parts that turns lend to their neighbours."""
 
 # BM25's constants: how soon a word more stops counting, and how much long texts are held back.
 SATURATION = 2.0
@@ -77,8 +81,9 @@ def rank(pool: Pool, question: Question, now_s: float) -> Ranking:
     """Score every member of the pool."""
     features = {**_own(pool), **_known(pool, question, now_s)}
     features |= _around(pool, features["words"], features["meaning"])
-    parts = {name: WEIGHTS[name] * feature for name, feature in features.items()}
-    return Ranking(np.sum(list(parts.values()), axis=0), parts)
+    weights = np.array([WEIGHTS[name] for name in features])
+    parts = np.array(list(features.values())) * weights[:, None]
+    return Ranking(parts.sum(axis=0), dict(zip(features, parts, strict=True)))
 
 
 def score(fused: float) -> float:
@@ -92,16 +97,28 @@ def _own(pool: Pool) -> dict[str, Floats]:
     mean_bytes = words.known.mean_bytes or (float(pool.bytes.mean()) if len(pool) else 1.0)
     length = 1 + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * pool.bytes / max(mean_bytes, 1.0))
     raw = words.weights_of(pool.terms) * (1 + SATURATION) / length
-    usual = float(np.sum(words.weights * words.shares))
-    variance = float(np.sum(words.weights**2 * words.shares * (1 - np.minimum(words.shares, 1))))
-    prior = float(np.sum(words.weights**2)) / 20
+    usual = float((words.weights * words.shares).sum())
+    squares = words.weights**2
+    variance = float((squares * words.shares * (1 - np.minimum(words.shares, 1))).sum())
+    prior = float(squares.sum()) / 20
     share = PRIOR_MEMORIES / (PRIOR_MEMORIES + words.known.memory_count)
-    deviation = np.sqrt((1 - share) * variance + share * prior) or 1.0
+    deviation = math.sqrt((1 - share) * variance + share * prior) or 1.0
     meaning = (pool.cosines - pool.cosine_mean) / pool.cosine_deviation
     return {"meaning": np.nan_to_num(meaning), "words": (raw - usual) / deviation}
 
 
 def _around(pool: Pool, words: Floats, meaning: Floats) -> dict[str, Floats]:
+    return {
+        **_lent(pool, words, meaning),
+        "conversation words": _conversation_words(pool),
+        "conversation meaning": _conversation_meaning(pool, meaning),
+    }
+
+
+def _lent(pool: Pool, words: Floats, meaning: Floats) -> dict[str, Floats]:
+    """The evidence of the turns before and after; what was not said in a conversation has none."""
+    if all(position is None for position in pool.positions):
+        return dict.fromkeys(LENT, np.zeros(len(pool)))
     turns = Turns(pool.conversations, pool.positions)
     lending = np.minimum(1, LENDING_BYTES / np.maximum(pool.bytes, 1))
     lent_words, lent_meaning = words * lending, meaning * lending
@@ -112,8 +129,6 @@ def _around(pool: Pool, words: Floats, meaning: Floats) -> dict[str, Floats]:
         "meaning before": turns.shifted(lent_meaning, -1),
         "meaning after": turns.shifted(lent_meaning, 1),
         "meaning around": turns.shifted(lent_meaning, -2) + turns.shifted(lent_meaning, 2),
-        "conversation words": _conversation_words(pool),
-        "conversation meaning": _conversation_meaning(pool, meaning),
     }
 
 
@@ -171,8 +186,9 @@ def _turn_lengths(pool: Pool) -> Floats:
     """How much longer than the mean a turn is, as far as length says anything; 0 for what is no turn."""
     is_turn = np.array([conversation is not None for conversation in pool.conversations], bool)
     lengths = np.zeros(len(pool))
-    lengths[is_turn] = np.log(np.clip(pool.bytes[is_turn], 1, BRIEF_BYTES))
-    lengths[is_turn] -= lengths[is_turn].mean() if is_turn.any() else 0.0
+    if is_turn.any():
+        logarithms = np.log(np.clip(pool.bytes[is_turn], 1, BRIEF_BYTES))
+        lengths[is_turn] = logarithms - logarithms.mean()
     return lengths
 
 

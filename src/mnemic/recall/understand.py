@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from mnemic.recall.focus import EMPTY_WORDS, without_asides, words_to_look_up
+from mnemic.recall.focus import EMPTY_WORDS, focus, without_asides, words_to_look_up
 
 PHRASES_MAX = 4
 WINDOWS_MAX = 8
@@ -49,9 +49,11 @@ class Question:
 
     `speaker_roles` are the roles whose words the query is about: a question in the first person is mostly
     about what the user said, one about what "you" said about what the assistant did. A query that
-    `asks_only_when` names a time and nothing else: "What happened last week?" `text` is what to look up.
+    `asks_only_when` names a time and nothing else: "What happened last week?" `matter` is what it is about,
+    to be embedded, and `text` the words of that, to be looked up.
     """
 
+    matter: str
     text: str
     windows: tuple[tuple[float, float], ...]
     phrases: tuple[str, ...]
@@ -69,8 +71,10 @@ def understand(query: str, asked_at: datetime, find_times: FindTimes) -> Questio
     """Read a query. What is relative in it ("last week") counts from `asked_at`."""
     times = find_times(query, asked_at)[:WINDOWS_MAX]
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
+    matter = focus(query)
     return Question(
-        text=words_to_look_up(query),
+        matter=matter,
+        text=words_to_look_up(matter),
         windows=tuple((time.window.start.timestamp(), time.window.end.timestamp()) for time in times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),

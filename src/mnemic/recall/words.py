@@ -85,13 +85,10 @@ class Words:
     found: Sequence[Key]
     conversation_terms: Mapping[str, int]
 
-    def weight_of(self, bits: int) -> float:
-        """What the terms of a bit field weigh together."""
-        return float(sum(weight for place, weight in enumerate(self.weights) if bits >> place & 1))
-
     def weights_of(self, fields: Sequence[int]) -> Weights:
         """What the terms of each bit field weigh together; most fields are equal to others."""
-        known = {bits: self.weight_of(bits) for bits in set(fields)}
+        weights = self.weights.tolist()
+        known = {bits: _weight(bits, weights) for bits in set(fields)}
         return np.array([known[bits] for bits in fields], float)
 
     def of(self, bits: int) -> tuple[str, ...]:
@@ -220,11 +217,13 @@ def _search_weights(known: Terms, searches: Sequence[_Search]) -> list[float] | 
     """What each search weighs; None lets the database weigh by what it counts."""
     if not known.is_kept:
         return None
-    weights = _inverse(_estimated(known.counts, known.memory_count), known.memory_count)
-    return [
-        float(sum(weight for place, weight in enumerate(weights) if search.bits >> place & 1))
-        for search in searches
-    ]
+    weights = _inverse(_estimated(known.counts, known.memory_count), known.memory_count).tolist()
+    return [_weight(search.bits, weights) for search in searches]
+
+
+def _weight(bits: int, weights: Sequence[float]) -> float:
+    """What the terms of a bit field weigh together."""
+    return float(sum(weight for place, weight in enumerate(weights) if bits >> place & 1))
 
 
 def _estimated(counts: Sequence[int | None], total: int) -> Weights:

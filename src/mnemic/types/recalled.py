@@ -1,8 +1,8 @@
 """What `recall` gives back: hits with their reasons, or a refusal."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
 from mnemic.types.memory import MemoryRecord
@@ -46,8 +46,33 @@ class Hit:
     entities: tuple[str, ...] = ()
 
 
+Pack = Callable[[Sequence[Hit]], tuple[str, int]]
+"""Gives the text of hits, and its tokens."""
+
+
+class _PackedLater:
+    """Has `text` and `token_count` made when one of them is first read: many callers want the hits alone.
+
+    Until then both are slots that were not filled. Whatever reads the fields fills them: a comparison, a
+    `replace`, a copy, an answer over HTTP. Two threads that read at once both fill in the same.
+    """
+
+    __slots__ = ("_pack",)
+    _pack: Pack
+
+    if not TYPE_CHECKING:  # A type checker would take any name for an attribute.
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("text", "token_count"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            text, token_count = self._pack(self.hits)
+            object.__setattr__(self, "text", text)
+            object.__setattr__(self, "token_count", token_count)
+            return text if name == "text" else token_count
+
+
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(_PackedLater):
     """The answer to a recall: hits, best first, or a refusal with its reason and no hits.
 
     `confidence` says how sure Mnemic is that it knows anything about the query, from 0 to 1; below the
@@ -81,3 +106,12 @@ class Recalled:
     def __bool__(self) -> bool:
         """Whether anything was found."""
         return bool(self.hits)
+
+
+def packed_later(answer: Recalled, pack: Pack) -> Recalled:
+    """The same answer, whose `text` and `token_count` are made by `pack` when one of them is first read."""
+    later = replace(answer)
+    object.__setattr__(later, "_pack", pack)
+    object.__delattr__(later, "text")
+    object.__delattr__(later, "token_count")
+    return later

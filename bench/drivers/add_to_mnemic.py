@@ -1,6 +1,7 @@
 """Mnemic, on an embedded server of its own."""
 
 import asyncio
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,20 +16,36 @@ from mnemic.models.engine import FloatArray, InputType
 
 OWNER = "bench"
 NEVER_REFUSE = 0.0
+# How multiprocessing's connections, by which the service is asked, say how long what follows is.
+LENGTH = struct.Struct("!i")
 
 
 class ReadyOrAsked(ReadyVectors):
-    """Looks texts up, and asks the shared service for queries."""
+    """Looks texts up, and asks the shared service for queries, as asynchronous code asks a service."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(work.texts, work.vectors)
-        self._work = work
+        self._socket = work.embedder
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
         """The vector of each."""
         if input_type == "document":
             return await super().embed(texts, input_type=input_type)
-        return np.stack([await asyncio.to_thread(self._work.embed_query, text) for text in texts])
+        return np.stack([await self._asked(text.encode()) for text in texts])
+
+    async def _asked(self, text: bytes) -> FloatArray:
+        if self._streams is None:
+            self._streams = await asyncio.open_unix_connection(self._socket)
+        reader, writer = self._streams
+        writer.write(LENGTH.pack(len(text)) + text)
+        (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+        return np.frombuffer(await reader.readexactly(length), np.float32)
+
+    async def aclose(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
 
 
 @contextmanager

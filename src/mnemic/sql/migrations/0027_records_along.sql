@@ -187,25 +187,21 @@ BEGIN
     IF vector_table IS NULL THEN
         RETURN;
     END IF;
-    -- One look by key each, whatever the planner believes about the table.
+    -- One look by key each, whatever the planner believes about the table. What is drawn by lot has no place.
     EXECUTE format(
-        'SELECT array_agg(listed.place::int), array_agg(found.embedding)'
-        ' FROM unnest($1) WITH ORDINALITY AS listed (memory_id, place)'
+        'SELECT array_agg(listed.place::int) FILTER (WHERE listed.place IS NOT NULL),'
+        '   array_agg(found.embedding) FILTER (WHERE listed.place IS NOT NULL),'
+        '   array_agg(found.embedding) FILTER (WHERE listed.place IS NULL)'
+        ' FROM ('
+        '   SELECT memory_id, place FROM unnest($1) WITH ORDINALITY AS given (memory_id, place)'
+        '   UNION ALL'
+        '   SELECT unnest(sample), NULL FROM vectors.owner_statistics WHERE tenant_id = $3 AND owner = $2'
+        ' ) AS listed'
         ' CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
-        '   WHERE stored.tenant_id = $2 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
+        '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors USING ids, of_tenant;
-    EXECUTE format(
-        'SELECT array_agg(found.embedding)'
-        ' FROM vectors.owner_statistics AS kept'
-        ' CROSS JOIN LATERAL unnest(kept.sample) AS drawn (memory_id)'
-        ' CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
-        '   WHERE stored.tenant_id = $2 AND stored.memory_id = drawn.memory_id OFFSET 0) AS found'
-        ' WHERE kept.tenant_id = $2 AND kept.owner = $1',
-        vector_table
-    )
-    INTO sample_vectors USING wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
 END
 $$;
 

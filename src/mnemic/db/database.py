@@ -303,11 +303,14 @@ class Database:
         connection is closed here: given back open, it would go to the next who waits, and back to us.
         """
         for _ in range(BEGIN_ATTEMPTS):
-            async with self._pool.connection() as connection:
+            connection = await self._pool.getconn()
+            try:
                 if not has_news(connection):
                     yield connection
                     return
                 await connection.close()
+            finally:
+                await self._pool.putconn(connection)
             await self._pool.check()
         raise psycopg.OperationalError("the server goes away again and again")
 

@@ -184,9 +184,17 @@ async def _tasks() -> AsyncIterator[_Start]:
 
     try:
         yield start
-    finally:
-        for task in tasks:
-            task.cancel()
+    except BaseException:
+        await _end(tasks)
+        raise
+    # Mostly the block has waited for all of them itself: once more would take another turn of the loop.
+    await _end([task for task in tasks if not task.done()])
+
+
+async def _end(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 

@@ -70,8 +70,8 @@ EF_SEARCH_POWER = 0.6
 # Candidates for the neighbours of a row while the index is built, in bounds. What a search misses are whole
 # questions rather than single rows: it ends in a crowd that is not the nearest, and in a larger graph
 # nothing leads out of it. Among 150,000, 128 missed 27 of 300 questions with `ef_search` 80, 300 missed 12
-# (`m` of 24 and 32: 24 and 20); of the 10 nearest among a million, 128 found .967, 256 .984. It is paid for
-# by the build, and by every row that is added later.
+# (`m` of 24 and 32: 24 and 20); of the 10 nearest among a million, 128 found .967, 256 .984, one build
+# of each. It is paid for by the build, and by every row that is added later.
 EF_CONSTRUCTION_MIN = 128
 EF_CONSTRUCTION_MIN_AT = 100_000
 EF_CONSTRUCTION_MAX = 256

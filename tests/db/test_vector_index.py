@@ -19,6 +19,7 @@ from mnemic.db.vector_index import (
     count_indexes,
     count_vectors,
     drop_index,
+    ef_construction_for,
     find_index,
     large_owners,
     list_indexes,
@@ -375,3 +376,20 @@ async def test_an_index_tells_nobody_its_owners_name(
     text = str(shown.fetchall()[0])
     assert "hashtextextended" in text
     assert OWNER not in text
+
+
+def test_a_larger_graph_is_built_with_more_candidates_within_bounds() -> None:
+    assert [ef_construction_for(rows) for rows in (5_001, 100_000, 1_000_000, 10_000_000)] == [
+        128,
+        128,
+        255,
+        256,
+    ]
+
+
+async def test_an_index_is_built_for_the_rows_there_are(
+    tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
+) -> None:
+    await build_index(admin_conninfo, LIMITS, filled.table, tenant_a, OWNER, row_count=2_000_000)
+    built = admin.execute(b"SELECT reloptions FROM pg_class WHERE relname LIKE 'hnsw_%'").fetchall()
+    assert "ef_construction=256" in str(built)

@@ -24,6 +24,7 @@ from typing import BinaryIO
 
 from mnemic.db.embedded.account import Account, server_account, server_environment
 from mnemic.db.embedded.binaries import Binaries, runnable_binaries
+from mnemic.db.embedded.cache import cache_mb
 from mnemic.db.embedded.cluster import prepare_cluster, server_failure
 from mnemic.db.embedded.folder import (
     DataFolder,
@@ -127,7 +128,9 @@ def _run_keeper(
     """Start the keeper and wait until it holds its locks; returns the length of the log before it."""
     folder = launch.folder
     owner = [str(account.uid), str(account.gid)] if account.switched else ["", ""]
-    server = [str(binaries.folder / "postgres"), *command_line(launch.settings, socket_dir)]
+    # Not part of what is written down: whoever joins later would ask for another size.
+    settings = {"shared_buffers": f"{cache_mb(folder.pgdata)}MB", **launch.settings}
+    server = [str(binaries.folder / "postgres"), *command_line(settings, socket_dir)]
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
     with open(open_log(folder), "ab") as log:
         log_bytes = os.fstat(log.fileno()).st_size

@@ -19,7 +19,6 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
     "log_checkpoints": "off",
     "log_line_prefix": "%m [%p] ",
     "max_connections": "100",
-    "shared_buffers": "128MB",
 }
 
 # Where it listens and who gets in belongs to the supervisor; the rest would let a crash cost data.

@@ -55,8 +55,7 @@ async def memory(database: Database) -> AsyncMemory:
 
 
 async def test_a_hit_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
-    statuses = ["active", "superseded"]
-    found = await memory.recall("lighthouse", limit=50, refuse_below=0, statuses=statuses)
+    found = await memory.recall("lighthouse", limit=50, refuse_below=0, statuses=["active", "superseded"])
     assert len(found) >= len(ITEMS) + 3
     assert {len(hit.memory.content) > ALONG_MAX_BYTES for hit in found} == {True, False}
     for hit in found:

@@ -17,6 +17,7 @@ from bench.speed_sizes import OWNER, fill
 from bench.speed_texts import Asked, questions
 from bench.speed_vectors import ClusteredVectors, NearVectors
 from mnemic import AsyncMemory
+from mnemic.db.embedded import EmbeddedServer
 from mnemic.models.engine import EmbeddingEngine
 
 SEED = 7_000
@@ -43,11 +44,12 @@ class Neighbours:
 
 
 async def fill_tenants(data_dir: Path, tenant_count: int) -> None:
-    """Small tenants, all different."""
-    for number in range(tenant_count):
-        engine = ClusteredVectors()
-        async with AsyncMemory(data_dir=data_dir, tenant=_tenant(number), embedder=engine) as memory:
-            await fill(memory, OWNER, MEMORIES_PER_TENANT, seed=SEED + number)
+    """Small tenants, all different, by one server: each would start and stop one of its own."""
+    with await asyncio.to_thread(EmbeddedServer.start, data_dir):
+        for number in range(tenant_count):
+            engine = ClusteredVectors()
+            async with AsyncMemory(data_dir=data_dir, tenant=_tenant(number), embedder=engine) as memory:
+                await fill(memory, OWNER, MEMORIES_PER_TENANT, seed=SEED + number)
 
 
 async def measure_neighbours(

@@ -157,7 +157,7 @@ def describe_speed(found: Written, plots: Path) -> Iterator[str]:
 
 
 def _stages(size: Written) -> list[str]:
-    columns = {"cold, 1 reader": size["cold"]}
+    columns = {"cold, 1 reader": size["cold"], "warming up, 1 reader": size["warming"]}
     for each in size["warm"]:
         columns[f"warm, {each['reader_count']} reader{'s' if each['reader_count'] > 1 else ''}"] = each
     rows = [["whole call", *(_times(readers["whole"]) for readers in columns.values())]]

@@ -111,7 +111,11 @@ def show(console: Console, results: Results, lines: Sequence[Line]) -> None:
 
 def _size_table(size: SizeResult) -> Table:
     """All stages of all readers; milliseconds are p50 / p95 / p99."""
-    columns = [("cold", size.cold), *((_readers(each), each) for each in size.warm)]
+    columns = [
+        ("cold", size.cold),
+        ("warming up", size.warming),
+        *((_readers(each), each) for each in size.warm),
+    ]
     filled = f"filled at {size.fill_per_s:,.0f}/s, settled in {size.settle_s:.0f} s"
     table = table_of(
         f"{size.memory_count:,} memories, {filled}", "p50 / p95 / p99 ms", *(name for name, _ in columns)

@@ -3,8 +3,9 @@
 All sizes lie in one database, each in a tenant of its own. Filling goes through `retain_many` with made-up
 vectors; then the vector index and the statistics of words are made, which upkeep does for a user, and the
 server is restarted. *Cold* are the first calls after that: the server's own cache is empty, what the
-operating system keeps of its files may not be. The model is loaded before: a process does that once in its
-life.
+operating system keeps of its files may not be. *Warming up* are those behind, until most pages that calls
+look at are in the cache: a thousand for a million memories. *Warm* is what follows. The model is loaded
+before: a process does that once in its life.
 """
 
 import asyncio
@@ -26,7 +27,8 @@ OWNER = "bench"
 SEED = 6_000
 FILL_ITEMS = 10_000
 COLD_CALLS = 20
-WARM_UP_CALLS = 30
+WARM_UP_MIN_CALLS = 30
+WARM_UP_CALLS_PER_MEMORY = 0.001
 READER_COUNTS = (1, 8)
 EXACT_QUERIES = 50
 
@@ -39,6 +41,7 @@ class SizeResult:
     fill_per_s: float
     settle_s: float
     cold: Readers
+    warming: Readers
     warm: list[Readers]
     ann_recall: float | None
 
@@ -57,19 +60,23 @@ async def measure_size(
     rest = iter(asked)
     async with AsyncMemory(data_dir=data_dir, tenant=tenant, owner=OWNER, embedder=engine) as memory:
         cold = await measure_readers(memory, _next(rest, COLD_CALLS), reader_count=1)
-        await measure_readers(memory, _next(rest, WARM_UP_CALLS), reader_count=1)
+        warming = await measure_readers(memory, _next(rest, _warm_up_calls(memory_count)), reader_count=1)
         warm = [
             await measure_readers(memory, _next(rest, call_count), reader_count=count)
             for count in READER_COUNTS
         ]
         ann_recall = await measure_ann_recall(memory, OWNER, _next(rest, EXACT_QUERIES), memory_count)
-    return SizeResult(memory_count, memory_count / fill_s, settle_s, cold, warm, ann_recall)
+    return SizeResult(memory_count, memory_count / fill_s, settle_s, cold, warming, warm, ann_recall)
 
 
 def _asked(memory_count: int, call_count: int) -> list[Asked]:
     """Questions for everything that asks, none of them twice: no answer is warm from the last time."""
-    count = COLD_CALLS + WARM_UP_CALLS + len(READER_COUNTS) * call_count + EXACT_QUERIES
+    count = COLD_CALLS + _warm_up_calls(memory_count) + len(READER_COUNTS) * call_count + EXACT_QUERIES
     return questions(count, of_count=memory_count, seed=SEED + memory_count)
+
+
+def _warm_up_calls(memory_count: int) -> int:
+    return max(WARM_UP_MIN_CALLS, round(WARM_UP_CALLS_PER_MEMORY * memory_count))
 
 
 def _next(asked: Iterator[Asked], count: int) -> list[Asked]:

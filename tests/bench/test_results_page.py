@@ -43,7 +43,7 @@ def quality(recall: float, *, own_refused: float = 0.01) -> Quality:
 
 def size(memory_count: int, whole: Latency, *, ann_recall: float | None = 0.97) -> SizeResult:
     readers = Readers(1, whole, {"embed": FAST}, 50.0)
-    return SizeResult(memory_count, 4_000.0, 3.0, readers, [readers], ann_recall)
+    return SizeResult(memory_count, 4_000.0, 3.0, readers, readers, [readers], ann_recall)
 
 
 def speed(**changed: Any) -> Results:

@@ -83,3 +83,15 @@ async def test_the_past_has_its_own_fields(memory: AsyncMemory) -> None:
 def _known(memory: MemoryRecord) -> tuple[object, ...]:
     """What does not depend on when it was asked for."""
     return (memory.memory_id, memory.version, memory.content, memory.tags, memory.metadata, memory.evidence)
+
+
+@pytest.mark.parametrize("name", ['a,"b\\)(', "{x}", "null", "it's", "(", "\\", '""', "ü🗼"])
+async def test_a_filter_means_what_it_says_whatever_its_letters(memory: AsyncMemory, name: str) -> None:
+    """A filter travels as one row of the database, in which commas, quotes and brackets have a meaning."""
+    await memory.retain(
+        "A lighthouse to look for.", conversation=name, role="user", channel=name, tags=[name]
+    )
+    filters: list[dict[str, Any]] = [{}, {"conversation": name}, {"tags": [name]}]
+    for wanted in filters:
+        found = await memory.recall("lighthouse", refuse_below=0, channels=[name], **wanted)
+        assert [hit.memory.content for hit in found] == ["A lighthouse to look for."]

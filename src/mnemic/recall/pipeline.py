@@ -40,7 +40,7 @@ from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
 from mnemic.recall.rephrase import Rephrased, rephrase
 from mnemic.recall.request import Request
 from mnemic.recall.score import Ranking, rank
-from mnemic.recall.search import Lead, NamedEntities, QueryVector, look_up, pool_of, see
+from mnemic.recall.search import Lead, NamedEntities, QueryVector, find_near, look_up, pool_of, see
 from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.understand import FindTimes, Question, understand
 from mnemic.types.memory import MemoryRecord
@@ -89,9 +89,11 @@ async def recall(database: TenantDatabase, request: Request, collaborators: Coll
         looked_up = await start(_look_up(database, request, question, collaborators, clock))
         seeing = [start(see(database, lead, request, clock)) for lead in looked_up.leads]
         query = await embedding
+        nearing = [start(find_near(database, lead, request, query.vector, clock)) for lead in looked_up.leads]
+        await asyncio.sleep(0)  # What is searched for by meaning is on its way before anything is computed.
         pools = [
-            await pool_of(database, lead, request, query.vector, seen, clock)
-            for lead, seen in zip(looked_up.leads, seeing, strict=True)
+            await pool_of(lead, request, query.vector, seen, near)
+            for lead, seen, near in zip(looked_up.leads, seeing, nearing, strict=True)
         ]
         found = await _choose(database, request, question, pools, query, collaborators, clock)
         answer = await _answered(found, request, collaborators, clock)

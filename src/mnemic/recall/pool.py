@@ -68,36 +68,43 @@ _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences",
 _LISTS = ("conversations", "positions", "roles", "names", "channels", "terms")
 
 
-def columns_of(rows: Sequence[Row], found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
-    """The columns of a pool from the arrays of each row that the database gave; each memory counts once."""
-    places: dict[Key, int] = {}
-    parts: list[tuple[Row, Sequence[int] | None]] = []
-    origins: list[tuple[Row, int]] = []
-    for row in rows:
-        new = [place for place, key in enumerate(row["memory_ids"] or ()) if key not in places]
-        parts.append((row, new if places else None))
-        origins += [(row, place) for place in new]
-        places |= {row["memory_ids"][place]: len(places) + number for number, place in enumerate(new)}
-    columns: dict[str, Any] = {name: tuple(_joined(parts, name)) for name in _LISTS}
-    columns |= {name: np.array(_joined(parts, name), float) for name in _FLOATS}
-    columns["keys"] = list(places)
-    columns["origins"] = origins
-    found_by: list[tuple[str, ...]] = [()] * len(places)
-    for name, candidates in found.items():
-        for key in candidates:
-            if (place := places.get(key)) is not None:
-                found_by[place] += (name,)
-    columns["found_by"] = tuple(names or ("neighbours",) for names in found_by)
-    return columns
+class Columns:
+    """The columns of a pool, put together from the arrays of each row that the database gave.
 
+    Each memory counts once, where it came first.
+    """
 
-def _joined(parts: Sequence[tuple[Row, Sequence[int] | None]], name: str) -> list[Any]:
-    """A column of all rows, one behind the other; of a row its places, or all of it."""
-    joined: list[Any] = []
-    for row, places in parts:
-        values = row[name] or ()
-        joined += values if places is None else [values[place] for place in places]
-    return joined
+    def __init__(self) -> None:
+        self._places: dict[Key, int] = {}
+        self._origins: list[tuple[Row, int]] = []
+        self._values: dict[str, list[Any]] = {name: [] for name in (*_LISTS, *_FLOATS)}
+
+    def add(self, row: Row | None) -> None:
+        """Append what is in a row, if there is one, but for the memories that are there already."""
+        keys = row["memory_ids"] if row is not None else None
+        if row is None or keys is None:
+            return
+        new = [place for place, key in enumerate(keys) if key not in self._places]
+        for name, values in self._values.items():
+            values += row[name] if len(new) == len(keys) else [row[name][place] for place in new]
+        for place in new:
+            self._places[keys[place]] = len(self._places)
+            self._origins.append((row, place))
+
+    def joined(self, found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
+        """All of them, and by which techniques each memory was found."""
+        columns: dict[str, Any] = {name: tuple(self._values[name]) for name in _LISTS}
+        columns |= {name: np.array(self._values[name], float) for name in _FLOATS}
+        found_by: list[tuple[str, ...]] = [()] * len(self._places)
+        for name, candidates in found.items():
+            for key in candidates:
+                if (place := self._places.get(key)) is not None:
+                    found_by[place] += (name,)
+        return columns | {
+            "keys": list(self._places),
+            "origins": self._origins,
+            "found_by": tuple(names or ("neighbours",) for names in found_by),
+        }
 
 
 class Turns:

@@ -22,7 +22,7 @@ from mnemic.db.id_arrays import IdArray, Key
 from mnemic.db.vector_index import INDEX_MIN_ROWS, Usual, ef_search_for, index_name
 from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of
 from mnemic.recall.clock import Clock
-from mnemic.recall.pool import NEIGHBOUR_REACH, Floats, Pool, Wish, columns_of
+from mnemic.recall.pool import NEIGHBOUR_REACH, Columns, Floats, Pool, Wish
 from mnemic.recall.request import Request
 from mnemic.recall.source import Source
 from mnemic.recall.understand import Question
@@ -136,49 +136,16 @@ async def see(database: TenantDatabase, lead: Lead, request: Request, clock: Clo
     return Seen(search.found(row), row)
 
 
-async def pool_of(
-    database: TenantDatabase,
-    lead: Lead,
-    request: Request,
-    query: QueryVector | None,
-    seeing: Awaitable[Seen],
-    clock: Clock,
-) -> Pool:
-    """The pool of a source: what the techniques found and the turns around it."""
-    space = Space.of(lead.search.known.table, query)
-    with clock.measure("time"):
-        by_time = await _nearest_in_windows(database, space, lead)
-    near = await _nearest(database, lead, request, space, by_time, clock)
-    seen = await seeing
-    found: dict[str, Sequence[Key]] = {
-        "text": seen.words.found,
-        "graph": list(lead.by_graph),
-        "vector": near.keys,
-        "time": by_time,
-    }
-    columns = columns_of([row for row in (seen.row, near.row) if row is not None], found)
-    mean, deviation = _drawn_to_usual(near.usual or _usual_in_sample(seen.row, space))
-    return Pool(
-        source=lead.source,
-        words=seen.words,
-        **columns,
-        hops=_hops(lead.by_graph, columns["keys"]),
-        cosines=_cosines_of(columns["keys"], _cosines_seen(seen.row, space) | _cosines_near(near.row)),
-        cosine_mean=mean,
-        cosine_deviation=deviation,
-        counts=_counted(found, columns["found_by"], request),
-        wish=Wish(lead.source.owner, lead.search.known.lacks_statistics, near.lacks_index),
-    )
-
-
 @dataclass(frozen=True)
-class _Near:
+class Near:
     """The nearest in meaning, best first; what cosines are usual; and what `recall.near` gave.
 
-    `is_complete` says that all of the owner's vectors were compared.
+    `is_complete` says that all of the owner's vectors were compared; `by_time` are memories of the query's
+    times.
     """
 
     keys: Sequence[Key] = ()
+    by_time: Sequence[Key] = ()
     usual: Usual | None = None
     is_complete: bool = False
     row: Row | None = None
@@ -189,6 +156,53 @@ class _Near:
         return self.is_complete and self.usual is not None and self.usual.count > INDEX_MIN_ROWS
 
 
+async def pool_of(
+    lead: Lead, request: Request, query: QueryVector | None, seeing: Awaitable[Seen], nearing: Awaitable[Near]
+) -> Pool:
+    """The pool of a source: what the techniques found and the turns around it.
+
+    What was seen is made ready while the nearest are still being searched for.
+    """
+    seen = await seeing
+    space = Space.of(lead.search.known.table, query)
+    columns = Columns()
+    columns.add(seen.row)
+    cosines = _cosines_seen(seen.row, space)
+    sampled = _usual_in_sample(seen.row, space)
+    near = await nearing
+    columns.add(near.row)
+    found: dict[str, Sequence[Key]] = {
+        "text": seen.words.found,
+        "graph": list(lead.by_graph),
+        "vector": near.keys,
+        "time": near.by_time,
+    }
+    joined = columns.joined(found)
+    mean, deviation = _drawn_to_usual(near.usual or sampled)
+    return Pool(
+        source=lead.source,
+        words=seen.words,
+        **joined,
+        hops=_hops(lead.by_graph, joined["keys"]),
+        cosines=_cosines_of(joined["keys"], cosines | _cosines_near(near.row)),
+        cosine_mean=mean,
+        cosine_deviation=deviation,
+        counts=_counted(found, joined["found_by"], request),
+        wish=Wish(lead.source.owner, lead.search.known.lacks_statistics, near.lacks_index),
+    )
+
+
+async def find_near(
+    database: TenantDatabase, lead: Lead, request: Request, query: QueryVector | None, clock: Clock
+) -> Near:
+    """What a source has that is near in meaning, or of the query's times, and what is around it."""
+    space = Space.of(lead.search.known.table, query)
+    with clock.measure("time"):
+        by_time = await _nearest_in_windows(database, space, lead)
+    near = await _nearest(database, lead, request, space, by_time, clock)
+    return replace(near, by_time=by_time) if by_time else near
+
+
 async def _nearest(
     database: TenantDatabase,
     lead: Lead,
@@ -196,10 +210,10 @@ async def _nearest(
     space: Space | None,
     others: Sequence[Key],
     clock: Clock,
-) -> _Near:
+) -> Near:
     """The nearest in meaning among those that pass the filter, the others, and what is around them."""
     if space is None:
-        return await _search(database, lead, request, None, others, clock) if others else _Near()
+        return await _search(database, lead, request, None, others, clock) if others else Near()
     filtered = None
     if lead.source.filter.leaves_few and request.as_of is None:
         filtered = await _nearest_filtered(database, space, lead.source, request, clock)
@@ -219,7 +233,7 @@ async def _search(
     others: Sequence[Key],
     clock: Clock,
     filtered: "_Filtered | None" = None,
-) -> _Near:
+) -> Near:
     """One statement for two techniques: it tells itself how long the first of them took."""
     parameters = {
         **_around(lead, request, others),
@@ -237,7 +251,7 @@ async def _search(
     clock.add("vector", row["near_ms"])
     clock.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
     usual = filtered.usual if filtered is not None else Usual.from_row(row)
-    return _Near(row["near_ids"], usual, row["row_count"] is not None, row)
+    return Near(keys=row["near_ids"], usual=usual, is_complete=row["row_count"] is not None, row=row)
 
 
 def _around(lead: Lead, request: Request, others: Sequence[Key]) -> dict[str, Any]:
@@ -310,7 +324,7 @@ async def _in_windows(
     return tuple(found)
 
 
-def _crowded_out(near: _Near, request: Request) -> bool:
+def _crowded_out(near: Near, request: Request) -> bool:
     """Whether memories that do not pass the filter took the places of some that do.
 
     Only where all were compared: with an index an owner is so large that to look for those that pass could

@@ -18,7 +18,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.errors import InvalidInputError
 
-WRITE_COUNT = 500
+WRITE_COUNT = 5_000
 WRITE_AFTER_S = 30.0
 BATCH_ROWS = 1_000
 COUNTED_MAX = 100_000

@@ -4,6 +4,8 @@ Every word weighs as much as it is rare among the owner's memories (BM25's inver
 often a word occurs in one memory does not count: on conversations it changed nothing, on long messages
 it made results worse (LoCoMo R@10 .654 either way, BEAM .548 against .462 with BM25's term frequency).
 
+All forms of a word are one term, "bought" and "buy", "children" and "child" (migration 0028).
+
 For most owners every word is searched, and counted while it is. Owners with more memories than
 `STATISTICS_MIN_MEMORIES` have their counts kept (`vectors.word_statistics`): then words are searched from
 the rarest on until enough matches are expected; where even the rarest is too frequent, memories that have
@@ -50,8 +52,8 @@ Weights = npt.NDArray[np.float64]
 class Terms:
     """The terms of a query, its words and quoted phrases, and what is known before searching.
 
-    `terms` are PostgreSQL's tsqueries; `counts` say how many memories have each, None where that is not
-    kept; `table` has the vectors that serve.
+    `terms` are PostgreSQL's tsqueries, for a word with several forms one of all of them; `counts` say how
+    many memories have each, None where that is not kept; `table` has the vectors that serve.
     """
 
     lexemes: tuple[str, ...]
@@ -209,7 +211,9 @@ def _conjoined(known: Terms, rarest_first: Sequence[int], counts: Weights, enoug
     if expected > enough * MATCHES_EXCESS:
         return []
     return [
-        _Search(" & ".join(known.terms[place] for place in together), sum(1 << place for place in together))
+        _Search(
+            " & ".join(f"({known.terms[place]})" for place in together), sum(1 << place for place in together)
+        )
     ]
 
 

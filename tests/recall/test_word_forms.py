@@ -1,0 +1,101 @@
+"""Forms of one word that a stemmer does not bring together are looked up as one term."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemic.recall import words
+from mnemic.recall.understand import understand
+from mnemic.recall.words import Terms, terms_of, terms_parameters
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.recalling import refresh_statistics
+from tests.conftest import AppConnection
+
+BOATS = (
+    "Ann bought a boat",
+    "Ben buys a house",
+    "they are buying time",
+    "a boat in the harbour",
+    "boats, boats",
+)
+
+
+async def terms(memory: AsyncMemory, query: str) -> Terms:
+    question = understand(query, datetime.now(UTC), lambda text, moment: ())
+    database = memory._core.place.tenant_database
+    (row,) = await database.read("recall.terms", terms_parameters("alice", question))
+    return terms_of(row, question)
+
+
+@pytest.mark.parametrize(
+    ("told", "query"),
+    [
+        ("Ann bought a boat", "buying"),
+        ("Ann went to Rome", "gone"),
+        ("they flew over Oslo", "flies"),
+        ("the kids are asleep", "child"),
+        ("two wolves at the door", "wolf"),
+        ("my mum called", "mother"),
+        ("a favourite song", "favorites"),
+    ],
+)
+async def test_a_word_is_found_by_its_other_forms(memory: AsyncMemory, told: str, query: str) -> None:
+    await memory.retain(told)
+    await memory.retain("nothing of that")
+    found = await memory.recall(query, techniques=["text"], explain=True, refuse_below=0)
+    assert [hit.memory.content for hit in found] == [told]
+    explanation = found.hits[0].explain
+    assert explanation is not None
+    assert len(explanation.words) == 1
+
+
+async def test_a_form_that_is_another_word_is_not_taken_for_it(memory: AsyncMemory) -> None:
+    await memory.retain("a red rose")
+    assert not await memory.recall("the sun will rise", techniques=["text"], refuse_below=0)
+
+
+async def test_two_forms_in_a_query_are_one_term(memory: AsyncMemory) -> None:
+    known = await terms(memory, "who went where others go, by boat")
+    assert known.lexemes == ("go", "other", "boat")
+    assert known.terms == ("'go' | 'goe' | 'gone' | 'went'", "'other'", "'boat'")
+
+
+async def test_the_kept_counts_of_all_forms_count(memory: AsyncMemory) -> None:
+    await memory.retain_many(BOATS)
+    await refresh_statistics(memory._core, "alice")
+    known = await terms(memory, "did Ann buy a boat or a zeppelin")
+    assert dict(zip(known.lexemes, known.counts, strict=True)) == {
+        "ann": 1,
+        "buy": 3,
+        "boat": 3,
+        "zeppelin": None,
+    }
+
+
+async def test_frequent_words_are_searched_for_together_in_all_of_their_forms(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.retain_many(BOATS)
+    await refresh_statistics(memory._core, "alice")
+    monkeypatch.setattr(words, "MATCHES_ENOUGH", 1)
+    monkeypatch.setattr(words, "MATCHES_GROWTH_MAX", 1.0)
+    found = await memory.recall("buy a boat", techniques=["text"], refuse_below=0)
+    assert [hit.memory.content for hit in found] == ["Ann bought a boat"]
+
+
+def test_every_form_knows_all_others(superuser: AppConnection) -> None:
+    listed = superuser.execute("SELECT word, forms FROM mnemic.word_forms").fetchall()
+    families: dict[str, list[str]] = dict(listed)  # type: ignore[arg-type]
+    assert families["bought"] == families["buy"] == ["bought", "buy"]
+    for word, forms in families.items():
+        assert len(forms) > 1, word
+        assert all(families[form] == forms for form in forms), word
+
+
+async def test_the_application_cannot_change_the_forms(memory: AsyncMemory) -> None:
+    async with memory._core.place.tenant_database.transaction() as transaction:
+        cursor = await transaction.connection.execute(
+            "SELECT privilege FROM unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS privilege"
+            " WHERE has_table_privilege('mnemic.word_forms', privilege)"
+        )
+        assert await cursor.fetchall() == []

@@ -57,7 +57,7 @@ async def test_a_form_that_is_another_word_is_not_taken_for_it(memory: AsyncMemo
 async def test_two_forms_in_a_query_are_one_term(memory: AsyncMemory) -> None:
     known = await terms(memory, "who went where others go, by boat")
     assert known.lexemes == ("go", "other", "boat")
-    assert known.terms == ("'go' | 'goe' | 'gone' | 'went'", "'other'", "'boat'")
+    assert known.terms == ("('go' | 'goe' | 'gone' | 'went')", "('other')", "('boat')")
 
 
 async def test_the_kept_counts_of_all_forms_count(memory: AsyncMemory) -> None:

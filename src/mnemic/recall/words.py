@@ -211,9 +211,7 @@ def _conjoined(known: Terms, rarest_first: Sequence[int], counts: Weights, enoug
     if expected > enough * MATCHES_EXCESS:
         return []
     return [
-        _Search(
-            " & ".join(f"({known.terms[place]})" for place in together), sum(1 << place for place in together)
-        )
+        _Search(" & ".join(known.terms[place] for place in together), sum(1 << place for place in together))
     ]
 
 

@@ -1,7 +1,8 @@
 """How often memories were recalled: counted in this process, written in batches, never by the call itself.
 
 What is counted is written when enough has gathered, when it has waited for long enough at the next call, and
-when the memory closes. A process that is killed loses the counts of its last seconds and nothing else.
+when the memory closes. A process that is killed loses what it had not written yet: the counts of some
+`WRITE_COUNT` memories at most.
 """
 
 import asyncio

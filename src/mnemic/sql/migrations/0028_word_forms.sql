@@ -69,7 +69,8 @@ BEGIN
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
             coalesce(array_agg(
                 (
-                    SELECT string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ')
+                    -- In brackets, since terms may be searched for together.
+                    SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
                     FROM unnest(looked_up.forms) AS form
                 ) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS terms,

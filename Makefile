@@ -33,9 +33,9 @@ endif
 PARTS := test-server test-agents test-commands test-machinery test-foundation test-record test-sdk
 SERVER := tests/conformance tests/newcomer tests/server
 AGENTS := tests/adapters tests/docs tests/importers tests/mcp
-COMMANDS := tests/cli tests/transfer
+COMMANDS := tests/cli tests/backup
 FOUNDATION := tests/bench tests/db tests/embedded tests/sql
-MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/reembedding tests/schedules
+MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/embeddings tests/schedules tests/webhooks
 SDK := tests/sdk
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # What fails beside six other parts on a few cores may have been too slow for its deadline: it is said aloud and run
@@ -61,7 +61,7 @@ test-sdk: lint
 	@$(call part,$(SDK))
 
 # Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/documents tests/events tests/jobs tests/reembedding tests/retain tests/server
+SLOW := tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 

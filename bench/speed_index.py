@@ -17,9 +17,9 @@ from mnemic.db.access import DATABASE_NAME
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.vector_index import find_index, nearest, nearest_exact
 from mnemic.db.vectors import find_vectors
+from mnemic.embeddings.indexes import TURN_WAIT_S, index_owner
+from mnemic.recall.calls import refresh_statistics
 from mnemic.recall.words import STATISTICS_MIN_MEMORIES
-from mnemic.sdk.indexing import TURN_WAIT_S, index_owner
-from mnemic.sdk.recalling import refresh_statistics
 
 BEST_COUNT = 10
 MEGABYTE = 1024**2

@@ -4,8 +4,8 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.models.embedding import EmbedderSpec
+from mnemic.runtime.storage import Place
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import Place
 
 
 def opened(

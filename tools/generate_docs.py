@@ -18,9 +18,9 @@ from mnemic import Memory
 from mnemic.cli.app import app
 from mnemic.config import Settings
 from mnemic.sdk import _sync
+from mnemic.sdk.http.surface import LOCAL, SURFACE, Route
+from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.surface import LOCAL, SURFACE, Route
-from mnemic.sdk.wire import find_call
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"

@@ -8,7 +8,8 @@ import pytest
 
 from mnemic import Memory
 from mnemic.db.tenancy import SigningKey
-from mnemic.sdk import doctor, indexing
+from mnemic.embeddings import indexes as indexing
+from mnemic.maintenance import doctor
 from tests.cli.conftest import Run
 from tests.password_server import PasswordServer
 

@@ -8,8 +8,8 @@ import pytest
 from mnemic.cli.output import out
 from tests.cli.conftest import Run
 from tests.cli.test_places import own_url  # noqa: F401 (fixture)
-from tests.events.receiving import Receiver, receiving
 from tests.server.running import running_server
+from tests.webhooks.receiving import Receiver, receiving
 
 
 @pytest.fixture

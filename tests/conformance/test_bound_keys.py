@@ -10,8 +10,8 @@ import pytest
 
 from mnemic import AsyncMemory
 from mnemic.errors import ForbiddenError, MnemicError, NotFoundError
-from mnemic.sdk.surface import SURFACE, Route
-from mnemic.sdk.wire import Call, find_call
+from mnemic.sdk.http.surface import SURFACE, Route
+from mnemic.sdk.http.wire import Call, find_call
 from mnemic.server.descriptions import example
 from tests.server.running import RunningServer
 

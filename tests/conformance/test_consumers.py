@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.sdk import remote_events
+from mnemic.sdk.http import event_stream as remote_events
 from mnemic.types.event import Event, EventConsumer, EventReading
 from tests.asking import until
 

@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from mnemic import AsyncMemory
-from mnemic.sdk.surface import SURFACE, Route
-from mnemic.sdk.wire import find_call
+from mnemic.sdk.http.surface import SURFACE, Route
+from mnemic.sdk.http.wire import find_call
+from tests.backup.everything import fill
 from tests.server.running import RunningServer
-from tests.transfer.everything import fill
 from tests.unsteady_engine import Unsteady
 
 READ_WITHOUT_ARGUMENTS = [

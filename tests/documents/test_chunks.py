@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.record.reading.chunks import CHUNK_MAX_CHARACTERS, OVERLAP_MAX_CHARACTERS, Chunk, chunks_of
-from mnemic.record.reading.source import read_source
-from mnemic.record.reading.text import HEADING_MAX_CHARACTERS, Reading, Section
+from mnemic.documents.reading.chunks import CHUNK_MAX_CHARACTERS, OVERLAP_MAX_CHARACTERS, Chunk, chunks_of
+from mnemic.documents.reading.source import read_source
+from mnemic.documents.reading.text import HEADING_MAX_CHARACTERS, Reading, Section
 from tests.documents.texts import paragraphs
 
 TEXTS = st.text(st.sampled_from("ab. \n\t!。é😀#=-`<>p/"), max_size=400).map(lambda text: text * 12)

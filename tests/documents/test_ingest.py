@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from mnemic.documents.ingestion import INGEST_BATCH, ingest_document
+from mnemic.documents.reading.chunks import chunks_of
+from mnemic.documents.reading.source import read_source
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.record.reading.chunks import chunks_of
-from mnemic.record.reading.source import read_source
-from mnemic.sdk.ingesting import INGEST_BATCH, ingest_document
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.document import Ingestion
 from mnemic.types.memory import MemoryRecord

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 from mnemic import Memory
+from mnemic.documents.reading.chunks import chunks_of
+from mnemic.documents.reading.source import read_source
 from mnemic.errors import NotFoundError
-from mnemic.record.reading.chunks import chunks_of
-from mnemic.record.reading.source import read_source
 from tests.documents.texts import paragraphs
 from tests.running_folder import running
 from tests.waiting import wait_until

@@ -8,10 +8,10 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+from mnemic.documents.reading.file import read_file
+from mnemic.documents.reading.source import SOURCE_MAX_BYTES, read_source, settled_media_type
+from mnemic.documents.reading.text import Section
 from mnemic.errors import ConfigurationError, InvalidInputError, NotFoundError
-from mnemic.record.reading.file import read_file
-from mnemic.record.reading.source import SOURCE_MAX_BYTES, read_source, settled_media_type
-from mnemic.record.reading.text import Section
 
 PAGE = """<!doctype html><html><head><title>My &amp; page</title><style>p { color: red }</style>
 <script>if (1 < 2) alert("</p>")</script></head><body>
@@ -184,6 +184,6 @@ def test_a_file_is_read_whole_and_what_is_none_is_an_error(
             read_file(missing)
     with pytest.raises(InvalidInputError, match="path must be"):
         read_file(b"a.txt")  # type: ignore[arg-type]
-    monkeypatch.setattr("mnemic.record.reading.file.SOURCE_MAX_BYTES", 4)
+    monkeypatch.setattr("mnemic.documents.reading.file.SOURCE_MAX_BYTES", 4)
     with pytest.raises(InvalidInputError, match="larger than 4 bytes"):
         read_file(file)

@@ -10,9 +10,9 @@ from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import DatabaseError
-from mnemic.events.fan_out import fan_out_tenant
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.work.webhooks import add_delivery
+from mnemic.webhooks.delivery import add_delivery
+from mnemic.webhooks.fan_out import fan_out_tenant
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import opened
 from tests.proofs import begin, prove

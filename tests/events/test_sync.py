@@ -10,9 +10,9 @@ from mnemic import Memory
 from mnemic.config import Settings
 from mnemic.errors import ClosedError, MnemicError
 from mnemic.types.event import Event
-from tests.events.receiving import Receiver, receiving
 from tests.running_folder import running
 from tests.waiting import wait_until
+from tests.webhooks.receiving import Receiver, receiving
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from mnemic.govern.backup import back_up, restore_into
+from mnemic.backup.dump import back_up, restore_into
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.share import Grant
+from tests.backup.test_erase import where_it_is
 from tests.conftest import LIMITS, AppConnection
 from tests.fresh_tenants import Rows
-from tests.transfer.test_erase import where_it_is
 
 
 async def all_grants(memory: AsyncMemory, owner: str = "alice") -> list[Grant]:

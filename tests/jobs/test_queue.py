@@ -11,8 +11,8 @@ from psycopg.types.json import Jsonb
 
 from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
-from mnemic.db.hints import notify_channel
 from mnemic.db.tenancy import Tenant
+from mnemic.db.wakeups import notify_channel
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs import queue
 from mnemic.jobs.handling import RunningJob

@@ -10,9 +10,9 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.jobs.queue import enqueue
-from mnemic.sdk.exposition import FROM_DATABASE, FROM_POOL, MetricFamily, collect
+from mnemic.maintenance.exposition import FROM_DATABASE, FROM_POOL, MetricFamily, collect
+from mnemic.runtime.storage import Place
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import Place
 from mnemic.sdk.tenants import Tenants
 from tests.conftest import AppConnection, ConnectAs
 
@@ -28,7 +28,7 @@ def tenants(database: Database, tenant_a: Tenant) -> Tenants:
 async def values(tenants: Tenants) -> dict[str, dict[tuple[Any, ...], float]]:
     """All samples by their full name and the values of their labels."""
     found: dict[str, dict[tuple[Any, ...], float]] = {}
-    for family in await collect(tenants):
+    for family in await collect(tenants.database, tenants.observed):
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))
             found.setdefault(family.name + sample.suffix, {})[labels] = sample.value
@@ -92,7 +92,7 @@ def finish(admin: AppConnection, state: str, *, seconds: float) -> None:
 async def test_every_family_says_what_it_means_and_names_nobody(tenants: Tenants, tenant_a: Tenant) -> None:
     memory = (await tenants.memory("acme")).scope(owner="zenobia")
     await memory.retain("Zenobia keeps bees.")
-    families = await collect(tenants)
+    families = await collect(tenants.database, tenants.observed)
     assert {family.name for family in families} >= {name for name, _ in FROM_DATABASE.values()}
     assert len(families) == 3 + len(FROM_POOL) + len(FROM_DATABASE)
     assert all(family.help.endswith(".") and family.name.startswith("mnemic_") for family in families)

@@ -10,8 +10,8 @@ from mnemic.db.tenancy import Tenant
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Begun, Repeatable
 from mnemic.jobs.handling import RunningJob
+from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.work import maintenance
 from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
 from tests.opened import opened

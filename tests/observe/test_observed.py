@@ -9,7 +9,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, Tracer
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 
 from mnemic.errors import InvalidInputError
-from mnemic.sdk.observed import BUCKETS_MS, Histogram, Observed
+from mnemic.runtime.call_metrics import BUCKETS_MS, Histogram, Observed
 
 
 def histogram_of(*durations_ms: float) -> Histogram:

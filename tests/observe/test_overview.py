@@ -11,8 +11,8 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.queue import enqueue
+from mnemic.runtime.storage import Place
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import Place
 from mnemic.types.overview import SNAPSHOT_NAMES
 from tests.conftest import AppConnection, ConnectAs
 

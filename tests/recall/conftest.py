@@ -8,8 +8,8 @@ import pytest
 
 from mnemic.config import Settings
 from mnemic.db.database import Database
+from mnemic.runtime.storage import Place
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import Place
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,

@@ -14,8 +14,8 @@ import pytest
 
 from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.recall.calls import refresh_statistics
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.recalling import refresh_statistics
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
 from tests.opened import opened
 

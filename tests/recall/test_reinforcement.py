@@ -14,9 +14,9 @@ from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError
-from mnemic.sdk import recalled_counts
+from mnemic.runtime import recall_counts as recalled_counts
+from mnemic.runtime.recall_counts import RecalledCounts
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.recalled_counts import RecalledCounts
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs, open_database
 from tests.opened import opened

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from mnemic.recall import words
+from mnemic.recall.calls import refresh_statistics
 from mnemic.recall.understand import understand
 from mnemic.recall.words import Terms, terms_of, terms_parameters
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.recalling import refresh_statistics
 from tests.conftest import AppConnection
 
 BOATS = (

@@ -9,13 +9,13 @@ import pytest
 from mnemic.db.database import Transaction
 from mnemic.errors import DatabaseUnavailableError
 from mnemic.jobs.handling import RunningJob
+from mnemic.maintenance import jobs as maintenance
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords
 from mnemic.record import comparing
 from mnemic.record.comparing import compare_waiting
+from mnemic.retain.calls import retain_items
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.retaining import retain_items
-from mnemic.sdk.work import maintenance
 from mnemic.types.retained import Retained
 from tests.fresh_tenants import OpenMemory, Rows
 

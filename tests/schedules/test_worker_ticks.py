@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
-from mnemic.sdk.core import Core
+from mnemic.runtime.core import Core
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.working import HANDLERS, tenants_worker
 from tests.conftest import AppConnection

@@ -23,8 +23,9 @@ from mnemic.errors import (
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.sdk import remote_events, remote_link
-from mnemic.sdk.remote_link import ATTEMPTS_MAX
+from mnemic.sdk.http import connection as remote_link
+from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http.connection import ATTEMPTS_MAX
 from tests.sdk.scripted_http import HANG_UP, Answer, Script, problem, scripted
 
 KEY = "mn_very-secret-key-of-the-tests"

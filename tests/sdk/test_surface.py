@@ -8,9 +8,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, SURFACE, Route
+from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.surface import LOCAL, ON_THIS_SIDE, ROUTES, SURFACE, Route
-from mnemic.sdk.wire import find_call
 from tools.generate_docs import http_page
 
 SCOPED_THEMSELVES = frozenset({"events.consumers", "events.replay", "events.forget_consumer"})

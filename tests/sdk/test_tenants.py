@@ -7,8 +7,8 @@ import pytest
 from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.errors import ClosedError
+from mnemic.runtime.storage import Place
 from mnemic.sdk import tenants as tenants_module
-from mnemic.sdk.place import Place
 from mnemic.sdk.tenants import Tenants
 
 

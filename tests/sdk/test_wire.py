@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from mnemic.errors import InvalidInputError
+from mnemic.sdk.http.surface import ROUTES, SURFACE, Route
+from mnemic.sdk.http.wire import Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.surface import ROUTES, SURFACE, Route
-from mnemic.sdk.wire import Call, find_call
 from mnemic.server.descriptions import example
 from mnemic.types.entity import Triple
 from mnemic.types.recalled import Explanation, Hit, Recalled

@@ -20,9 +20,9 @@ from mnemic.db.database import Database
 from mnemic.errors import TooManyRequestsError
 from mnemic.govern import keys
 from mnemic.govern.keys import FoundKey
+from mnemic.sdk.http.surface import SURFACE, Route
+from mnemic.sdk.http.wire import Call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.surface import SURFACE, Route
-from mnemic.sdk.wire import Call
 from mnemic.server.limits import HEADERS_MAX_BYTES
 from mnemic.types.key import allows
 from mnemic.types.recalled import Recalled

@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from mnemic.sdk.surface import SURFACE, Route
+from mnemic.sdk.http.surface import SURFACE, Route
 from tests.server.conftest import retained
 from tests.server.running import RunningServer
 

@@ -11,8 +11,8 @@ import httpx
 import psycopg
 import pytest
 
+from mnemic.retain.calls import retain_items
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.retaining import retain_items
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer
 from tests.server.test_admission import is_problem

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from mnemic.sdk.surface import SURFACE, Route
+from mnemic.sdk.http.surface import SURFACE, Route
 from tests.server.running import RunningServer
 
 EXAMPLES = 100 if os.environ.get("SLOW_TESTS") else 3

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from mnemic import errors
 from mnemic.errors import DeliveryError, MnemicError, ServerError
-from mnemic.sdk.remote_link import BUSY_STATUSES
+from mnemic.sdk.http.connection import BUSY_STATUSES
 from mnemic.server.problems import STATUSES, problem_of
 
 

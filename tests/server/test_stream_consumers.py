@@ -14,7 +14,8 @@ import pytest
 from mnemic import AsyncMemory
 from mnemic.errors import ConflictError, ForbiddenError
 from mnemic.events import following
-from mnemic.sdk import remote_events, remote_link
+from mnemic.sdk.http import connection as remote_link
+from mnemic.sdk.http import event_stream as remote_events
 from mnemic.types.event import EventConsumer
 from tests.asking import until
 from tests.server.conftest import OpenClient

@@ -21,11 +21,11 @@ _SQL = re.compile(
 ALLOWED = {
     "adapters/importing/mem0_store.py": "reads the SQLite files that mem0 keeps, not our database",
     "db/listen.py": "LISTEN takes an identifier, which no parameter can be; and the heartbeat",
-    "db/swap.py": "makes and renames databases, whose names no parameter can be",
+    "db/database_swap.py": "makes and renames databases, whose names no parameter can be",
     "db/vector_index.py": "names of tables and indexes, and conditions of indexes, no parameter can be",
     "db/vectors.py": "each embedding model has a table of its own, whose name no parameter can be",
-    "govern/backup.py": "moves pgvector into the schema it had, whose name no parameter can be",
-    "sdk/doctor.py": "advice in words, which begins with the statement to run",
+    "backup/dump.py": "moves pgvector into the schema it had, whose name no parameter can be",
+    "maintenance/doctor.py": "advice in words, which begins with the statement to run",
     "db/privileges.py": "makes text for an administrator to read and run, with the names of roles in it",
 }
 

@@ -22,8 +22,12 @@ QUERY_FILES = sorted((SOURCE / "sql" / "queries").glob("*.sql"))
 NAME_CALLS = {
     SOURCE / name
     for name in (
-        "sdk/remote.py", "sdk/surface.py", "server/auditing.py", "server/descriptions.py", "server/routes.py",
-        "server/stream.py"
+        "sdk/http/client.py",
+        "sdk/http/surface.py",
+        "server/auditing.py",
+        "server/descriptions.py",
+        "server/routes.py",
+        "server/stream.py",
     )
 }  # fmt: skip
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from mnemic.backup.dump import Backup
+from mnemic.backup.restore import restore_place
 from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
 from mnemic.cli.output import print_json, print_line
-from mnemic.govern.backup import Backup
-from mnemic.sdk.restoring import restore_place
 from mnemic.types.scope import Scope
 
 

@@ -7,7 +7,7 @@ import typer
 
 from mnemic.cli.options import DataDir, Json, TenantName, Url, settings_from
 from mnemic.cli.output import out, print_json, table
-from mnemic.sdk.doctor import Report, diagnose
+from mnemic.maintenance.doctor import Report, diagnose
 
 COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 

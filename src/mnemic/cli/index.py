@@ -11,9 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
 from mnemic.cli.output import err, out, print_json, table
 from mnemic.db.vector_index import INDEX_MIN_ROWS
-from mnemic.sdk.core import Core
-from mnemic.sdk.indexing import OwnerIndex, make_missing
-from mnemic.sdk.models import Models
+from mnemic.embeddings.indexes import OwnerIndex, make_missing
+from mnemic.runtime.core import Core
+from mnemic.runtime.models_in_use import Models
 
 OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner; without it, all of them.")]
 

@@ -19,8 +19,8 @@ from mnemic.cli.options import (
     settings_from,
 )
 from mnemic.cli.output import print_json, print_line
+from mnemic.documents.reading.source import MediaType
 from mnemic.errors import InvalidInputError
-from mnemic.record.reading.source import MediaType
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.document import Ingestion
 

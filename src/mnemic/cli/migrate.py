@@ -7,7 +7,7 @@ import typer
 
 from mnemic.cli.options import DataDir, Json, Url, settings_from
 from mnemic.cli.output import out, print_json, table
-from mnemic.sdk.migration import migrate_place, migration_status
+from mnemic.maintenance.migration import migrate_place, migration_status
 from mnemic.sql.migration_files import Migration
 
 

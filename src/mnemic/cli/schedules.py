@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from mnemic.backup.restore import admin_conninfo
 from mnemic.cli.one_call import call_once, idle_memory
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
+from mnemic.runtime.storage import limits_of
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import limits_of
-from mnemic.sdk.restoring import admin_conninfo
 from mnemic.types.schedule import Schedule
 
 Name = Annotated[str, typer.Argument(help="The name of the schedule.")]

@@ -9,10 +9,10 @@ import typer
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from mnemic.adapters.importing import ImportReport, SourceName, import_from
+from mnemic.backup.owner_transfer import Imported
 from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, open_memory
 from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, table
 from mnemic.errors import InvalidInputError
-from mnemic.govern.transfer import Imported
 from mnemic.sdk.memory import AsyncMemory
 
 

@@ -13,9 +13,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
-from mnemic.db.hints import Hint, hints_in
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
+from mnemic.db.wakeups import Hint, hints_in
 from mnemic.sql import query
 
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000

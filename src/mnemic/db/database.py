@@ -33,13 +33,13 @@ from mnemic.db.connection import (
     process_of,
     refuse_planted_settings,
 )
+from mnemic.db.dedicated_connection import Line
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
-from mnemic.db.hints import Hint, Hints, notify_channel
 from mnemic.db.id_arrays import use_keys
-from mnemic.db.line import Line
 from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
+from mnemic.db.wakeups import Hint, Hints, notify_channel
 from mnemic.errors import ConflictError, MnemicError, NotFoundError
 from mnemic.sql import query
 

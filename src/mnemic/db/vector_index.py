@@ -32,9 +32,9 @@ from psycopg import sql
 
 from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
 from mnemic.db.database import Transaction
-from mnemic.db.ending import end
 from mnemic.db.half_vectors import HalfVector
 from mnemic.db.machine_memory import memory_mb
+from mnemic.db.task_cancellation import end
 from mnemic.db.tenancy import Tenant
 from mnemic.db.translate import translated
 from mnemic.db.vectors import Vectors, VectorTable

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from mnemic.db.database import Database
-from mnemic.db.ending import end
-from mnemic.db.hints import notify_channel
 from mnemic.db.listen import Listener
+from mnemic.db.task_cancellation import end
+from mnemic.db.wakeups import notify_channel
 
 POLL_S = 1.0
 

@@ -32,7 +32,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.errors import MnemicError
 from mnemic.types.checks import check_text, check_window
 from mnemic.types.identity import new_id

@@ -23,7 +23,7 @@ from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Database, TenantDatabase, Transaction
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError, NotAuthenticatedError, NotFoundError
 from mnemic.govern.audit import audited

@@ -22,7 +22,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.types.checks import check_window
 from mnemic.types.scope import Scope, check_name
 from mnemic.types.traces import LogEntry, LoggedCall, LogLevel

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.govern.audit import audited
 from mnemic.types.checks import check_choice, check_flag, check_id, check_text, check_time

@@ -44,10 +44,10 @@ from psycopg.types.json import Jsonb
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Database, Queries
-from mnemic.db.ending import end
-from mnemic.db.hints import notify_channel
 from mnemic.db.listen import Listener
+from mnemic.db.task_cancellation import end
 from mnemic.db.tenancy import Tenant
+from mnemic.db.wakeups import notify_channel
 from mnemic.errors import MnemicError
 from mnemic.jobs.attempt import Attempt, Claim
 from mnemic.jobs.handling import Handler

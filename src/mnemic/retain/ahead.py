@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from mnemic.db.ending import end
+from mnemic.db.task_cancellation import end
 
 # A step of this many items takes well below a millisecond.
 STEP_ITEMS = 32

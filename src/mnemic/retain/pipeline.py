@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError
+from mnemic.models.embedding_text import embedded_text
 from mnemic.retain.alone import LogRow, Outcome, may_be_alone, outcome_alone, without_known, write_alone
 from mnemic.retain.items import Draft, ItemInput, check_fields, drafts
 from mnemic.retain.plan import Plan
@@ -121,12 +122,6 @@ async def _embed(embedder: DocumentEmbedder, new: Sequence[Draft]) -> tuple[Vect
         return await embedder.embed_documents(texts), None
     except EmbeddingError as error:
         return None, str(error)
-
-
-def embedded_text(name: str | None, content: str, context: str = "") -> str:
-    """What stands for a memory in the space of meanings: its words, who said them, and what stands before."""
-    said = f"{name}: {content}" if name else content
-    return f"{context}\n{said}" if context else said
 
 
 def _groups(all_drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

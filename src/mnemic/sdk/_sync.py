@@ -21,17 +21,17 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
+from mnemic.backup.dump import Backup
+from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
 from mnemic.db.tenancy import Tenant
+from mnemic.documents.reading.source import MediaType
 from mnemic.events.consumers import Start
-from mnemic.govern.backup import Backup
-from mnemic.govern.transfer import Imported
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.record.reading.source import MediaType
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.items import ItemInput
 from mnemic.sdk.groups.actors import AsyncActors

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from mnemic.errors import ConflictError
 from mnemic.jobs.queue import get_job
-from mnemic.sdk.core import Core
+from mnemic.runtime.core import Core
 from mnemic.sdk.working import prepare
 from mnemic.types.job import Job
 

@@ -14,9 +14,13 @@ from mnemic.errors import ConfigurationError
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
+from mnemic.recall.calls import recall_request
 from mnemic.recall.request import check_request
+from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items
-from mnemic.sdk.core import Caller, Core
+from mnemic.runtime.core import Caller, Core
+from mnemic.runtime.models_in_use import Models
+from mnemic.runtime.storage import is_server
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
@@ -38,11 +42,7 @@ from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
-from mnemic.sdk.models import Models
-from mnemic.sdk.place import is_server
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.recalling import recall_request
-from mnemic.sdk.retaining import retain_items
 from mnemic.sdk.working import work_in_process
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.recalled import Include, Recalled, Technique
@@ -397,7 +397,7 @@ class AsyncMemory:
                 "A Mnemic server has models of its own: leave embedder, llm and reranker out."
             )
         # Its HTTP client takes a third of the time that importing all of this does; few memories need it.
-        from mnemic.sdk.remote import RemoteCore, remote_twin  # noqa: PLC0415
+        from mnemic.sdk.http.client import RemoteCore, remote_twin  # noqa: PLC0415
 
         self._core = RemoteCore(settings)
         self.__class__ = remote_twin(AsyncMemory)

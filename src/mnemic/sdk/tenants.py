@@ -16,10 +16,10 @@ from mnemic.db.tenancy import Tenant
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.sdk.core import Core
+from mnemic.runtime.call_metrics import Observed
+from mnemic.runtime.core import Core
+from mnemic.runtime.models_in_use import Models
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.models import Models
-from mnemic.sdk.observed import Observed
 from mnemic.types.scope import Scope
 
 TENANTS_MAX = 1_000

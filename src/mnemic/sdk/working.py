@@ -6,12 +6,15 @@ from typing import TypeAlias
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.documents import jobs as ingest
+from mnemic.embeddings import jobs as embedding
 from mnemic.jobs.handling import Handler, JsonValue, RunningJob
 from mnemic.jobs.scheduler import tick
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
-from mnemic.sdk.core import Core
-from mnemic.sdk.place import is_server
-from mnemic.sdk.work import embedding, ingest, maintenance, webhooks
+from mnemic.maintenance import jobs as maintenance
+from mnemic.runtime.core import Core
+from mnemic.runtime.storage import is_server
+from mnemic.webhooks import delivery as webhooks
 
 CoreHandler: TypeAlias = Callable[[Core, RunningJob], Awaitable[JsonValue]]
 

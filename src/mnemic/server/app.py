@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic import __version__
 from mnemic.config import Settings
-from mnemic.db.ending import end
-from mnemic.sdk.surface import ROUTES, SURFACE
+from mnemic.db.task_cancellation import end
+from mnemic.sdk.http.surface import ROUTES, SURFACE
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import problems
 from mnemic.server.admission import MCP, Admission, AdmissionMiddleware

@@ -23,7 +23,7 @@ PROCESS = "server"
 ACT = "admin_act"
 
 AUDITED_BY_THEMSELVES = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
-"""Calls of `mnemic.sdk.surface` that need an admin key and write their own intent and outcome."""
+"""Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
 
 
 def is_audited_here(scope: Scope) -> bool:

@@ -3,8 +3,8 @@
 import inspect
 from typing import Any
 
-from mnemic.sdk.remote_link import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
-from mnemic.sdk.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
+from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
+from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
 
 SCOPE_HEADERS = {
     OWNER_HEADER: "Whose memories, where the call names no owner. Percent-encoded.",

@@ -28,7 +28,7 @@ from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
 from mnemic.govern.keys import FoundKey
-from mnemic.sdk.remote_link import OWNER_HEADER
+from mnemic.sdk.http.connection import OWNER_HEADER
 from mnemic.server.front import ClientGoneError, sent_path
 from mnemic.server.problems import problem
 from mnemic.types.scope import check_name

@@ -8,7 +8,7 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.responses import PlainTextResponse, Response
 
-from mnemic.sdk.exposition import MetricFamily, collect
+from mnemic.maintenance.exposition import MetricFamily, collect
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.admission import Admit
 
@@ -21,7 +21,7 @@ def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:
     @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """Needs an admin key, unless the server was set to show them to everybody."""
-        written = as_text(await collect(tenants))
+        written = as_text(await collect(tenants.database, tenants.observed))
         return Response(written, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return router

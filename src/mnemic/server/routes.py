@@ -1,4 +1,4 @@
-"""One route for each call of the SDK, made from the table in `mnemic.sdk.surface` and the call's signature.
+"""One route for each call of the SDK, made from `mnemic.sdk.http.surface` and the call's signature.
 
 A route takes the arguments out of the request, makes the call on the memory that the API key opens, and
 writes the answer. A key that is bound to an owner stays with that owner: it may name no other, neither as
@@ -20,10 +20,10 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from mnemic.errors import ForbiddenError, InvalidInputError
+from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
+from mnemic.sdk.http.surface import SURFACE, WHO_AM_I, Route
+from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.remote_link import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
-from mnemic.sdk.surface import SURFACE, WHO_AM_I, Route
-from mnemic.sdk.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.server.admission import Admit, Admitted
 from mnemic.server.descriptions import describe_call
 from mnemic.types.whoami import WhoAmI

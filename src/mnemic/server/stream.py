@@ -27,11 +27,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.ending import end
+from mnemic.db.task_cancellation import end
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
 from mnemic.sdk.groups.events import follow_telling
-from mnemic.sdk.surface import ROUTES
+from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.admission import Admission, Admitted
 from mnemic.server.limits import ServerLimits
 from mnemic.server.routes import scoped_memory

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.types.checks import check_time, check_window
 from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import Event

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.newest_first import newest_first
+from mnemic.db.pagination import newest_first
 from mnemic.tiers.events import Time
 from mnemic.types.checks import check_choice, check_evidence, check_flag, check_text, check_time
 from mnemic.types.scope import Scope, check_name

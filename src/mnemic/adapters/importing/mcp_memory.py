@@ -16,7 +16,7 @@ from mnemic.adapters.importing.files import open_text
 from mnemic.adapters.importing.records import Record, read_records
 from mnemic.adapters.importing.units import Sifted, Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.mind.entities import FACTS_MAX
+from mnemic.knowledge.entities import FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import TYPE_KEY, observation_facts, observation_item
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS

@@ -23,8 +23,8 @@ from mnemic.adapters.importing.mem0 import read_mem0
 from mnemic.adapters.importing.units import Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.govern.audit import audited, file_target
+from mnemic.runtime.storage import is_server
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.place import is_server
 from mnemic.types.checks import check_choice
 from mnemic.types.retained import Retained
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.tiers import flagged_actors
 from mnemic.types.tiers import ActorFlag, Severity
 

@@ -9,20 +9,20 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 
+from mnemic.backup.dump import Backup, back_up
+from mnemic.backup.files import check_path
+from mnemic.backup.owner_transfer import Imported, export_owner, import_owner
+from mnemic.backup.restore import admin_conninfo, restore_place
+from mnemic.embeddings.backlog import embed_backlog
+from mnemic.embeddings.indexes import drop_indexes_of
+from mnemic.embeddings.model_change import ask_for_change, read_change
 from mnemic.errors import EmbeddingError
 from mnemic.govern.audit import audited, file_target, nobodys
-from mnemic.govern.backup import Backup, back_up
 from mnemic.govern.erase import erase_owner
-from mnemic.govern.files import check_path
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
-from mnemic.govern.transfer import Imported, export_owner, import_owner
 from mnemic.record.comparing import compare_waiting
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
-from mnemic.sdk.indexing import drop_indexes_of
-from mnemic.sdk.making_up import embed_backlog
-from mnemic.sdk.reembedding import ask_for_change, read_change
-from mnemic.sdk.restoring import admin_conninfo, restore_place
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
 from mnemic.types.receipt import ErasureMode, ErasureReceipt

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_flag, check_id, check_number, check_text, check_time
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.memory import MemoryRecord

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from mnemic.documents import chunk_plan as ingest
+from mnemic.documents import reference_documents as documents
+from mnemic.documents.reading.file import read_file
+from mnemic.documents.reading.source import MediaType, read_source, settled_media_type
 from mnemic.errors import InvalidInputError
-from mnemic.record import documents, ingest
-from mnemic.record.reading.file import read_file
-from mnemic.record.reading.source import MediaType, read_source, settled_media_type
-from mnemic.sdk.core import Caller
+from mnemic.retain.calls import retain_items
+from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
-from mnemic.sdk.retaining import retain_items
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name

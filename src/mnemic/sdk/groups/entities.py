@@ -5,10 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.govern.audit import audited
-from mnemic.mind import archive, entities, graph
-from mnemic.mind.entities import EntityInput
-from mnemic.mind.references import check_reference
-from mnemic.sdk.core import Caller
+from mnemic.knowledge import archive, entities, graph
+from mnemic.knowledge.entities import EntityInput
+from mnemic.knowledge.references import check_reference
+from mnemic.runtime.core import Caller
 from mnemic.types.entity import (
     ArchivedEntity,
     Entity,

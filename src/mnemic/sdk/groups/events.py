@@ -11,7 +11,7 @@ from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
 from mnemic.events.following import Passed, follow
 from mnemic.events.log import Wanted
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_id
 from mnemic.types.event import (
     Event,

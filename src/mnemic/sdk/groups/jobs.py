@@ -10,7 +10,7 @@ from uuid import UUID
 from mnemic.jobs import queue
 from mnemic.jobs.handling import RunningJob
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.sdk.working import prepare
 from mnemic.types.checks import check_number
 from mnemic.types.job import Job, JobState

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.tiers import journal_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import JournalEvent

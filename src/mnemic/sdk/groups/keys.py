@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import keys
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.key import ApiKey, NewApiKey, Role
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import memory_log
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.traces import LoggedCall
 
 

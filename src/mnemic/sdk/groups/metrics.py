@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from mnemic.sdk.core import Caller
-from mnemic.sdk.overviewing import read_overview, read_snapshots
+from mnemic.maintenance.overview import read_overview, read_snapshots
+from mnemic.runtime.core import Caller
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
 from mnemic.types.checks import check_flag

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.tiers import process_attributes
 from mnemic.types.memory import Provenance
 from mnemic.types.tiers import ProcessAttribute

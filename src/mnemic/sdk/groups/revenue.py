@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.tiers import revenue_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import RevenueEvent, RevenueTotal

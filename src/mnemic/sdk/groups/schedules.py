@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemic.jobs import schedules
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.schedule import Schedule
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import shares
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.types.memory import Category
 from mnemic.types.share import Grant
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mnemic.sdk.core import Caller
+from mnemic.runtime.core import Caller
 from mnemic.tiers import state_documents
 from mnemic.types.tiers import StateDocument
 

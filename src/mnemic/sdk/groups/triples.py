@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemic.mind import triples
-from mnemic.sdk.core import Caller
+from mnemic.knowledge import triples
+from mnemic.runtime.core import Caller
 from mnemic.types.entity import Triple
 from mnemic.types.memory import Provenance
 

@@ -7,16 +7,16 @@ from typing import Literal
 from uuid import UUID
 
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
-from mnemic.events import webhooks
-from mnemic.events.addresses import addresses_of, check_url, refusal
 from mnemic.events.consumers import Start, check_start
-from mnemic.events.webhooks import Sent
-from mnemic.sdk.core import Caller
-from mnemic.sdk.work.webhooks import send_message
+from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_id, check_text
 from mnemic.types.event import EventType, check_event_types
 from mnemic.types.identity import new_id
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.webhooks import subscriptions as webhooks
+from mnemic.webhooks.addresses import addresses_of, check_url, refusal
+from mnemic.webhooks.delivery import send_message
+from mnemic.webhooks.subscriptions import Sent
 
 REASON_MAX_CHARACTERS = 1024
 TEST_TYPE = "webhook.test"

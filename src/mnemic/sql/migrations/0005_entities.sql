@@ -38,7 +38,7 @@ CALL mnemic.protect('state.entities', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (salience, metadata, process, version, updated_at) ON state.entities TO mnemic_app;
 
 -- Every name of an entity, its own and its aliases. Several entities may share one. `first_word` is how
--- the names that occur in a text are found; it is made by mnemic.mind.words, NULL where a name has no
+-- the names that occur in a text are found; it is made by mnemic.text_analysis.name_matching, NULL where a name has no
 -- word that could be found.
 CREATE TABLE state.entity_names (
     tenant_id uuid NOT NULL,

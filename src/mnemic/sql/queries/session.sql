@@ -114,7 +114,7 @@ SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
 
 -- name: commit_and_clean
--- Commits, tells what the transaction left as hints (see mnemic/db/hints.py), then does what `clean` does; one
+-- Commits, tells what the transaction left as hints (see mnemic/db/wakeups.py), then does what `clean` does; one
 -- round trip for all of it. A commit that fails ends it there.
 COMMIT;
 SELECT current_setting('mnemic.hints', true) AS hints;

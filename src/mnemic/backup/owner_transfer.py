@@ -1,0 +1,209 @@
+"""Export all that is held about an owner as JSON lines, and import it elsewhere.
+
+The first line says what the file is. Each line after it is one row of one table, tables that others
+refer to first, so that the file can be read from top to bottom. Ids, history and relations are kept;
+the tenant is not part of it. Vectors are not either: they are made anew from the words, by whatever
+model the new place uses.
+
+An import is one transaction. Rows that are there already stay as they are, so that importing a file
+twice changes nothing. What the owner has under another id (the same words, the same turn, an entity of
+the same name) stands in the way: ConflictError. What the logs say happened in the old place stays there.
+
+Both are audited, with the file and the rows per table, and belong to the owner: erasing it erases them. A
+file that is no export is turned away before.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from psycopg.errors import UniqueViolation
+
+from mnemic.backup.files import new_file, open_file
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.errors import ConflictError, InvalidInputError
+from mnemic.govern.audit import AuditedAct, audited, file_target
+from mnemic.types.scope import Scope, check_name
+
+FORMAT = "mnemic-export"
+FORMAT_VERSION = 1
+LINE_MAX_BYTES = 16 << 20
+IMPORT_BATCH_ROWS = 500
+IMPORT_BATCH_BYTES = 8 << 20
+
+_NEVER_EXPORTED = ("vectors.", "queue.")
+_NEVER_IMPORTED = ("traces.", "queue.")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """How many rows an import brought, per table, and how many memories of the tenant have no vector yet."""
+
+    rows: dict[str, int]
+    awaiting_embedding_count: int = 0
+
+    @property
+    def row_count(self) -> int:
+        """Rows in all tables together."""
+        return sum(self.rows.values())
+
+
+class Line(NamedTuple):
+    """One row of an export: as it stands in the file, and what must be known of it."""
+
+    table_name: str
+    memory_id: Any
+    text: bytes
+    has_counts: bool
+    """Whether it tells how often a memory was recalled, as the rows of memories themselves once did."""
+
+
+async def export_owner(
+    database: TenantDatabase, scope: Scope, path: Path, *, replace: bool
+) -> dict[str, int]:
+    """Write all of the owner's into a file of JSON lines, as of one moment; returns the rows per table."""
+    target = file_target(path)
+    async with audited(database, scope, action="export_owner", target=target, keeps_message=False) as act:
+        with new_file(path, replace=replace) as file:
+            counts = await _export(database, scope.require_owner(), file.write)
+        act.outcome(rows=counts)
+    return counts
+
+
+async def import_owner(database: TenantDatabase, scope: Scope, path: Path) -> Imported:
+    """Take an exported file in, all of it or nothing; its memories are marked for embedding."""
+    with open_file(path) as file:
+        lines = _values(file)
+        whose = replace(scope, owner=_read_header(lines))
+        target = file_target(path)
+        async with audited(database, whose, action="import_owner", target=target, keeps_message=False) as act:
+            return await _import(database, _read(lines), act)
+
+
+async def _export(
+    database: TenantDatabase, owner: str, write_line: Callable[[bytes], object]
+) -> dict[str, int]:
+    write_line(_line({"format": FORMAT, "version": FORMAT_VERSION, "owner": owner}))
+    counts: dict[str, int] = {}
+    async with database.transaction(snapshot=True) as transaction:
+        await transaction.execute("owners.take_long")
+        for table_name in [row["table_name"] for row in await transaction.rows("owners.tables")]:
+            if not table_name.startswith(_NEVER_EXPORTED):
+                counts[table_name] = await _export_table(transaction, owner, table_name, write_line)
+    return counts
+
+
+async def _import(database: TenantDatabase, lines: Iterable[Line], act: AuditedAct) -> Imported:
+    counts: dict[str, int] = {}
+    try:
+        async with database.transaction(maintenance=True) as transaction:
+            await transaction.execute("owners.defer_references")
+            for batch in _batches(lines):
+                imported = await _import_batch(transaction, batch)
+                counts[batch[0].table_name] = counts.get(batch[0].table_name, 0) + imported
+            act.outcome(rows=counts)
+            await act.commit_with(transaction)
+    except ConflictError as error:
+        raise _in_the_way(error) from error.__cause__
+    return Imported(counts)
+
+
+async def _import_batch(transaction: Transaction, batch: list[Line]) -> int:
+    table_name = batch[0].table_name
+    parameters = {"table_name": table_name, "lines": _as_array(batch)}
+    imported = int((await transaction.one("owners.import", parameters))["imported"])
+    if imported and table_name == "state.memories":
+        ids = {"ids": [line.memory_id for line in batch]}
+        await transaction.execute("owners.mark_imported", ids)
+        await transaction.execute("owners.count_imported_turns", ids)
+        if counted := [line for line in batch if line.has_counts]:
+            await transaction.execute("owners.import_old_counts", {"lines": _as_array(counted)})
+    return imported
+
+
+def _as_array(lines: list[Line]) -> str:
+    return (b"[%s]" % b",".join(line.text for line in lines)).decode()
+
+
+def _in_the_way(error: ConflictError) -> ConflictError:
+    cause = error.__cause__
+    if not isinstance(cause, UniqueViolation):
+        return error
+    return ConflictError(
+        f"The owner has something of this export already, under another id (in {cause.diag.table_name}). "
+        "Nothing was imported: import it into another tenant, or erase the owner here first."
+    )
+
+
+async def _export_table(
+    transaction: Transaction, owner: str, table_name: str, write_line: Callable[[bytes], object]
+) -> int:
+    count = 0
+    head = b'{"table": %s, "row": ' % json.dumps(table_name).encode()
+    async for row in transaction.stream("owners.export", {"owner": owner, "table_name": table_name}):
+        write_line(head + row["row"].encode() + b"}\n")
+        count += 1
+    return count
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+
+
+def _read_header(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> str:
+    """Whose export it is, by its first line; InvalidInputError if that is not the one of an export."""
+    _, value = next(lines)
+    _check_header(value)
+    return check_name("The owner in the first line of the export", value.get("owner"))
+
+
+def _read(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> Iterator[Line]:
+    """The rows after the first line, checked as far as the database does not check them anyway."""
+    for number, (text, value) in enumerate(lines, start=2):
+        table_name, row = value.get("table"), value.get("row")
+        if not isinstance(table_name, str) or not isinstance(row, dict):
+            raise InvalidInputError(f"Line {number} of the export is not a row. Nothing was imported.")
+        if not table_name.startswith(_NEVER_IMPORTED):
+            yield Line(table_name, row.get("memory_id"), text, has_counts="retrieval_count" in row)
+
+
+def _check_header(value: dict[str, Any]) -> None:
+    if value.get("format") != FORMAT:
+        raise InvalidInputError("This is not an export of Mnemic: its first line does not say so.")
+    if value.get("version") != FORMAT_VERSION:
+        raise InvalidInputError(
+            f"The export has format version {value.get('version')!a}; this Mnemic reads {FORMAT_VERSION}."
+        )
+
+
+def _values(file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Each line, as it stands there and parsed."""
+    number = 0
+    while text := file.readline(LINE_MAX_BYTES):
+        number += 1
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise InvalidInputError(f"Line {number} of the export is not JSON. Nothing was imported.")
+        yield text, value
+    if not number:
+        raise InvalidInputError("The export is empty.")
+
+
+def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Neighbouring rows of one table together, in bounded batches."""
+    batch: list[Line] = []
+    size_bytes = 0
+    for line in lines:
+        is_full = len(batch) == IMPORT_BATCH_ROWS or size_bytes + len(line.text) > IMPORT_BATCH_BYTES
+        if batch and (is_full or line.table_name != batch[0].table_name):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(line)
+        size_bytes += len(line.text)
+    if batch:
+        yield batch

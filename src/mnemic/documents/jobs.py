@@ -1,0 +1,16 @@
+"""The job that ingests a document."""
+
+from uuid import UUID
+
+from mnemic.documents.ingestion import ingest_document
+from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.runtime.core import Core
+
+
+async def ingest(core: Core, job: RunningJob) -> JsonValue:
+    """`documents.ingest`: make the memories of a document what its text says, or go on with it."""
+
+    def report(done: int, total: int) -> None:
+        _ = job.report(done=done, total=total)
+
+    return await ingest_document(core, UUID(job.payload["document_id"]), report)

@@ -1,0 +1,1 @@
+"""Vectors of memories after they are stored: the backlog, a change of model, indexes of large owners."""

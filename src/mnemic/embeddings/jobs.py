@@ -1,0 +1,29 @@
+"""Jobs that embed: what was stored while the embedder failed, and everything when the model is changed."""
+
+from uuid import UUID
+
+from mnemic.embeddings.backlog import embed_backlog
+from mnemic.embeddings.model_change import complete_change
+from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.runtime.core import Core
+
+
+async def make_up(core: Core, job: RunningJob) -> JsonValue:
+    """`embeddings.backlog`: embed what waits for a vector; fails, to be tried again, if the model is down."""
+
+    def report(done: int) -> None:
+        _ = job.report(done=done)
+
+    return {"embedded_count": await embed_backlog(core, on_progress=report)}
+
+
+async def change_model(core: Core, job: RunningJob) -> JsonValue:
+    """`embeddings.change_model`: embed everything by `model`, then let it serve."""
+
+    def report(done: int, total: int) -> None:
+        _ = job.report(done=done, total=total)
+
+    asked = job.payload.get("intent_id")
+    intent_id = UUID(asked) if asked is not None else None
+    is_serving = await complete_change(core, str(job.payload["model"]), report, intent_id=intent_id)
+    return {"is_serving": is_serving}

@@ -1,0 +1,1 @@
+"""Keeping an installation in order: daily jobs, overview, metrics, migration, doctor."""

@@ -1,0 +1,230 @@
+"""Look at everything that Mnemic stands on, and say what to do about what is wrong.
+
+Checks run from the ground up: machine, folder, server, migrations, role, policies. One that fails
+does not stop the others unless they stand on it; those are then left out.
+"""
+
+import platform
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from mnemic.config import Settings
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, missing_cpu_features
+from mnemic.db.migrate import read_status
+from mnemic.db.vector_index import INDEX_MIN_ROWS, INDEXES_MAX, may_build
+from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, survey_indexes
+from mnemic.embeddings.model_change import read_change
+from mnemic.errors import MnemicError
+from mnemic.models.embedding import open_embedder
+from mnemic.runtime.storage import Place, check_settings, limits_of, open_place
+from mnemic.types.embedding import ModelChange
+
+OWNERS_SHOWN_MAX = 5
+FREE_DISK_WARN_BYTES = 1 << 30
+OLDEST_VECTOR_VERSION = (0, 7)
+
+NO_INDEXES = IndexSurvey((), 0, ())
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at; `advice` says what to do unless it is ok."""
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks, and where things are. `dsn` is the embedded server's, for psql and friends."""
+
+    checks: tuple[Check, ...]
+    data_dir: str | None
+    dsn: str | None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing failed; warnings are allowed."""
+        return all(check.state != "failed" for check in self.checks)
+
+
+async def diagnose(settings: Settings) -> Report:
+    """Run every check against the place that the settings name."""
+    embedded = settings.database_url is None
+    checks = [*_machine_checks(settings, embedded=embedded)]
+    dsn = None
+    try:
+        check_settings(settings)
+        place = await open_place(settings)
+    except MnemicError as error:
+        checks.append(Check("server", "failed", type(error).__name__, str(error)))
+    else:
+        try:
+            dsn = embedded_dsn(place)
+            checks += [check async for check in _server_checks(place, settings, dsn)]
+        finally:
+            await place.aclose()
+    return Report(tuple(checks), str(settings.data_dir) if embedded else None, dsn)
+
+
+def embedded_dsn(place: Place) -> str | None:
+    """The administrator's URL of the embedded server, or None for a server of the user's own."""
+    if place.server is None:
+        return None
+    return f"postgresql://{ADMIN_ROLE}@/{DATABASE_NAME}?host={quote(str(place.server.socket_dir), safe='')}"
+
+
+def _machine_checks(settings: Settings, *, embedded: bool) -> Iterator[Check]:
+    yield Check("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    if not embedded:
+        return
+    missing = missing_cpu_features()
+    if missing:
+        yield Check(
+            "cpu",
+            "failed",
+            f"lacks {', '.join(missing)}",
+            "The shipped pgvector needs them. Use a PostgreSQL of your own: set MNEMIC_DATABASE_URL.",
+        )
+    else:
+        yield Check("cpu", "ok", "has what the shipped pgvector needs")
+    yield _disk_check(settings.data_dir)
+
+
+def _disk_check(data_dir: Path) -> Check:
+    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    found = f"{free / 1e9:.1f} GB free at {data_dir}"
+    if free < FREE_DISK_WARN_BYTES:
+        return Check("disk", "warning", found, "Free some space, or move the folder and set MNEMIC_DATA_DIR.")
+    return Check("disk", "ok", found)
+
+
+async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> AsyncIterator[Check]:
+    access = place.database.access
+    where = "embedded" if dsn is not None else "at the URL"
+    yield Check("server", "ok", f"PostgreSQL {access.server_version}, {where}")
+    yield _vector_check(access.vector_version)
+    yield await _migration_check(dsn or access.conninfo(), settings)
+    async with place.database.transaction(place.tenant) as transaction:
+        role = await transaction.one("doctor.role")
+        unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
+    if role["is_superuser"] or role["bypasses_policies"]:
+        yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
+    else:
+        yield Check("role", "ok", f"{role['role']} is a plain login")
+    if unprotected:
+        yield Check(
+            "row security",
+            "failed",
+            f"missing on {', '.join(unprotected)}",
+            "CALL mnemic.protect(table) on each.",
+        )
+    else:
+        yield Check("row security", "ok", "forced on every table")
+    yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
+    yield await _embedder_check(settings)
+    change = await read_change(place.tenant_database)
+    yield _model_check(change, settings)
+    yield await _backlog_check(place)
+    yield await _index_check(place, settings, change.model)
+
+
+async def _embedder_check(settings: Settings) -> Check:
+    """Embed one word: that loads the model, or asks the provider."""
+    try:
+        embedder = open_embedder(settings.embedder)
+        try:
+            vector = await embedder.embed_query("doctor")
+        finally:
+            await embedder.aclose()
+    except MnemicError as error:
+        return Check("embedder", "failed", settings.embedder, str(error))
+    return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
+
+
+def _model_check(change: ModelChange, settings: Settings) -> Check:
+    """Whether the model that serves the tenant is the configured one, and how far a change of it has come."""
+    if change.model is None:
+        return Check("embedding model", "ok", "nothing is embedded yet")
+    if change.next_model is not None:
+        done = max(change.memory_count - change.waiting_count, 0)
+        found = (
+            f"{change.model}; changing to {change.next_model}: {done:,} of {change.memory_count:,} memories"
+        )
+        if change.refused_count:
+            found += f", {change.refused_count:,} refused"
+        if change.job_id is None:
+            return Check("embedding model", "warning", found, "No job is at it: run `mnemic reembed` again.")
+        return Check("embedding model", "ok", found)
+    try:
+        configured = open_embedder(settings.embedder).name
+    except MnemicError as error:
+        return Check("embedding model", "warning", change.model, str(error))
+    if configured != change.model:
+        advice = f"`mnemic reembed` changes to {configured}; or configure {change.model}."
+        return Check("embedding model", "warning", f"{change.model}, not the configured {configured}", advice)
+    return Check("embedding model", "ok", change.model)
+
+
+async def _backlog_check(place: Place) -> Check:
+    """How many memories have no vector, and are found by their words only."""
+    async with place.tenant_database.transaction() as transaction:
+        size = await transaction.one("vectors.backlog_size")
+    found = f"{size['waiting']:,} memories wait for a vector, {size['refused']:,} were refused by the model"
+    if size["waiting"]:
+        return Check(
+            "embedding backlog", "warning", found, "A worker embeds them; or run `mnemic embed` now."
+        )
+    if size["refused"]:
+        return Check("embedding backlog", "warning", found, "They are found by their words only.")
+    return Check("embedding backlog", "ok", "none")
+
+
+async def _index_check(place: Place, settings: Settings, model: str | None) -> Check:
+    """Which owners with many vectors have the index that makes searching them fast."""
+    survey = await survey_indexes(place.tenant_database, model) if model is not None else NO_INDEXES
+    missing = survey.missing
+    if not survey.owners:
+        return Check("vector indexes", "ok", f"no owner has more than {INDEX_MIN_ROWS:,} vectors")
+    found = ", ".join(map(_in_words, survey.owners[:OWNERS_SHOWN_MAX]))
+    if len(survey.owners) > OWNERS_SHOWN_MAX:
+        found += f" and {len(survey.owners) - OWNERS_SHOWN_MAX} more; {len(missing)} not indexed"
+    if not missing:
+        return Check("vector indexes", "ok", found)
+    return Check("vector indexes", "warning", found, await _index_advice(place, settings, survey))
+
+
+def _in_words(large: OwnerIndex) -> str:
+    size = "not indexed" if large.size_bytes is None else f"index of {large.size_bytes / 1e6:.0f} MB"
+    return f"{large.owner}: {large.vector_count:,} vectors, {size}"
+
+
+async def _index_advice(place: Place, settings: Settings, survey: IndexSurvey) -> str:
+    if survey.index_count >= INDEXES_MAX:
+        return f"The model has {INDEXES_MAX} indexes, the most it can have: the others are searched exactly."
+    if await may_build(admin_conninfo(place, settings), limits_of(settings)):
+        return "Recall has it made when it meets the owner. To have it now, run `mnemic index`."
+    return "This login may not make it: an administrator can run `mnemic index`. Until then search is exact."
+
+
+def _vector_check(version: str) -> Check:
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR_VERSION:
+        return Check("pgvector", "failed", version, "Mnemic needs 0.7 or newer: update the extension.")
+    return Check("pgvector", "ok", version)
+
+
+async def _migration_check(conninfo: str, settings: Settings) -> Check:
+    status = await read_status(conninfo, limits_of(settings))
+    if status.pending:
+        return Check("migrations", "failed", f"{len(status.pending)} pending", "Run `mnemic migrate`.")
+    return Check("migrations", "ok", f"{len(status.applied)} applied, none pending")

@@ -1,0 +1,147 @@
+"""All metrics of a place as plain values, ready for whoever publishes them: `/metrics` of the server does.
+
+Three sources: what this process has counted (calls, and how long they took), how its pool of connections is
+used, and what the database says about the machinery of all tenants (jobs, schedules, events). No tenant and
+no owner is named: the labels are operations, types and states of jobs. What the database says holds for all
+processes of a place; a scraper that asks several of them gets it several times, once from each.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Literal
+
+from mnemic.db.database import Database
+from mnemic.runtime.call_metrics import BUCKETS_MS, Histogram, Observed
+
+Kind = Literal["counter", "gauge", "histogram"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One value. `suffix` is put behind the name of its family: `_bucket`, `_count`, `_sum`, `_total`."""
+
+    labels: Mapping[str, str]
+    value: float
+    suffix: str = ""
+
+
+@dataclass(frozen=True)
+class MetricFamily:
+    """Values of one name, and what they mean."""
+
+    name: str
+    help: str
+    kind: Kind
+    samples: Sequence[Sample] = field(default=())
+
+
+# What `mnemic.working_metrics` in the database calls them → how they are published.
+FROM_DATABASE: dict[str, tuple[str, str]] = {
+    "jobs": ("mnemic_jobs", "Jobs that are still to be done, by type and state."),
+    "oldest_ready_s": ("mnemic_job_oldest_ready_seconds", "How long the oldest waiting job has been due."),
+    "finished_1h": ("mnemic_jobs_finished_1h", "Jobs that ended within the last hour, by type and state."),
+    "run_s_1h": (
+        "mnemic_job_run_seconds_1h",
+        "Run times of jobs done within the last hour, by type and quantile.",
+    ),
+    "retries_1h": (
+        "mnemic_job_attempts_repeated_1h",
+        "Attempts of the last hour that did not end their job.",
+    ),
+    "dead": ("mnemic_jobs_dead", "Dead letters: jobs that have failed for good and wait to be replayed."),
+    "workers": ("mnemic_workers", "Workers that are alive."),
+    "overdue_schedules": ("mnemic_schedules_overdue", "Schedules that should have ticked two minutes ago."),
+    "unsequenced_events": ("mnemic_events_unsequenced", "Events that nobody can read yet."),
+    "oldest_unsequenced_s": (
+        "mnemic_event_oldest_unsequenced_seconds",
+        "How long the oldest event has waited that nobody can read yet.",
+    ),
+    "consumer_lag": ("mnemic_event_consumer_lag", "Events that the slowest consumer is behind."),
+}
+
+# What psycopg calls them → how they are published.
+FROM_POOL: dict[str, tuple[str, str, Kind]] = {
+    "pool_size": ("mnemic_pool_connections", "Connections that the pool has.", "gauge"),
+    "pool_available": ("mnemic_pool_connections_idle", "Connections that nobody uses.", "gauge"),
+    "pool_max": ("mnemic_pool_connections_max", "Connections that the pool may have.", "gauge"),
+    "requests_waiting": ("mnemic_pool_requests_waiting", "Calls that wait for a connection.", "gauge"),
+    "requests_num": ("mnemic_pool_requests", "Calls that wanted a connection.", "counter"),
+    "requests_errors": (
+        "mnemic_pool_requests_failed",
+        "Calls that did not get a connection in time.",
+        "counter",
+    ),
+    "connections_num": ("mnemic_pool_connections_opened", "Connections that were opened.", "counter"),
+    "connections_lost": ("mnemic_pool_connections_lost", "Connections that were found broken.", "counter"),
+}
+
+
+async def collect(database: Database, observed: Observed) -> list[MetricFamily]:
+    """Everything that there is to publish, now."""
+    return [
+        *_calls(observed),
+        *_pool(database.pool_statistics()),
+        *await _machinery(database),
+    ]
+
+
+def _calls(observed: Observed) -> list[MetricFamily]:
+    histograms = observed.histograms.items()
+    return [
+        MetricFamily(
+            "mnemic_call_duration_seconds",
+            "How long calls took in this process, by operation.",
+            "histogram",
+            [sample for operation, histogram in histograms for sample in _histogram(operation, histogram)],
+        ),
+        MetricFamily(
+            "mnemic_calls_failed",
+            "Calls that ended with an error in this process, by operation.",
+            "counter",
+            [Sample({"operation": name}, histogram.failed_count, "_total") for name, histogram in histograms],
+        ),
+        MetricFamily(
+            "mnemic_recalls_refused",
+            "Recalls in this process that found nothing close enough and said so.",
+            "counter",
+            [Sample({}, observed.histograms["recall"].refused_count, "_total")],
+        ),
+    ]
+
+
+def _histogram(operation: str, histogram: Histogram) -> list[Sample]:
+    """Buckets count all calls up to their bound, as Prometheus wants them."""
+    bounds = [*(f"{bound_ms / 1000:g}" for bound_ms in BUCKETS_MS), "+Inf"]
+    return [
+        *(
+            Sample({"operation": operation, "le": bound}, count, "_bucket")
+            for bound, count in zip(bounds, accumulate(histogram.counts), strict=True)
+        ),
+        Sample({"operation": operation}, histogram.count, "_count"),
+        Sample({"operation": operation}, histogram.total_ms / 1000, "_sum"),
+    ]
+
+
+def _pool(statistics: Mapping[str, int]) -> list[MetricFamily]:
+    # The driver leaves counters out that are still at 0.
+    return [
+        MetricFamily(
+            name, help, kind, [Sample({}, statistics.get(key, 0), "_total" if kind == "counter" else "")]
+        )
+        for key, (name, help, kind) in FROM_POOL.items()
+    ]
+
+
+async def _machinery(database: Database) -> list[MetricFamily]:
+    async with database.proven("working", "queue") as queries:
+        rows = await queries.rows("observing.working")
+    return [
+        MetricFamily(
+            name,
+            help,
+            "gauge",
+            [Sample(row["labels"], row["value"]) for row in rows if row["metric"] == metric],
+        )
+        for metric, (name, help) in FROM_DATABASE.items()
+    ]

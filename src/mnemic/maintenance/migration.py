@@ -1,0 +1,38 @@
+"""Migrating a place from outside: what `mnemic migrate` calls."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from mnemic.config import Settings
+from mnemic.db.access import check_url, embedded_admin_conninfo
+from mnemic.db.migrate import MigrationStatus, migrate, read_status
+from mnemic.runtime.storage import check_settings, key_of, limits_of, start_server
+from mnemic.sql.migration_files import Migration
+
+
+async def migrate_place(settings: Settings, on_applied: Callable[[Migration], None]) -> tuple[Migration, ...]:
+    """Apply what is pending; returns what was applied."""
+    async with _administrator(settings) as conninfo:
+        return await migrate(conninfo, limits_of(settings), key=key_of(settings), on_applied=on_applied)
+
+
+async def migration_status(settings: Settings) -> MigrationStatus:
+    """What is applied and what is pending; changes nothing in the database."""
+    async with _administrator(settings) as conninfo:
+        return await read_status(conninfo, limits_of(settings))
+
+
+@asynccontextmanager
+async def _administrator(settings: Settings) -> AsyncIterator[str]:
+    """How to connect as administrator, while the embedded server is kept up if that is the place."""
+    check_settings(settings)
+    if settings.database_url is not None:
+        check_url(settings.database_url.get_secret_value())
+        yield settings.database_url.get_secret_value()
+        return
+    server = await start_server(settings)
+    try:
+        yield await embedded_admin_conninfo(server, limits_of(settings))
+    finally:
+        await asyncio.to_thread(server.close)

@@ -1,0 +1,7 @@
+"""The text that is embedded for a memory."""
+
+
+def embedded_text(name: str | None, content: str, context: str = "") -> str:
+    """The content of a memory, after its speaker and, for a chunk of a document, after its context."""
+    said = f"{name}: {content}" if name else content
+    return f"{context}\n{said}" if context else said

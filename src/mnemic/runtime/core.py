@@ -1,0 +1,147 @@
+"""What a memory, its scoped views and its groups share."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from mnemic.config import Settings
+from mnemic.db.database import TenantDatabase
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import ClosedError
+from mnemic.events.signal import EventSignal
+from mnemic.models.embedding import TextEmbedder
+from mnemic.models.language import LanguageModel
+from mnemic.models.reranking import Reranker
+from mnemic.runtime.background_tasks import Upkeep
+from mnemic.runtime.call_metrics import Observed
+from mnemic.runtime.in_process_worker import OwnWorker
+from mnemic.runtime.models_in_use import Models
+from mnemic.runtime.recall_counts import RecalledCounts
+from mnemic.runtime.storage import Place, open_place
+from mnemic.types.scope import Scope
+
+RECALLED_COUNTS = ("recalled counts",)
+
+
+class Core:
+    """What a memory and all its scoped views share. States: new → open → closed."""
+
+    def __init__(self, settings: Settings, models: Models) -> None:
+        self.settings = settings
+        self.models = models
+        self.upkeep = Upkeep()
+        self.recalled_counts = RecalledCounts()
+        self.observed = Observed()
+        self.own_worker = OwnWorker()
+        self.serving_model: str | None = None
+        """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
+        self.event_signal = EventSignal()
+        self.upkeep.on_close(RECALLED_COUNTS, self.write_recalled_counts)
+        self._place: Place | None = None
+        self._is_guest = False
+        self._closed = False
+        self._opening = asyncio.Lock()
+
+    @property
+    def embedder(self) -> TextEmbedder:
+        """What turns text into vectors; loaded when it is first needed."""
+        return self.models.embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The LLM that was configured, if any."""
+        return self.models.language_model
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """Who has the last word on the order of hits, if anybody."""
+        return self.models.reranker
+
+    @property
+    def place(self) -> Place:
+        """The open place; an error that says what is wrong when there is none."""
+        if self._closed:
+            raise ClosedError("This Memory is closed. Open a new one.")
+        if self._place is None:
+            raise ClosedError("This AsyncMemory is not open yet. Use `async with`, or await its open().")
+        return self._place
+
+    @property
+    def tenant(self) -> Tenant:
+        """The tenant of the open place."""
+        return self.place.tenant
+
+    async def open(self) -> None:
+        """Open the place, once."""
+        async with self._opening:
+            if self._closed:
+                raise ClosedError("This Memory is closed. Open a new one.")
+            if self._place is None:
+                self.models.check()
+                self._place = await open_place(self.settings)
+
+    def beside(self, tenant: Tenant) -> "Core":
+        """The same place and models for another tenant; it is closed before this one, which owns them."""
+        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
+        guest._place = replace(self.place, tenant=tenant)
+        guest._is_guest = True
+        guest.observed = self.observed
+        guest.event_signal = self.event_signal
+        return guest
+
+    @asynccontextmanager
+    async def closed_for_a_while(self) -> AsyncIterator[None]:
+        """Close the place for a block that needs it to itself, and open it again whatever happens."""
+        place = self.place
+        async with self._opening:
+            was_watching = self.own_worker.is_watching
+            await self.own_worker.aclose()
+            await self.upkeep.settle()
+            self._place = None
+            await self.event_signal.aclose()
+            await place.aclose()
+            try:
+                yield
+            finally:
+                self._place = await open_place(self.settings)
+                if was_watching:
+                    self.own_worker.watch(self._place.database, self._place.tenant)
+
+    async def aclose(self) -> None:
+        """Close the place, once and for all."""
+        async with self._opening:
+            # First, since their jobs need the place.
+            await self.own_worker.aclose()
+            await self.upkeep.aclose()
+            place, self._place, self._closed = self._place, None, True
+            if self._is_guest:
+                return
+            await self.event_signal.aclose()
+            await self.models.aclose()
+            if place is not None:
+                await place.aclose()
+
+    async def write_recalled_counts(self) -> int:
+        """Write what was counted since the last time; returns how many memories that were."""
+        return await self.recalled_counts.write(self.place.tenant_database)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """What every group of calls is made of: the open memory and the scope it is used in."""
+
+    core: Core
+    scope: Scope
+
+    @property
+    def database(self) -> TenantDatabase:
+        """The database as this memory's tenant sees it."""
+        return self.core.place.tenant_database
+
+    def scoped(self, owner: str | None = None, channel: str | None = None) -> Scope:
+        """The scope of one call: the defaults with what the call names on top; it has an owner."""
+        is_named = owner is not None or channel is not None
+        scope = self.scope.narrowed(owner=owner, channel=channel) if is_named else self.scope
+        scope.require_owner()
+        return scope

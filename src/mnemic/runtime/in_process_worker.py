@@ -1,0 +1,140 @@
+"""The worker that lives in the process of a memory, so that embedded use needs no other process.
+
+States: *off* → (`watch`, when the memory opens) *watching* → (there is a job that it knows) *working* →
+(`aclose`) *off*. Watching costs nothing: this process's own commits tell about new jobs, and what others
+left behind is looked for a moment after opening, so that a program that only lives for that moment is not
+held up. Closing waits a moment for handlers that are about to end, so that what they did is not done again
+by the next one; the others are cancelled, and their jobs go back to the queue without counting as attempts.
+"""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.task_cancellation import end
+from mnemic.db.tenancy import Tenant
+from mnemic.errors import InvalidInputError
+from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.queue import check_type
+from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
+
+LOOK_EVERY_S = 1.0
+"""How long after opening, and after handlers were added, jobs from earlier are looked for."""
+CLOSING_GRACE_S = 0.5
+"""How long closing waits for handlers to end by themselves."""
+
+
+class OwnWorker:
+    """The handlers of one open memory, and the worker that runs them when there is work."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Handler] = {}
+        self.periodic: tuple[Periodic, ...] = ()
+        self._worker: Worker | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._look: asyncio.Task[None] | None = None
+        self._end_watching: Callable[[], None] | None = None
+
+    def register(self, type: str, function: Callable[[RunningJob], Any]) -> None:
+        """Have jobs of a type done by a function: an async one, or a plain one, which runs in a thread."""
+        if not callable(function):
+            raise InvalidInputError(f"A handler must be a function, not {function!r}.")
+        if check_type(type) in self.handlers:
+            raise InvalidInputError(f"There is a handler for {type} already; a type has one handler.")
+        self.handlers[type] = function if inspect.iscoroutinefunction(function) else in_a_thread(function)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether it would start by itself."""
+        return self._end_watching is not None
+
+    def watch(self, database: Database, tenant: Tenant) -> None:
+        """Start by itself as soon as there is a job; doing it twice does no harm."""
+        if not self.is_watching:
+            self._end_watching = database.on_hint("jobs", lambda: self._on_hint(database, tenant))
+            self._look = asyncio.create_task(
+                self._look_for_jobs(database, tenant), name="mnemic look for jobs"
+            )
+
+    def start(self, database: Database, tenant: Tenant, *, concurrency: int = DEFAULT_CONCURRENCY) -> None:
+        """Work, unless it does already."""
+        if self._work is None or self._work.done():
+            self._worker = Worker(
+                database,
+                self.handlers,
+                concurrency=concurrency,
+                only_tenant=tenant,
+                periodic=self.periodic,
+            )
+            self._work = asyncio.create_task(self._worker.run(), name="mnemic worker")
+
+    async def until_ended(self) -> None:
+        """Wait until the worker that was started has ended."""
+        if self._work is not None:
+            await asyncio.shield(self._work)
+
+    async def aclose(self, *, grace_s: float = CLOSING_GRACE_S) -> None:
+        """Stop working and watching; it can be opened again."""
+        if self._end_watching is not None:
+            self._end_watching()
+            self._end_watching = None
+        if self._look is not None:
+            await end(self._look)
+            self._look = None
+        if self._worker is not None and self._work is not None:
+            self._worker.stop(grace_s=grace_s)
+            await asyncio.wait({self._work})
+            self._worker = self._work = None
+
+    def _on_hint(self, database: Database, tenant: Tenant) -> None:
+        if self.handlers:
+            self.start(database, tenant)
+
+    async def _look_for_jobs(self, database: Database, tenant: Tenant) -> None:
+        looked_for: tuple[str, ...] = ()
+        while self._work is None:
+            await asyncio.sleep(LOOK_EVERY_S)
+            types = tuple(self.handlers)
+            if types != looked_for and await _any_waiting(TenantDatabase(database, tenant), types):
+                self.start(database, tenant)
+            looked_for = types
+
+
+async def _any_waiting(database: TenantDatabase, types: tuple[str, ...]) -> bool:
+    async with database.transaction() as transaction:
+        return bool((await transaction.one("queued_jobs.any_waiting", {"types": list(types)}))["any_waiting"])
+
+
+def in_a_thread(function: Callable[[RunningJob], JsonValue]) -> Handler:
+    """A plain function as a handler. Nothing can stop it half-way, so cancelling it waits for its end.
+
+    A second cancellation comes from a worker that has given up, or a program that ends: that one is obeyed.
+    """
+
+    async def handler(job: RunningJob) -> JsonValue:
+        ended: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
+        # A thread of its own, and a daemon: it must not keep a program from ending.
+        threading.Thread(target=_call, args=(function, job, ended), name=f"job {job.id}", daemon=True).start()
+        with suppress(asyncio.CancelledError):
+            return await asyncio.shield(ended)
+        return await asyncio.shield(ended)
+
+    return handler
+
+
+def _call(
+    function: Callable[[RunningJob], JsonValue], job: RunningJob, ended: "asyncio.Future[JsonValue]"
+) -> None:
+    """The body of the thread: tells the loop, which may be gone by then, how the function ended."""
+    settle: Callable[[], None]
+    try:
+        settle = partial(ended.set_result, function(job))
+    except Exception as error:  # noqa: BLE001 — it belongs to the attempt, which keeps and logs it
+        settle = partial(ended.set_exception, error)
+    with suppress(RuntimeError):
+        ended.get_loop().call_soon_threadsafe(settle)

@@ -1,0 +1,117 @@
+"""Where a `Memory` lives: the embedded server or a URL, opened and closed as one thing.
+
+A Mnemic server (`https://…`) is no place: `mnemic.sdk.http.client` speaks to it.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from mnemic.config import Settings
+from mnemic.db.access import embedded_access, url_access
+from mnemic.db.connection import Limits
+from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.embedded import EmbeddedServer
+from mnemic.db.tenancy import SigningKey, Tenant
+from mnemic.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Place:
+    """An open database, the tenant in it, and the embedded server if that is where it is."""
+
+    database: Database
+    tenant: Tenant
+    server: EmbeddedServer | None
+
+    @property
+    def tenant_database(self) -> TenantDatabase:
+        """The database as the tenant sees it."""
+        return TenantDatabase(self.database, self.tenant)
+
+    async def aclose(self) -> None:
+        """Close the connections, then give up the share in the embedded server."""
+        await self.database.aclose()
+        if self.server is not None:
+            await asyncio.to_thread(self.server.close)
+
+
+async def open_place(settings: Settings) -> Place:
+    """Open what the settings name. Whatever was opened on the way is closed again on failure."""
+    check_settings(settings)
+    if settings.database_url is not None:
+        return await _open_url(settings, settings.database_url.get_secret_value())
+    return await _open_embedded(settings)
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse what is no database: this part of Mnemic needs one of its own."""
+    if is_server(settings):
+        raise ConfigurationError(
+            "This needs the database itself, and the URL is that of a Mnemic server: run it where the server "
+            "runs, with a postgresql:// URL, or without one for the embedded server."
+        )
+
+
+def is_server(settings: Settings) -> bool:
+    """Whether the settings name a Mnemic server and not a database."""
+    url = settings.database_url.get_secret_value() if settings.database_url is not None else ""
+    return urlsplit(url).scheme in ("http", "https")
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The bounds of the database layer."""
+    return Limits(
+        pool_size=settings.pool_size,
+        statement_timeout_s=settings.statement_timeout_s,
+        connect_timeout_s=settings.connect_timeout_s,
+    )
+
+
+def key_of(settings: Settings) -> SigningKey | None:
+    """The signing key, where the settings have one."""
+    if settings.tenant_key is None:
+        return None
+    return SigningKey.from_hex(settings.tenant_key.get_secret_value())
+
+
+async def start_server(settings: Settings) -> EmbeddedServer:
+    """Start the embedded server or join it."""
+    return await asyncio.to_thread(
+        EmbeddedServer.start,
+        settings.data_dir,
+        server_user=settings.server_user,
+        keep_running=settings.keep_running,
+        server_settings=settings.server_settings,
+        start_timeout_s=settings.start_timeout_s,
+    )
+
+
+async def _open_url(settings: Settings, url: str) -> Place:
+    limits = limits_of(settings)
+    access = await url_access(url, limits, key=key_of(settings))
+    return await _open_tenant(Database(access, limits), settings.tenant, server=None)
+
+
+async def _open_embedded(settings: Settings) -> Place:
+    limits = limits_of(settings)
+    server = await start_server(settings)
+    try:
+        access = await embedded_access(server, limits)
+
+        async def revive() -> None:
+            await asyncio.to_thread(server.ensure_running)
+
+        return await _open_tenant(Database(access, limits, revive=revive), settings.tenant, server=server)
+    except BaseException:
+        await asyncio.to_thread(server.close)
+        raise
+
+
+async def _open_tenant(database: Database, name: str, *, server: EmbeddedServer | None) -> Place:
+    try:
+        await database.open()
+        return Place(database, await database.open_tenant(name), server)
+    except BaseException:
+        await database.aclose()
+        raise

@@ -1,0 +1,188 @@
+"""Every call of the SDK as HTTP: one line per call, and the only place where a path is written.
+
+The server builds its routes from this table (`mnemic.server.routes`), the remote SDK its requests
+(`mnemic.sdk.http.client`), and both read parameters and answers off the signatures of the calls themselves
+(`mnemic.sdk.http.wire`). A call that is neither in `SURFACE` nor in `LOCAL` fails a test.
+
+Ids and names stand in the path, percent-encoded; reads and deletes have the rest of their parameters in the
+query, other calls in a JSON object. `role` is what an API key needs. A key that is bound to an owner may
+only make calls that reach an owner: those that take `owner`.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mnemic.types.key import Role
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Reach = Literal["owner", "tenant"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One call: its name from `memory` on, its HTTP method and path, and who may make it."""
+
+    call: str
+    method: Method
+    path: str
+    role: Role
+    reach: Reach = "owner"
+    apart: frozenset[str] = frozenset()
+    """Parameters that do not travel as one piece of JSON: a stream, or a function of the caller's."""
+    knows_repetition: bool = False
+    """Whether the call itself takes a repetition for what it is."""
+    tells_secret: bool = False
+    """Whether its answer holds something that is told once and stored nowhere."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether making it twice is the same as making it once, whatever else happens."""
+        return self.role == "read" or self.method == "GET" or self.knows_repetition
+
+
+SURFACE: tuple[Route, ...] = (
+    Route("retain", "POST", "/v1/memories", "write"),
+    Route("retain_many", "POST", "/v1/memories/batch", "write", apart=frozenset({"items", "progress"})),
+    Route("recall", "POST", "/v1/recall", "read"),
+    Route("memories.list", "GET", "/v1/memories", "read"),
+    Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
+    Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
+    Route("memories.history", "GET", "/v1/memories/{memory_id}/history", "read"),
+    Route("memories.as_of", "GET", "/v1/memories/{memory_id}/as-of", "read"),
+    Route("memories.update", "PATCH", "/v1/memories/{memory_id}", "write"),
+    Route("memories.supersede", "POST", "/v1/memories/{memory_id}/supersede", "write"),
+    Route("memories.forget", "POST", "/v1/memories/{memory_id}/forget", "write"),
+    Route("memories.restore", "POST", "/v1/memories/{memory_id}/restore", "write"),
+    Route("memories.revert", "POST", "/v1/memories/{memory_id}/revert", "write"),
+    Route("memories.tag", "POST", "/v1/memories/{memory_id}/tags", "write"),
+    Route("memories.untag", "DELETE", "/v1/memories/{memory_id}/tags", "write"),
+    Route("memories.relate", "POST", "/v1/memories/{from_id}/relationships", "write"),
+    Route("memories.related", "GET", "/v1/memories/{memory_id}/relationships", "read"),
+    Route("memories.near_duplicates", "GET", "/v1/near-duplicates", "read"),
+    Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
+    Route("conversations.list", "GET", "/v1/conversations", "read"),
+    Route("conversations.get", "GET", "/v1/conversations/{conversation}", "read"),
+    Route("conversations.turns", "GET", "/v1/conversations/{conversation}/turns", "read"),
+    Route("conversations.recent", "GET", "/v1/turns", "read"),
+    Route("conversations.record_tool", "POST", "/v1/conversations/{conversation}/tools", "write"),
+    Route("conversations.tools", "GET", "/v1/conversations/{conversation}/tools", "read"),
+    Route("documents.list", "GET", "/v1/documents", "read"),
+    Route("documents.get", "GET", "/v1/documents/{name}", "read"),
+    Route("documents.put", "PUT", "/v1/documents/{name}", "write"),
+    Route("documents.delete", "DELETE", "/v1/documents/{name}", "write"),
+    Route("documents.ingest", "POST", "/v1/documents/{name}/ingest", "write"),
+    Route("documents.status", "GET", "/v1/documents/{name}/status", "read"),
+    Route("documents.chunks", "GET", "/v1/documents/{name}/chunks", "read"),
+    Route("documents.text", "GET", "/v1/documents/{name}/text", "read"),
+    Route("state.list", "GET", "/v1/state", "read"),
+    Route("state.get", "GET", "/v1/state/{key}", "read"),
+    Route("state.set", "PUT", "/v1/state/{key}", "write"),
+    Route("state.delete", "DELETE", "/v1/state/{key}", "write"),
+    Route("entities.list", "GET", "/v1/entities", "read"),
+    Route("entities.upsert", "POST", "/v1/entities", "write"),
+    Route("entities.get", "GET", "/v1/entities/{entity}", "read"),
+    Route("entities.delete", "DELETE", "/v1/entities/{entity}", "write"),
+    Route("entities.history", "GET", "/v1/entities/{entity}/history", "read"),
+    Route("entities.mentions", "GET", "/v1/entities/{entity}/mentions", "read"),
+    Route("entities.graph", "GET", "/v1/entities/{start}/graph", "read"),
+    Route("entities.find", "GET", "/v1/entity-names/{name}", "read"),
+    Route("entities.mentioned", "GET", "/v1/memories/{memory_id}/entities", "read"),
+    Route("entities.archived", "GET", "/v1/archived-entities", "read"),
+    Route("entities.restore", "POST", "/v1/archived-entities/{entity}/restore", "write"),
+    Route("entities.relate", "POST", "/v1/entity-relations", "write"),
+    Route("entities.unrelate", "DELETE", "/v1/entity-relations", "write"),
+    Route("triples.list", "GET", "/v1/triples", "read"),
+    Route("triples.add", "POST", "/v1/triples", "write"),
+    Route("triples.remove", "DELETE", "/v1/triples/{triple}", "write"),
+    Route("journal.list", "GET", "/v1/journal", "read"),
+    Route("journal.append", "POST", "/v1/journal", "write"),
+    Route("revenue.list", "GET", "/v1/revenue", "read"),
+    Route("revenue.append", "POST", "/v1/revenue", "write"),
+    Route("revenue.totals", "GET", "/v1/revenue/totals", "read"),
+    Route("errors.list", "GET", "/v1/errors", "read"),
+    Route("errors.record", "POST", "/v1/errors", "write"),
+    Route("metrics.record", "POST", "/v1/metrics", "write"),
+    Route("metrics.summary", "GET", "/v1/metrics/summary", "read"),
+    Route("metrics.overview", "GET", "/v1/metrics/overview", "read", "tenant"),
+    Route("metrics.snapshots", "GET", "/v1/metrics/snapshots", "read", "tenant"),
+    Route("actors.list", "GET", "/v1/actor-flags", "read"),
+    Route("actors.flag", "POST", "/v1/actors/{actor}/flags", "write"),
+    Route("actors.clear", "POST", "/v1/actors/{actor}/clear", "write"),
+    Route("actors.is_flagged", "GET", "/v1/actors/{actor}/is-flagged", "read"),
+    Route("processes.list", "GET", "/v1/process-attributes", "read"),
+    Route("processes.get", "GET", "/v1/process-attributes/{attribute}", "read"),
+    Route("processes.set", "PUT", "/v1/process-attributes/{attribute}", "write"),
+    Route("shares.list", "GET", "/v1/shares", "read"),
+    Route("shares.grant", "POST", "/v1/shares", "write"),
+    Route("shares.revoke", "POST", "/v1/shares/{grant_id}/revoke", "write"),
+    Route("events.list", "GET", "/v1/events", "read"),
+    Route("events.subscribe", "GET", "/v1/events/stream", "read", apart=frozenset({"consumer"})),
+    Route("events.consumers", "GET", "/v1/event-consumers", "read"),
+    Route("events.take_consumer", "POST", "/v1/event-consumers/{consumer}/take", "write"),
+    Route(
+        "events.move_consumer",
+        "POST",
+        "/v1/event-consumers/{consumer}/move",
+        "write",
+        knows_repetition=True,
+    ),
+    Route("events.replay", "POST", "/v1/event-consumers/{consumer}/replay", "write"),
+    Route("events.forget_consumer", "DELETE", "/v1/event-consumers/{consumer}", "write"),
+    Route("webhooks.list", "GET", "/v1/webhooks", "admin", "tenant"),
+    Route("webhooks.create", "POST", "/v1/webhooks", "admin", "tenant", tells_secret=True),
+    Route("webhooks.get", "GET", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
+    Route("webhooks.update", "PATCH", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
+    Route("webhooks.delete", "DELETE", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
+    Route("webhooks.enable", "POST", "/v1/webhooks/{webhook_id}/enable", "admin", "tenant"),
+    Route("webhooks.disable", "POST", "/v1/webhooks/{webhook_id}/disable", "admin", "tenant"),
+    Route(
+        "webhooks.rotate", "POST", "/v1/webhooks/{webhook_id}/rotate", "admin", "tenant", tells_secret=True
+    ),
+    Route("webhooks.test", "POST", "/v1/webhooks/{webhook_id}/test", "admin", "tenant"),
+    Route("webhooks.deliveries", "GET", "/v1/webhooks/{webhook_id}/deliveries", "admin", "tenant"),
+    Route("jobs.list", "GET", "/v1/jobs", "read", "tenant"),
+    Route("jobs.enqueue", "POST", "/v1/jobs", "admin", "tenant"),
+    Route("jobs.enqueue_many", "POST", "/v1/jobs/batch", "admin", "tenant"),
+    Route("jobs.status", "GET", "/v1/jobs/{job_id}", "read", "tenant"),
+    Route("jobs.cancel", "POST", "/v1/jobs/{job_id}/cancel", "admin", "tenant"),
+    Route("jobs.replay", "POST", "/v1/jobs/{job_id}/replay", "admin", "tenant"),
+    Route("jobs.dead", "GET", "/v1/dead-jobs", "read", "tenant"),
+    Route("schedules.list", "GET", "/v1/schedules", "read", "tenant"),
+    Route("schedules.get", "GET", "/v1/schedules/{name}", "read", "tenant"),
+    Route("schedules.set", "PUT", "/v1/schedules/{name}", "admin", "tenant"),
+    Route("schedules.delete", "DELETE", "/v1/schedules/{name}", "admin", "tenant"),
+    Route("schedules.pause", "POST", "/v1/schedules/{name}/pause", "admin", "tenant"),
+    Route("schedules.resume", "POST", "/v1/schedules/{name}/resume", "admin", "tenant"),
+    Route("keys.list", "GET", "/v1/keys", "admin"),
+    Route("keys.create", "POST", "/v1/keys", "admin", tells_secret=True),
+    Route("keys.get", "GET", "/v1/keys/{key_id}", "admin"),
+    Route("keys.revoke", "POST", "/v1/keys/{key_id}/revoke", "admin"),
+    Route("log.list", "GET", "/v1/log", "read"),
+    Route("audit.list", "GET", "/v1/audit", "admin"),
+    Route("audit.unfinished", "GET", "/v1/audit/unfinished", "admin"),
+    Route("admin.erase", "DELETE", "/v1/owners/{owner}", "admin"),
+    Route("admin.owners", "GET", "/v1/owners", "admin", "tenant"),
+    Route("admin.stats", "GET", "/v1/stats", "admin", "tenant"),
+    Route("admin.embed_backlog", "POST", "/v1/embed-backlog", "admin", "tenant"),
+    Route("admin.reembed", "POST", "/v1/reembed", "admin", "tenant"),
+)
+
+WHO_AM_I = "/v1/whoami"
+"""Whose key it is; asked when a remote memory is opened. No call of the SDK."""
+
+ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
+
+_WORKER = "handlers run in a worker, which needs the database itself"
+_FILES = "it reads or writes a file on the machine where the database is: run it there, or by `mnemic {}`"
+LOCAL: dict[str, str] = {
+    "jobs.handler": _WORKER,
+    "jobs.work": _WORKER,
+    "admin.export": _FILES.format("export"),
+    "admin.import_": _FILES.format("import"),
+    "admin.backup": _FILES.format("backup"),
+    "admin.restore": _FILES.format("restore"),
+}
+"""Calls that are not made over HTTP, and why."""
+
+ON_THIS_SIDE = frozenset({"open", "aclose", "scope", "documents.ingest_file", "events.on", "jobs.wait"})
+"""What is done where it is called, wherever the memory lives; it may make other calls for that."""

@@ -1,0 +1,323 @@
+"""A call as a request and its answer as JSON, both read off the call's own signature.
+
+`Call` is used from both ends. The remote SDK makes a `Request` of the arguments and reads the answer; the
+server makes arguments of a request and writes the answer. What comes out is what went in: the same types,
+the same values. Arguments that were not given do not travel, so the call's own defaults apply.
+"""
+
+import inspect
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from types import NoneType
+from typing import Any, Literal, get_args, get_type_hints
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+
+from mnemic.errors import InvalidInputError
+from mnemic.sdk.http.surface import Route
+from mnemic.sdk.http.wire_types import is_json, is_list, wire_type
+from mnemic.types.entity import Entity, Triple
+
+Place = Literal["path", "query", "body"]
+NULL = "null"
+JSON_MEDIA_TYPE = "application/json"
+LINES_MEDIA_TYPE = "application/x-ndjson"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent: the path with its ids in it, the query, and a body if the call has one."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a call and how it travels; `annotation` is what it is in Python."""
+
+    name: str
+    place: Place
+    annotation: Any
+    default: Any
+    is_variadic: bool
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a call needs it."""
+        return self.default is inspect.Parameter.empty and not self.is_variadic
+
+    @property
+    def can_say_null(self) -> bool:
+        """Whether None differs from leaving it out, so that a query must be able to say it."""
+        return self.default is not None and not self.is_required and NoneType in get_args(self.annotation)
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether it has several values."""
+        return self.is_variadic or is_list(self.annotation)
+
+    @cached_property
+    def wire(self) -> Any:
+        """What it is in JSON."""
+        return wire_type(list[self.annotation] if self.is_variadic else self.annotation)  # type: ignore[name-defined]
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        """Reads it from a path or a query."""
+        return TypeAdapter(self.wire)
+
+
+class Call:
+    """One call of the SDK on its way over HTTP."""
+
+    def __init__(self, route: Route, function: Callable[..., Any]) -> None:
+        self.route = route
+        self.function = function
+        self._signature = inspect.signature(function)
+        self._hints = get_type_hints(function, include_extras=True)
+        self.parameters = tuple(
+            self._parameter(parameter)
+            for parameter in list(self._signature.parameters.values())[1:]
+            if parameter.name not in route.apart
+        )
+
+    @cached_property
+    def answer(self) -> TypeAdapter[Any]:
+        """Writes and reads what the call returns."""
+        return TypeAdapter(self.returns)
+
+    @property
+    def returns(self) -> Any:
+        """The type of what the call returns."""
+        return self._hints["return"]
+
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether the call returns nothing."""
+        return self.returns is NoneType
+
+    @cached_property
+    def body_model(self) -> type[BaseModel] | None:
+        """The JSON object that carries the parameters; None if they all stand in the path and the query."""
+        if not self._carries_body:
+            return None
+        fields: dict[str, Any] = {
+            parameter.name: (parameter.wire, ... if parameter.is_required else _default(parameter))
+            for parameter in self.parameters
+            if parameter.place == "body"
+        }
+        # Strict, so that nothing is made to fit; the names are ours, so none is pydantic's.
+        config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+        name = "".join(word.title() for word in self.route.call.replace(".", "_").split("_"))
+        return create_model(f"{name}Input", __config__=config, **fields)
+
+    def request(self, *arguments: Any, **named: Any) -> Request:
+        """What to send for these arguments; the first one is what the call is a method of."""
+        given = self._signature.bind(*arguments, **named).arguments
+        path, query, body = self.route.path, list[tuple[str, str]](), dict[str, Any]()
+        for parameter in self.parameters:
+            if parameter.name not in given:
+                continue
+            value = given[parameter.name]
+            match parameter.place:
+                case "path":
+                    path = path.replace(f"{{{parameter.name}}}", _segment(_text(parameter.name, value)))
+                case "query":
+                    query += _query(parameter, value)
+                case "body":
+                    body[parameter.name] = _json_value(parameter.name, value, parameter.annotation)
+        sent = _dumps(body) if self._carries_body else None
+        return Request(self.route.method, path, tuple(query), sent)
+
+    def arguments(
+        self, path: Mapping[str, str], query: Iterable[tuple[str, str]], body: bytes
+    ) -> dict[str, Any]:
+        """The arguments that a request carries; InvalidInputError for what is missing, strange or unknown."""
+        given = self._from_query(query)
+        for parameter in self.parameters:
+            if parameter.place == "path":
+                given[parameter.name] = _reference(parameter, path[parameter.name])
+        body_model = self.body_model
+        if body_model is not None:
+            model = _checked(lambda: body_model.model_validate_json(body or b"{}"))
+            given |= {name: getattr(model, name) for name in model.model_fields_set}
+        return given
+
+    def of(self, memory: Any) -> Callable[..., Any]:
+        """The call itself, on a memory."""
+        for name in self.route.call.split("."):
+            memory = getattr(memory, name)
+        bound: Callable[..., Any] = memory
+        return bound
+
+    async def run(self, memory: Any, arguments: dict[str, Any]) -> Any:
+        """Make the call."""
+        positional = list[Any]()
+        if any(parameter.is_variadic for parameter in self.parameters):
+            arguments = dict(arguments)
+            for parameter in self.parameters:
+                if parameter.is_variadic:
+                    positional += arguments.pop(parameter.name, ())
+                    break
+                positional.append(arguments.pop(parameter.name))
+        return await self.of(memory)(*positional, **arguments)
+
+    @property
+    def _carries_body(self) -> bool:
+        return self.route.method not in ("GET", "DELETE") and not self.route.apart
+
+    def _parameter(self, parameter: inspect.Parameter) -> Parameter:
+        place: Place = "body" if self._carries_body else "query"
+        if f"{{{parameter.name}}}" in self.route.path:
+            place = "path"
+        is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        return Parameter(parameter.name, place, self._hints[parameter.name], parameter.default, is_variadic)
+
+    def _from_query(self, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        known = {parameter.name: parameter for parameter in self.parameters if parameter.place == "query"}
+        texts = dict[str, list[str]]()
+        for name, text in query:
+            if name not in known:
+                raise InvalidInputError(_unknown(name, known))
+            texts.setdefault(name, []).append(text)
+        for name, parameter in known.items():
+            if parameter.is_required and name not in texts:
+                raise InvalidInputError(f"{name}: Field required.")
+        return {name: _from_texts(known[name], given) for name, given in texts.items()}
+
+
+def find_call(route: Route, memory_class: type) -> Call:
+    """The call of a route: a method of the memory, or of the group that one of its properties gives."""
+    found: Any = memory_class
+    for name in route.call.split("."):
+        found = inspect.getattr_static(found, name)
+        if isinstance(found, property):
+            found = get_type_hints(found.fget)["return"]
+    return Call(route, found)
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    shown = name.encode("ascii", "replace").decode()[:64]
+    return f"There is no parameter {shown!r} here; there are: {', '.join(known) or 'none'}."
+
+
+def _default(parameter: Parameter) -> Any:
+    """The default as it would be written in JSON; for the description only, it is never passed on."""
+    if parameter.is_variadic:
+        return []
+    default = parameter.default
+    return list(default) if isinstance(default, tuple | frozenset) else default
+
+
+def _from_texts(parameter: Parameter, texts: list[str]) -> Any:
+    """The value of a query parameter; `name=` is an empty list, `null` is None where that says something."""
+    if parameter.can_say_null and texts == [NULL]:
+        return None
+    if parameter.is_list:
+        values: Any = [] if texts == [""] else texts
+    elif len(texts) > 1:
+        raise InvalidInputError(f"{parameter.name} was given {len(texts)} times; once is right.")
+    else:
+        values = _reference(parameter, texts[0])
+    return _checked(lambda: parameter.adapter.validate_python(values), parameter.name)
+
+
+def _reference(parameter: Parameter, text: str) -> Any:
+    """The text itself, or the pair of category and name that is written in it as a JSON list."""
+    if text.startswith("[") and parameter.annotation is not str:
+        try:
+            return _checked(lambda: parameter.adapter.validate_json(text))
+        except InvalidInputError:
+            return text
+    return text
+
+
+def _checked(validate: Callable[[], Any], name: str | None = None) -> Any:
+    try:
+        return validate()
+    except ValidationError as error:
+        # Neither the input nor the library's address: the input may be long, or nobody else's business.
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        first = problems[0]
+        where = ".".join(str(part) for part in ([name] if name else []) + list(first["loc"]))
+        raise InvalidInputError(f"{where or 'The body'}: {first['msg']}.") from None
+
+
+def _query(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    if value is None:
+        return [] if parameter.default is None else [(parameter.name, NULL)]
+    if not parameter.is_list:
+        return [(parameter.name, _text(parameter.name, value))]
+    values = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    return [(parameter.name, _text(parameter.name, each)) for each in values] or [(parameter.name, "")]
+
+
+def _text(name: str, value: Any) -> str:
+    """A value as it stands in a path or a query."""
+    value = plain(value)
+    text = value if isinstance(value, str) else _dumps(value).decode()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"{name} must not contain broken Unicode.") from None
+    return text
+
+
+def _segment(text: str) -> str:
+    """One segment of a path: nothing in it is a separator, nor a step up."""
+    encoded = quote(text, safe="")
+    return encoded.replace(".", "%2E") if encoded in (".", "..") else encoded
+
+
+def _json_value(name: str, value: Any, annotation: Any) -> Any:
+    if is_json(annotation):
+        try:
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError(f"{name} must be JSON: {error}.") from None
+        return value
+    return plain(value)
+
+
+def plain(value: Any) -> Any:
+    """A value in the words of JSON; what callers put into `metadata` is left as it is."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case UUID() | Decimal():
+            return str(value)
+        case bytes():
+            return b64encode(value).decode()
+        case datetime():
+            return value.isoformat()
+        case Entity():
+            return str(value.entity_id)
+        case Triple():
+            return str(value.triple_id)
+        case Mapping():
+            return {key: each if key == "metadata" else plain(each) for key, each in value.items()}
+        case Iterable():
+            return [plain(each) for each in value]
+    raise InvalidInputError(f"A value of the type {type(value).__name__} cannot be sent to a server.")
+
+
+def line_of(item: Any) -> bytes:
+    """One item of many, on a line of its own."""
+    return _dumps(plain(item)) + b"\n"
+
+
+def _dumps(value: Any) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"What is sent to a server must be JSON: {error}.") from None

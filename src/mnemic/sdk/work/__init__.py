@@ -1,1 +1,0 @@
-"""The jobs that Mnemic does itself, one module for each kind; `sdk/working.py` lists them."""

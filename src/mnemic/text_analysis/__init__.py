@@ -1,0 +1,1 @@
+"""Reading text by rules: names, times, matching of known names."""

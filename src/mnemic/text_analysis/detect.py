@@ -1,0 +1,44 @@
+"""Names and times in texts, found by rules. No model, no network; good enough to link, not to extract.
+
+`detect_names` knows what `mnemic.text_analysis.names` describes, or asks spaCy; `detect_times` knows what
+`mnemic.text_analysis.times` describes.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from mnemic.text_analysis.names import DetectedName, capitalised_names, marked_names
+from mnemic.text_analysis.spacy_names import spacy_names
+from mnemic.text_analysis.times import DetectedTime, times_in
+from mnemic.types.checks import check_choice, check_time
+
+Engine = Literal["rules", "spacy"]
+ENGINES = ("rules", "spacy")
+
+
+def detect_names(text: str, *, engine: Engine = "rules") -> list[DetectedName]:
+    """The names in a text, in their order, none overlapping another.
+
+    The engine `spacy` needs the extra `mnemic[spacy]`. It knows English better and takes much longer.
+    """
+    find = spacy_names if check_choice("engine", engine, ENGINES) == "spacy" else capitalised_names
+    kept: list[DetectedName] = []
+    taken = bytearray(len(text))
+    for name in [*marked_names(text), *find(text)]:
+        if not any(taken[name.start : name.end]):
+            taken[name.start : name.end] = b"\1" * (name.end - name.start)
+            kept.append(name)
+    return sorted(kept, key=lambda name: name.start)
+
+
+def detect_times(text: str, *, moment: datetime) -> list[DetectedTime]:
+    """The dates and time words in a text, in their order, as windows of time.
+
+    What is relative ("yesterday") counts from `moment`, by the calendar of its time zone.
+    """
+    check_time("moment", moment)
+    kept: list[DetectedTime] = []
+    for found in sorted(times_in(text, moment), key=lambda found: (found.start, -found.end)):
+        if not kept or found.start >= kept[-1].end:
+            kept.append(found)
+    return kept

@@ -1,0 +1,1 @@
+"""Webhooks: subscriptions, fan-out of events to jobs, signed delivery."""

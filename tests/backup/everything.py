@@ -1,0 +1,145 @@
+"""Something of everything that can be held about an owner, each with a word that can be searched for."""
+
+import asyncio
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from mnemic.documents.ingestion import ingest_document
+from mnemic.govern import idempotent_requests
+from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
+from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.worker import Worker
+from mnemic.sdk.memory import AsyncMemory
+from tests.jobs.watching import until
+from tests.unsteady_engine import Unsteady
+
+
+async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> UUID:
+    """Write to every group of calls; returns the id of a memory that has a bit of everything."""
+    own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
+    memory_id = await _remember(own, word)
+    await _relate(own, word, memory_id)
+    await _note(own, word)
+    await _share(own, word)
+    await _call(own, owner, word)
+    await _follow(own, word)
+    await _have_done(own, word)
+    engine.failing = True
+    await own.retain(f"Not embedded: {word}.")
+    engine.failing = False
+    return memory_id
+
+
+async def _remember(own: AsyncMemory, word: str) -> UUID:
+    turns: list[dict[str, Any]] = [
+        {"role": "user", "name": f"Name {word}", "content": f"I like {word}.", "external_id": f"id {word}"},
+        {"role": "assistant", "content": f"Why {word}?", "tags": [word], "metadata": {word: [word]}},
+    ]
+    first, second = (await own.retain(turns, conversation=f"conversation {word}")).memory_ids
+    await own.conversations.record_tool(
+        f"conversation {word}",
+        f"tool {word}",
+        arguments={"q": word},
+        result=f"result {word}",
+        memory_id=first,
+    )
+    (fact,) = (await own.retain(f"A fact about {word} and tea.", evidence=[first, word])).memory_ids
+    await own.retain(f"A fact about {word} and tea!")
+    # Looked for only when asked for.
+    assert await own.memories.near_duplicates()
+    await own.memories.update(fact, content=f"A changed fact about {word}.", reason=f"because of {word}")
+    await own.memories.supersede(fact, f"A new fact about {word}.")
+    await own.memories.relate(first, second, "supports")
+    await own.retain(f"Long text about {word}. " * 1000)
+    await own.documents.put(f"document {word}", f"First text of {word}.", title=f"Title {word}")
+    await own.documents.put(f"document {word}", f"Second text of {word}.")
+    await own.memories.forget(second, reason=f"{word} was wrong")
+    await own.recall(f"I like {word}", refuse_below=0)
+    await own._core.write_recalled_counts()
+    await _ingest(own, word)
+    return first
+
+
+async def _ingest(own: AsyncMemory, word: str) -> None:
+    """A document whose chunks wait for the vectors of another model."""
+    filed = await own.documents.ingest(f"file {word}.md", f"# Heading {word}\n\nText of a file about {word}.")
+    await ingest_document(own._core, filed.document.document_id)
+    ids = [chunk.memory_id for chunk in await own.documents.chunks(f"file {word}.md")]
+    async with own._core.place.tenant_database.transaction() as transaction:
+        await transaction.execute("reembedding.mark", {"tenant_id": own.tenant.id, "ids": ids})
+
+
+async def _relate(own: AsyncMemory, word: str, memory_id: UUID) -> None:
+    person = await own.entities.upsert(
+        "person", f"Person {word}", facts={"likes": word}, aliases=[f"Alias {word}"], evidence=memory_id
+    )
+    city = await own.entities.upsert("city", f"City {word}", metadata={"m": word})
+    await own.entities.upsert("person", f"Person {word}", facts={"likes": f"not {word}"})
+    await own.retain(f"Person {word} lives in City {word}.")
+    await own.entities.relate(person, city, f"lives in {word}", evidence=memory_id)
+    await own.entities.upsert("thing", f"Thing {word}")
+    await own.entities.delete("thing", f"Thing {word}")
+    await own.triples.add(f"subject {word}", f"predicate {word}", f"object {word}", evidence=memory_id)
+
+
+async def _note(own: AsyncMemory, word: str) -> None:
+    await own.state.set(f"key {word}", {"document": word})
+    await own.journal.append(evaluated=word, acted={"did": word}, forward=[word], extra={"x": word})
+    await own.revenue.append("12.345678901234567890", "EUR", source=f"shop {word}", description=word)
+    await own.errors.record(f"kind {word}", f"message {word}", detail={"d": word})
+    await own.metrics.record("recall", f"metric {word}", 1.5, metadata={"m": word})
+    await own.actors.flag(f"actor {word}", reason=f"reason {word}", evidence=[word])
+    await own.actors.clear(f"actor {word}", reason=f"cleared {word}")
+    await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])
+
+
+async def _follow(own: AsyncMemory, word: str) -> None:
+    await own.schedules.set(f"schedule {word}", "about", every_s=3600, payload={"of": word}, owner=own.owner)
+    async for _ in own.events.subscribe(f"consumer {word}", start="beginning"):
+        break
+    made = await own.webhooks.create(f"https://{word}.invalid/")
+    await own.webhooks.test(made.webhook.webhook_id)
+    # So that nothing is sent, and nothing changes by itself, while somebody compares rows.
+    await own.webhooks.disable(made.webhook.webhook_id)
+
+
+async def _have_done(own: AsyncMemory, word: str) -> None:
+    """Jobs that wait, that were called off, and one that failed once."""
+    await own.jobs.enqueue("about", {"of": word}, key=f"key {word}")
+    await own.jobs.cancel((await own.jobs.enqueue("about", {"of": word})).job_id)
+    failing = await own.jobs.enqueue("failing", {"of": word})
+
+    async def fail(job: RunningJob) -> None:
+        raise ValueError(word)
+
+    worker = Worker(own._core.place.database, {"failing": fail}, only_tenant=own.tenant)
+    work = asyncio.create_task(worker.run())
+    await until(own, failing.job_id, lambda job: len(job.history) == 1)
+    worker.stop(grace_s=0)
+    await work
+
+
+async def _call(own: AsyncMemory, owner: str, word: str) -> None:
+    """What a server keeps of somebody who calls it: a key, and an answer in case it is asked again."""
+    key = await own.keys.create(role="write", name=f"key of {word}")
+    database = own._core.place.tenant_database
+    request = Repeatable(key.key_id, sha256(word.encode()).digest(), owner)
+    begun = await idempotent_requests.begin(database, request)
+    assert isinstance(begun, Begun)
+    answer = Answer(bytes(32), 200, "application/json", word.encode())
+    await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
+    await own.keys.revoke(key.key_id)
+
+
+async def _share(own: AsyncMemory, word: str) -> None:
+    grant = await own.shares.grant(
+        f"reader {word}",
+        channel=f"channel {word}",
+        categories=["factual"],
+        tags=[word],
+        conversation=f"conversation {word}",
+        expires_at="9999-01-01T00:00:00Z",
+        reason=f"shared for {word}",
+    )
+    await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")

@@ -1,0 +1,10 @@
+"""What the tests of webhooks share."""
+
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    memory,
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)

@@ -33,7 +33,7 @@ class OnMnemic(Program):
         async def timed(job: RunningJob) -> None:
             on_timed(job.payload["number"])
 
-        database = self.memory._core.place.database
+        database = self.memory._core.storage.database
         worker = Worker(database, {"noop": noop, "timed": timed}, concurrency=batch)
         task = asyncio.create_task(worker.run())
         try:

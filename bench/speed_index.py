@@ -74,7 +74,7 @@ async def measure_ann_recall(
 ) -> float | None:
     """What share of the ten nearest the index finds; None where the owner has no index."""
     found_count = 0
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         table = await find_vectors(transaction, memory._core.embedder.name)
         if table is None or await find_index(transaction, table, owner) is None:
             return None

@@ -4,7 +4,7 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.models.embedding import EmbedderSpec
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 
 
@@ -25,5 +25,5 @@ def opened(
         embedder=embedder,
         settings=Settings(tenant=tenant.name),
     )
-    memory._core._place = Place(database, tenant, server=None)
+    memory._core._storage = Storage(database, tenant, server=None)
     return memory

@@ -66,7 +66,7 @@ async def _ingest(own: AsyncMemory, word: str) -> None:
     filed = await own.documents.ingest(f"file {word}.md", f"# Heading {word}\n\nText of a file about {word}.")
     await ingest_document(own._core, filed.document.document_id)
     ids = [chunk.memory_id for chunk in await own.documents.chunks(f"file {word}.md")]
-    async with own._core.place.tenant_database.transaction() as transaction:
+    async with own._core.storage.tenant_database.transaction() as transaction:
         await transaction.execute("reembedding.mark", {"tenant_id": own.tenant.id, "ids": ids})
 
 
@@ -113,7 +113,7 @@ async def _have_done(own: AsyncMemory, word: str) -> None:
     async def fail(job: RunningJob) -> None:
         raise ValueError(word)
 
-    worker = Worker(own._core.place.database, {"failing": fail}, only_tenant=own.tenant)
+    worker = Worker(own._core.storage.database, {"failing": fail}, only_tenant=own.tenant)
     work = asyncio.create_task(worker.run())
     await until(own, failing.job_id, lambda job: len(job.history) == 1)
     worker.stop(grace_s=0)
@@ -123,7 +123,7 @@ async def _have_done(own: AsyncMemory, word: str) -> None:
 async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     """What a server keeps of somebody who calls it: a key, and an answer in case it is asked again."""
     key = await own.keys.create(role="write", name=f"key of {word}")
-    database = own._core.place.tenant_database
+    database = own._core.storage.tenant_database
     request = Repeatable(key.key_id, sha256(word.encode()).digest(), owner)
     begun = await idempotent_requests.begin(database, request)
     assert isinstance(begun, Begun)

@@ -165,7 +165,7 @@ async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabase
     async with AsyncMemory(own.server.url(dbname=old), owner="alice", embedder="test") as memory:
         await memory.retain("Alice lives in Berlin.")
         await memory.admin.backup(tmp_path / "backup")
-        login = memory._core.place.database.access.key.login
+        login = memory._core.storage.database.access.key.login
     admin = f"admin {uuid4()}"
     own.server.execute(
         f"CREATE ROLE \"{admin}\" LOGIN CREATEROLE BYPASSRLS PASSWORD 'secret'; "
@@ -187,7 +187,7 @@ async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabase
 async def test_a_login_that_may_not_see_everything_is_told_so(own: OwnDatabases, tmp_path: Path) -> None:
     name = await own.make_migrated()
     async with AsyncMemory(own.server.url(dbname=name), owner="alice", embedder="test") as memory:
-        key = memory._core.place.database.access.key
+        key = memory._core.storage.database.access.key
     login = own.server.url(key.login, key.login_password, dbname=name)
     settings = load_settings(database_url=login, tenant_key=key.secret.hex())
     async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:

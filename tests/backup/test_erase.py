@@ -160,7 +160,7 @@ async def test_an_erasure_that_fails_erases_nothing_and_says_so(
 ) -> None:
     await memory.retain(["One.", "Two."], owner="bob")
     before = rows.counts(memory.tenant.id)
-    database: Database = memory._core.place.database
+    database: Database = memory._core.storage.database
     transaction = type(database).transaction
 
     def without_proof(self: Database, tenant: Any, *, maintenance: bool = False, **options: Any) -> Any:

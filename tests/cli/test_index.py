@@ -81,7 +81,7 @@ def test_index_drops_what_serves_nobody(mnemic: Run, memory: Memory, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(indexing, "admin_conninfo", lambda place, settings: place.database.access.conninfo())
         memory.admin.erase("gone")
-    database = memory._async._core.place.tenant_database
+    database = memory._async._core.storage.tenant_database
     assert len(memory._portal.run(indexing.survey_indexes(database, "test:hash-64")).leftovers) == 1
     assert mnemic("index").code == 0
     assert memory._portal.run(indexing.survey_indexes(database, "test:hash-64")).leftovers == ()

@@ -25,7 +25,7 @@ async def change(memory: AsyncMemory) -> bool:
 
 
 async def state(memory: AsyncMemory) -> ModelChange:
-    return await read_change(memory._core.place.tenant_database)
+    return await read_change(memory._core.storage.tenant_database)
 
 
 def vector_count(rows: Rows, model: str, memory: AsyncMemory) -> int | None:
@@ -170,7 +170,7 @@ async def test_a_table_stays_as_long_as_another_tenant_uses_it(
         await memory.retain("one fact")
     assert await change(await open_memory(one.tenant.name, embedder=new))
     assert (vector_count(rows, old.name, one), vector_count(rows, old.name, two)) == (0, 1)
-    async with one._core.place.tenant_database.transaction() as transaction:
+    async with one._core.storage.tenant_database.transaction() as transaction:
         assert (await transaction.one("reembedding.drop", {"model": old.name}))["is_gone"] is False
     assert contents([hit.memory for hit in await two.recall("one fact")]) == ["one fact"]
     assert await change(await open_memory(two.tenant.name, embedder=new))

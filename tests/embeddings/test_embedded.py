@@ -90,7 +90,7 @@ async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_tells_h
 
         async def look_and_switch(*given: object, **options: object) -> None:
             assert admin.execute(INDEXES, ["test:hash-72"]).fetchone() == (1,)
-            assert (await read_change(core.place.tenant_database)).model == "test:hash-48"
+            assert (await read_change(core.storage.tenant_database)).model == "test:hash-48"
             await switch(*given, **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(reembedding, "_switch", look_and_switch)

@@ -78,7 +78,7 @@ async def test_of_two_readers_under_one_name_the_older_one_is_told(memory: Async
 async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemory) -> None:
     """However they take turns: what moves the place, and does the work with it, happens once per event."""
     await set_many(memory, 30)
-    database, done = memory._core.place.tenant_database, list[int]()
+    database, done = memory._core.storage.tenant_database, list[int]()
 
     async def read_on() -> None:
         reading = await take_consumer(database, "worker", Wanted(), start="beginning")
@@ -105,7 +105,7 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
 async def test_work_done_twice_at_once_counts_once(memory: AsyncMemory) -> None:
     """Also by one and the same reader: the second to commit finds the place moved."""
     await set_many(memory, 2)
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
     reading = await take_consumer(database, "worker", Wanted(), start="beginning")
     both_work = asyncio.Barrier(2)
 
@@ -120,7 +120,7 @@ async def test_work_done_twice_at_once_counts_once(memory: AsyncMemory) -> None:
 
 async def test_work_that_fails_leaves_the_place(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 2)
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
     reading = await take_consumer(database, "worker", Wanted(), start="beginning")
 
     async def fail(transaction: Transaction, events: Sequence[Event]) -> None:
@@ -157,7 +157,7 @@ async def test_a_consumer_that_was_away_too_long_is_told(memory: AsyncMemory, ro
     await set_many(memory, 4)
     assert await take(memory, 2) == ["key 0", "key 1"]
     age(rows, memory, up_to=3, days=31)
-    await drop_events(memory._core.place.tenant_database, keep_days=30)
+    await drop_events(memory._core.storage.tenant_database, keep_days=30)
     with pytest.raises(NotFoundError, match="behind position 1 up to 3 are no longer kept"):
         await take(memory, 1)
     await memory.events.replay("reader", "beginning")

@@ -55,7 +55,7 @@ async def test_a_commit_of_this_process_wakes(memory: AsyncMemory) -> None:
 @pytest.mark.usefixtures("without_polling")
 async def test_a_commit_of_another_process_wakes(memory: AsyncMemory) -> None:
     """Another pool stands for it: what it commits is heard by NOTIFY alone."""
-    async with open_database(memory._core.place.database.access) as elsewhere, following(memory) as seen:
+    async with open_database(memory._core.storage.database.access) as elsewhere, following(memory) as seen:
         other = opened(elsewhere, memory.tenant)
         await other.state.set("first", 1)
         await wait_for(lambda: seen == ["first"], what="the first event, perhaps read while beginning")

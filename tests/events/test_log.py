@@ -90,7 +90,7 @@ async def test_a_page_looks_at_a_bounded_number_of_positions(
     monkeypatch.setattr(log, "PAGE_POSITIONS", 3)
     await set_many(memory, 7)
     await memory.state.delete("key 0")
-    database, wanted = memory._core.place.tenant_database, Wanted(types=["state.deleted"])
+    database, wanted = memory._core.storage.tenant_database, Wanted(types=["state.deleted"])
     pages, after = [], 0
     while True:
         page = await read_page(database, wanted, after=after)
@@ -108,7 +108,7 @@ async def test_many_events_are_numbered_in_several_steps(
     await set_many(memory, 10)
     positions, after = [], 0
     while True:
-        page = await read_page(memory._core.place.tenant_database, Wanted(), after=after)
+        page = await read_page(memory._core.storage.tenant_database, Wanted(), after=after)
         positions += [event.position for event in page.events]
         after = page.through
         if not page.has_more:
@@ -117,7 +117,7 @@ async def test_many_events_are_numbered_in_several_steps(
 
 
 async def test_old_events_are_dropped_and_that_is_told(memory: AsyncMemory, rows: Rows) -> None:
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
     await set_many(memory, 5)
     await memory.events.list()
     age(rows, memory, up_to=3, days=31)
@@ -139,7 +139,7 @@ async def test_dropping_goes_in_bounded_steps_and_reaches_what_nobody_read(
         "UPDATE queue.event_inbox SET at = at - interval '40 days' WHERE tenant_id = %s RETURNING 1",
         memory.tenant.id,
     )
-    assert await drop_events(memory._core.place.tenant_database, keep_days=30) == 7
+    assert await drop_events(memory._core.storage.tenant_database, keep_days=30) == 7
     counts = rows.counts(memory.tenant.id)
     assert (counts.get("queue.events"), counts.get("queue.event_inbox")) == (None, None)
     await memory.state.set("next", 1)
@@ -183,4 +183,4 @@ async def test_bad_input_is_named(arguments: dict[str, Any], field: str, memory:
 
 async def test_retention_keeps_at_least_a_day(memory: AsyncMemory) -> None:
     with pytest.raises(InvalidInputError, match="at least 1 day"):
-        await drop_events(memory._core.place.tenant_database, keep_days=0)
+        await drop_events(memory._core.storage.tenant_database, keep_days=0)

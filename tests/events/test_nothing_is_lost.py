@@ -47,7 +47,7 @@ WRITE = """
 async def write(memory: AsyncMemory, writer: int) -> tuple[set[str], int]:
     """Write documents of its own and documents that all share; returns the own keys and how many events."""
     committed, count = set[str](), 0
-    database: Database = memory._core.place.database
+    database: Database = memory._core.storage.database
     for number in range(WRITES):
         own, shared = f"{writer} {number}", f"shared {random.randrange(SHARED_KEYS)}"
         try:

@@ -95,7 +95,7 @@ async def test_exactly_the_active_grants_let_their_readers_read(
     for step, argument in steps:
         await model.do(step, argument)
         for owner in OWNERS:
-            async with memory._core.place.tenant_database.transaction() as transaction:
+            async with memory._core.storage.tenant_database.transaction() as transaction:
                 readable = await readable_grants(transaction, owner)
             assert {grant.grant_id for grant in readable} == model.active(reader=owner)
             given_now = await memory.shares.list(owner=owner)

@@ -143,7 +143,7 @@ def test_without_a_signature_nothing_is_entered(
 async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_statement_used(
     memory: AsyncMemory, access: Access, tenant_a: Tenant
 ) -> None:
-    async with memory._core.place.database._pool.connection() as connection:
+    async with memory._core.storage.database._pool.connection() as connection:
         process = (await (await connection.execute("SELECT mnemic.process() AS p")).fetchone() or {})["p"]
         signed = access.key.signature("enter", str(tenant_a.id), process=process)
         await connection.execute(ENTER, [tenant_a.id, signed])

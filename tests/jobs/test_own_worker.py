@@ -102,7 +102,7 @@ async def test_without_the_setting_nothing_is_done_until_it_is_asked_to_work(dat
             return "hello"
 
         job = await memory.jobs.enqueue("greet")
-        assert not memory._core.own_worker.is_watching
+        assert not memory._core.in_process_worker.is_watching
         work = asyncio.create_task(memory.jobs.work(concurrency=2))
         done = await until(memory, job.job_id, lambda job: job.has_ended)
         work.cancel()

@@ -311,7 +311,7 @@ async def test_bad_input_to_reading_is_refused(
 
 async def test_without_an_owner_there_is_no_call(memory: AsyncMemory) -> None:
     ownerless = AsyncMemory(settings=memory._core.settings)
-    ownerless._core._place = memory._core._place
+    ownerless._core._storage = memory._core._storage
     with pytest.raises(OwnerRequiredError):
         await ownerless.entities.upsert("person", "Ada")
 

@@ -318,9 +318,9 @@ async def test_what_breaks_inside_stays_inside(
 ) -> None:
     async with connect() as client:
         await client.list_tools()
-        memory._core._place = None
+        memory._core._storage = None
         closed = await refused(client, "recall", query="Berlin")
-        memory._core._place = "not a place"  # type: ignore[assignment]
+        memory._core._storage = "not a place"  # type: ignore[assignment]
         broken = await refused(client, "recall", query="Berlin")
     assert closed.endswith("Tell the user.")
     incident = broken.partition("under ")[2].partition(".")[0]

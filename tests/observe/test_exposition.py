@@ -11,7 +11,7 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.jobs.queue import enqueue
 from mnemic.maintenance.exposition import FROM_DATABASE, FROM_POOL, MetricFamily, collect
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from tests.conftest import AppConnection, ConnectAs
@@ -21,14 +21,14 @@ from tests.conftest import AppConnection, ConnectAs
 def tenants(database: Database, tenant_a: Tenant) -> Tenants:
     """The tenants of the test's database."""
     tenants = Tenants(Settings(), embedder="test")
-    tenants._host._place = Place(database, tenant_a, server=None)
+    tenants._host._storage = Storage(database, tenant_a, server=None)
     return tenants
 
 
 async def values(tenants: Tenants) -> dict[str, dict[tuple[Any, ...], float]]:
     """All samples by their full name and the values of their labels."""
     found: dict[str, dict[tuple[Any, ...], float]] = {}
-    for family in await collect(tenants.database, tenants.observed):
+    for family in await collect(tenants.database, tenants.call_metrics):
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))
             found.setdefault(family.name + sample.suffix, {})[labels] = sample.value
@@ -54,7 +54,7 @@ async def test_jobs_schedules_and_events_are_counted_over_all_tenants(
     for name in ("acme", "globex"):
         memory = (await tenants.memory(name)).scope(owner="alice")
         await memory.retain("Alice plays the cello.")
-        async with memory._core.place.tenant_database.transaction() as transaction:
+        async with memory._core.storage.tenant_database.transaction() as transaction:
             await enqueue(transaction, "sync.run")
             await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 hour' WHERE state = 'waiting'")
@@ -92,7 +92,7 @@ def finish(admin: AppConnection, state: str, *, seconds: float) -> None:
 async def test_every_family_says_what_it_means_and_names_nobody(tenants: Tenants, tenant_a: Tenant) -> None:
     memory = (await tenants.memory("acme")).scope(owner="zenobia")
     await memory.retain("Zenobia keeps bees.")
-    families = await collect(tenants.database, tenants.observed)
+    families = await collect(tenants.database, tenants.call_metrics)
     assert {family.name for family in families} >= {name for name, _ in FROM_DATABASE.values()}
     assert len(families) == 3 + len(FROM_POOL) + len(FROM_DATABASE)
     assert all(family.help.endswith(".") and family.name.startswith("mnemic_") for family in families)
@@ -110,7 +110,7 @@ async def test_types_of_jobs_beyond_the_most_frequent_share_a_label(
     tenants: Tenants, admin: AppConnection
 ) -> None:
     memory: AsyncMemory = await tenants.memory("acme")
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         for number in range(103):
             await enqueue(transaction, f"made.up.{number:03}")
     jobs = (await values(tenants))["mnemic_jobs"]

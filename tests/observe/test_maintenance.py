@@ -109,7 +109,7 @@ async def test_more_than_a_batch_is_cleaned_up(
 async def test_another_tenant_is_left_alone(
     memory: AsyncMemory, foreign_memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    theirs = opened(foreign_memory._core.place.database, foreign_memory.tenant, embedder="test")
+    theirs = opened(foreign_memory._core.storage.database, foreign_memory.tenant, embedder="test")
     await theirs.retain("theirs", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     assert await clean_up(memory, job) == NOTHING
     assert await statuses(theirs) == {"theirs": "active"}
@@ -120,7 +120,7 @@ async def test_old_jobs_and_events_are_pruned(
 ) -> None:
     await memory.retain("something happened")
     admin.execute("UPDATE queue.event_inbox SET at = now() - interval '31 days'")
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         await transaction.execute("events.sequence", {"most": 100})
     for days in (29, 31):
         admin.execute(
@@ -137,7 +137,7 @@ async def test_old_jobs_and_events_are_pruned(
 async def test_answers_to_old_requests_are_pruned(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
     for hours in (23, 25):
         request = Repeatable(new_id(), bytes(32), "alice")
         assert isinstance(await idempotent_requests.begin(database, request), Begun)
@@ -154,7 +154,7 @@ async def test_answers_to_old_requests_are_pruned(
 async def test_log_days_are_made_ahead_and_dropped_when_too_old(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         made = await transaction.connection.execute(
             b"SELECT mnemic.make_log_partitions(current_date - 92, 3) AS made"
         )

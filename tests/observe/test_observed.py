@@ -9,7 +9,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, Tracer
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 
 from mnemic.errors import InvalidInputError
-from mnemic.runtime.call_metrics import BUCKETS_MS, Histogram, Observed
+from mnemic.runtime.call_metrics import BUCKETS_MS, CallMetrics, Histogram
 
 
 def histogram_of(*durations_ms: float) -> Histogram:
@@ -44,7 +44,7 @@ def test_without_calls_there_is_no_percentile_and_beyond_the_last_bound_it_is_th
 
 
 def test_failures_and_refusals_are_counted_and_errors_go_on() -> None:
-    observed = Observed()
+    observed = CallMetrics()
     with observed.call("recall") as call:
         call.refused = True
     with pytest.raises(InvalidInputError, match="wrong"), observed.call("recall"):
@@ -80,7 +80,7 @@ class RecordingTracer:
 
 def test_each_call_is_a_span_that_quotes_no_error() -> None:
     tracer = RecordingTracer()
-    observed = Observed(cast(Tracer, tracer))
+    observed = CallMetrics(cast(Tracer, tracer))
     with observed.call("retain") as call:
         call.memory_count = 3
     with pytest.raises(ValueError, match="secret"), observed.call("recall"):

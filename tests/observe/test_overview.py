@@ -11,7 +11,7 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.queue import enqueue
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.overview import SNAPSHOT_NAMES
 from tests.conftest import AppConnection, ConnectAs
@@ -22,7 +22,7 @@ def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """Tenant A's memory with the test model, which logs what it reads."""
     settings = Settings(tenant=tenant_a.name, memory_log="reads")
     memory = AsyncMemory(owner="alice", embedder="test", settings=settings)
-    memory._core._place = Place(database, tenant_a, server=None)
+    memory._core._storage = Storage(database, tenant_a, server=None)
     return memory
 
 
@@ -49,7 +49,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
     await memory.recall("quantum chromodynamics", refuse_below=1)
     with pytest.raises(InvalidInputError):
         await memory.retain("")
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
         await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 minute' WHERE state = 'waiting'")
@@ -66,7 +66,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
 
 async def test_another_tenant_is_not_counted(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.retain("Alice plays the cello.")
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
     theirs = await foreign_memory.metrics.overview()
     assert (theirs.queue.waiting_count, theirs.events.unsequenced_count, theirs.latency_24h) == (0, 0, {})

@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.config import Settings
 from mnemic.db.database import Database
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
@@ -30,7 +30,7 @@ def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
         tenant = await shared_database.open_tenant(f"tenant {uuid4()}")
         settled = Settings(tenant=tenant.name, **settings or {})
         opened = AsyncMemory(owner="alice", settings=settled, **{"embedder": "test", **options})
-        opened._core._place = Place(shared_database, tenant, server=None)
+        opened._core._storage = Storage(shared_database, tenant, server=None)
         return opened
 
     return open_one

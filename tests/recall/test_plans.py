@@ -91,7 +91,7 @@ class Watched:
         return {name: after[name] - before[name] for name in after if after[name] != before[name]}
 
     async def _counters(self) -> dict[str, int]:
-        async with self.memory._core.place.tenant_database.transaction() as transaction:
+        async with self.memory._core.storage.tenant_database.transaction() as transaction:
             await transaction.connection.execute("SELECT pg_stat_force_next_flush()")
         return {str(name): int(str(count or 0)) for name, count in self.admin.execute(COUNTERS).fetchall()}
 

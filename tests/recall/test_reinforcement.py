@@ -14,8 +14,8 @@ from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError
-from mnemic.runtime import recall_counts as recalled_counts
-from mnemic.runtime.recall_counts import RecalledCounts
+from mnemic.runtime import recall_counts as recall_counts
+from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs, open_database
@@ -128,10 +128,10 @@ async def test_many_writers_of_the_same_memories_lose_no_count(
     """Those that no one has counted before, and those that somebody has."""
     ids = await retained(memory, *(f"memory number {number}" for number in range(100)))
     for round_number in (1, 2):
-        writers = [RecalledCounts() for _ in range(WRITERS)]
+        writers = [RecallCounts() for _ in range(WRITERS)]
         for number, writer in enumerate(writers):
             writer.count(ids if number % 2 else reversed(ids))
-        await asyncio.gather(*(writer.write(memory._core.place.tenant_database) for writer in writers))
+        await asyncio.gather(*(writer.write(memory._core.storage.tenant_database) for writer in writers))
         assert {counted(admin, memory_id)[0] for memory_id in ids} == {round_number * WRITERS}
 
 
@@ -140,14 +140,14 @@ async def test_a_memory_that_is_erased_while_it_is_counted_keeps_no_other_from_i
     memory: AsyncMemory, admin: AppConnection, admin_conninfo: str, times_before: int
 ) -> None:
     lighthouse, harbour = await retained(memory, "the lighthouse is white", "the harbour is full")
-    counts = RecalledCounts()
+    counts = RecallCounts()
     for _ in range(times_before):
         counts.count([harbour])
-        await counts.write(memory._core.place.tenant_database)
+        await counts.write(memory._core.storage.tenant_database)
     counts.count([lighthouse, harbour])
     with psycopg.connect(admin_conninfo) as erasing:
         erasing.execute("DELETE FROM state.memories WHERE memory_id = %s", [harbour])
-        writing = asyncio.create_task(counts.write(memory._core.place.tenant_database))
+        writing = asyncio.create_task(counts.write(memory._core.storage.tenant_database))
         await wait_for(
             lambda: admin.execute(WAITING).fetchone() == (1,), what="the write to meet the erasure"
         )
@@ -192,9 +192,9 @@ async def test_nobody_counts_for_another_owner_or_another_tenant(
     await recall_and_write(memory, owner="bob")
     before = counted(admin, lighthouse)
     assert before[0] == 1
-    counts = RecalledCounts()
+    counts = RecallCounts()
     counts.count([lighthouse])
-    await counts.write(TenantDatabase(memory._core.place.database, tenant_b))
+    await counts.write(TenantDatabase(memory._core.storage.database, tenant_b))
     other = connect_as(tenant_b)
     assert other.execute("SELECT FROM state.recall_counts").rowcount == 0
     assert other.execute("UPDATE state.recall_counts SET retrieval_count = 7").rowcount == 0
@@ -270,7 +270,7 @@ async def test_closing_ends_well_when_the_counts_cannot_be_written(
 async def test_enough_counts_are_written_while_the_memory_is_open(
     memory: AsyncMemory, admin: AppConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recalled_counts, "WRITE_COUNT", 2)
+    monkeypatch.setattr(recall_counts, "WRITE_COUNT", 2)
     lighthouse, harbour = await retained(memory, "the lighthouse is white", "the harbour is full")
     await memory.recall("lighthouse", techniques=["text"])
     assert counted(admin, lighthouse)[0] == 0

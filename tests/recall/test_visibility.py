@@ -216,7 +216,7 @@ class Store:
 
 
 async def _execute(memory: AsyncMemory, statement: LiteralString, *parameters: object) -> None:
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         await transaction.connection.execute(statement, parameters)
 
 

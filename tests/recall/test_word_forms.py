@@ -22,7 +22,7 @@ BOATS = (
 
 async def terms(memory: AsyncMemory, query: str) -> Terms:
     question = understand(query, datetime.now(UTC), lambda text, moment: ())
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
     (row,) = await database.read("recall.terms", terms_parameters("alice", question))
     return terms_of(row, question)
 
@@ -93,7 +93,7 @@ def test_every_form_knows_all_others(superuser: AppConnection) -> None:
 
 
 async def test_the_application_cannot_change_the_forms(memory: AsyncMemory) -> None:
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute(
             "SELECT privilege FROM unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS privilege"
             " WHERE has_table_privilege('mnemic.word_forms', privilege)"

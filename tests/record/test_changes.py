@@ -158,7 +158,7 @@ async def test_a_revert_never_leaves_the_vector_of_other_words(
     memory_id = await retain_one(memory, "one")
     one = vector_of(rows, memory_id)
     await memory.memories.tag(memory_id, "x")
-    place = memory._core.place.tenant_database
+    place = memory._core.storage.tenant_database
     run = type(place).run
 
     async def change_first(self: object, work: Any) -> Any:

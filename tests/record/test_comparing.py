@@ -131,7 +131,7 @@ async def test_one_whose_transaction_ends_late_meets_those_that_were_compared_be
 async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain(["0", "1"])
-    database = memory._core.place.tenant_database
+    database = memory._core.storage.tenant_database
 
     async def killed(transaction: Transaction) -> None:
         assert await comparing._compare_some(transaction, "alice") == 2
@@ -176,7 +176,7 @@ async def test_who_asks_waits_for_a_bounded_number(
     monkeypatch.setattr(comparing, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
-    assert await compare_waiting(memory._core.place.tenant_database, most=10) == 10
+    assert await compare_waiting(memory._core.storage.tenant_database, most=10) == 10
     assert waiting_count(rows, memory) == 30
 
 

@@ -116,7 +116,7 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_of_a_small_call(
 ) -> None:
     memory = served[0]
     await memory.retain("Words of one statement.")
-    async with memory._core.place.database._pool.connection() as connection:
+    async with memory._core.storage.database._pool.connection() as connection:
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()
     assert left == {"tenant": None}
 

@@ -47,7 +47,7 @@ async def test_a_hot_query_uses_its_index(
     await memory.retain_many((f"turn {number}" for number in range(1000)), conversation="c")
     superuser.execute(SMALL_TENANTS)
     superuser.execute("ANALYZE state.memories")
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         plan = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
     used = {word for line in lines for word in line.split() if word in indexes}
@@ -75,7 +75,7 @@ async def test_the_next_older_and_younger_vectors_come_in_order_before_there_are
         f" WHERE owner = 'alice' AND near.memory_id {side} given.memory_id"
         f" ORDER BY near.memory_id {order} LIMIT 2000) AS near"
     )
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         plan = await transaction.connection.execute(near.encode())
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
     assert any("Index Scan" in line for line in lines), "\n".join(lines)

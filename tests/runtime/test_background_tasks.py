@@ -1,4 +1,4 @@
-"""Upkeep: jobs that nobody waits for, one at a time, each once, and never an error to a caller."""
+"""BackgroundTasks: jobs that nobody waits for, one at a time, each once, and never an error to a caller."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from mnemic.embeddings import indexes as indexing
 from mnemic.embeddings.indexes import index_owner, survey_indexes
 from mnemic.errors import ClosedError, ConfigurationError, ConflictError
 from mnemic.runtime import background_tasks as upkeep
-from mnemic.runtime.background_tasks import Job, Upkeep
+from mnemic.runtime.background_tasks import BackgroundTasks, Job
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.many_vectors import MODEL, clustered, give_vectors
@@ -45,13 +45,13 @@ def failing(error: Exception) -> Job:
 
 
 @pytest.fixture
-async def jobs() -> AsyncIterator[Upkeep]:
-    jobs = Upkeep()
+async def jobs() -> AsyncIterator[BackgroundTasks]:
+    jobs = BackgroundTasks()
     yield jobs
     await jobs.aclose()
 
 
-async def test_jobs_are_done_one_after_the_other(jobs: Upkeep) -> None:
+async def test_jobs_are_done_one_after_the_other(jobs: BackgroundTasks) -> None:
     first, second = Gate(), Gate()
     assert jobs.request(("first",), first)
     assert jobs.request(("second",), second)
@@ -62,7 +62,7 @@ async def test_jobs_are_done_one_after_the_other(jobs: Upkeep) -> None:
     await wait_for(lambda: second.ended == 1, what="the second job to end")
 
 
-async def test_a_job_that_waits_or_runs_is_not_requested_twice(jobs: Upkeep) -> None:
+async def test_a_job_that_waits_or_runs_is_not_requested_twice(jobs: BackgroundTasks) -> None:
     running, waiting = Gate(), Gate()
     assert jobs.request(("a", "alice"), running)
     await wait_for(lambda: running.begun == 1, what="the job to begin")
@@ -75,7 +75,7 @@ async def test_a_job_that_waits_or_runs_is_not_requested_twice(jobs: Upkeep) -> 
     assert (running.begun, waiting.begun) == (1, 1)
 
 
-async def test_a_job_that_is_done_can_be_requested_again(jobs: Upkeep) -> None:
+async def test_a_job_that_is_done_can_be_requested_again(jobs: BackgroundTasks) -> None:
     gate = Gate()
     gate.opened.set()
     assert jobs.request(("a",), gate)
@@ -84,7 +84,7 @@ async def test_a_job_that_is_done_can_be_requested_again(jobs: Upkeep) -> None:
     await wait_for(lambda: gate.ended == 2, what="the job to end again")
 
 
-async def test_the_queue_is_bounded(jobs: Upkeep, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_queue_is_bounded(jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upkeep, "WAITING_MAX", 2)
     gate = Gate()
     assert jobs.request(("running",), gate)
@@ -94,11 +94,11 @@ async def test_the_queue_is_bounded(jobs: Upkeep, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("error", [ConflictError("no room"), ZeroDivisionError("a defect")])
 async def test_an_error_is_logged_and_remembered_and_the_next_job_is_done(
-    jobs: Upkeep, caplog: pytest.LogCaptureFixture, error: Exception
+    jobs: BackgroundTasks, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     gate = Gate()
     gate.opened.set()
-    with caplog.at_level(logging.WARNING, "mnemic.upkeep"):
+    with caplog.at_level(logging.WARNING, "mnemic.background_tasks"):
         assert jobs.request(("failing", "alice"), failing(error))
         assert jobs.request(("next",), gate)
         await wait_for(lambda: gate.ended == 1, what="the next job to end")
@@ -110,7 +110,7 @@ async def test_an_error_is_logged_and_remembered_and_the_next_job_is_done(
 
 
 async def test_what_failed_rests_before_it_is_tried_again(
-    jobs: Upkeep, monkeypatch: pytest.MonkeyPatch
+    jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert jobs.request(("a",), failing(ConflictError("no")))
     await wait_for(lambda: jobs.failure(("a",)) is not None, what="the job to fail")
@@ -122,7 +122,9 @@ async def test_what_failed_rests_before_it_is_tried_again(
     await wait_for(lambda: gate.ended == 1, what="the job to be done after all")
 
 
-async def test_only_so_many_failures_are_remembered(jobs: Upkeep, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_many_failures_are_remembered(
+    jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(upkeep, "RESTING_MAX", 2)
     for name in "abc":
         jobs.request((name,), failing(ConflictError(name)))
@@ -131,7 +133,7 @@ async def test_only_so_many_failures_are_remembered(jobs: Upkeep, monkeypatch: p
 
 
 async def test_closing_cancels_what_runs_and_forgets_what_waits() -> None:
-    jobs, running, waiting = Upkeep(), Gate(), Gate()
+    jobs, running, waiting = BackgroundTasks(), Gate(), Gate()
     jobs.request(("running",), running)
     jobs.request(("waiting",), waiting)
     await wait_for(lambda: running.begun == 1, what="the job to begin")
@@ -142,7 +144,7 @@ async def test_closing_cancels_what_runs_and_forgets_what_waits() -> None:
 
 
 async def test_closing_does_what_must_not_be_lost_once_and_last() -> None:
-    jobs, order = Upkeep(), list[str]()
+    jobs, order = BackgroundTasks(), list[str]()
 
     async def interrupted() -> None:
         order.append("begun")
@@ -167,7 +169,7 @@ async def test_closing_does_not_wait_for_ever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(upkeep, "CLOSE_TIMEOUT_S", 0.05)
-    jobs, begun, released = Upkeep(), asyncio.Event(), asyncio.Event()
+    jobs, begun, released = BackgroundTasks(), asyncio.Event(), asyncio.Event()
 
     async def stubborn() -> None:
         begun.set()
@@ -180,7 +182,7 @@ async def test_closing_does_not_wait_for_ever(
     jobs.request(("stubborn",), stubborn)
     jobs.on_close(("endless",), asyncio.Event().wait)
     await begun.wait()
-    with caplog.at_level(logging.WARNING, "mnemic.upkeep"):
+    with caplog.at_level(logging.WARNING, "mnemic.background_tasks"):
         await jobs.aclose()
     assert "did not end" in caplog.text
     assert isinstance(jobs.failure(("endless",)), TimeoutError)
@@ -189,7 +191,7 @@ async def test_closing_does_not_wait_for_ever(
     await jobs._task
 
 
-async def test_settled_upkeep_begins_anew(jobs: Upkeep) -> None:
+async def test_settled_upkeep_begins_anew(jobs: BackgroundTasks) -> None:
     interrupted, gate = Gate(), Gate()
     jobs.request(("a",), interrupted)
     await wait_for(lambda: interrupted.begun == 1, what="the job to begin")
@@ -211,7 +213,7 @@ def memory(
 
 
 async def fill(memory: AsyncMemory, owner: str, count: int) -> None:
-    place = memory._core.place
+    place = memory._core.storage
     await give_vectors(place.database, place.tenant, owner, clustered(count, seed=1))
 
 
@@ -228,11 +230,11 @@ async def test_an_owner_gets_an_index_when_it_has_more_vectors_than_the_limit(me
 async def test_a_requested_index_is_made_while_nobody_waits(memory: AsyncMemory, database: Database) -> None:
     await fill(memory, "alice", ROWS_MIN + 1)
     core = memory._core
-    assert core.upkeep.request(("vector_index", "alice"), lambda: index_owner(core, "alice"))
-    task = core.upkeep._task
+    assert core.background_tasks.request(("vector_index", "alice"), lambda: index_owner(core, "alice"))
+    task = core.background_tasks._task
     assert task is not None
     await task
-    (alice,) = (await survey_indexes(core.place.tenant_database, MODEL)).owners
+    (alice,) = (await survey_indexes(core.storage.tenant_database, MODEL)).owners
     assert (alice.owner, alice.vector_count, alice.size_bytes is not None) == ("alice", ROWS_MIN + 1, True)
 
 
@@ -249,13 +251,13 @@ async def test_the_survey_tells_missing_indexes_and_leftovers(
         await fill(memory, owner, count)
     await give_vectors(database, tenant_b, "foreign", clustered(ROWS_MIN + 1, seed=1))
     await index_owner(core, "shrunk")
-    survey = await survey_indexes(core.place.tenant_database, MODEL)
+    survey = await survey_indexes(core.storage.tenant_database, MODEL)
     assert [each.owner for each in survey.owners] == ["large", "shrunk"]
     assert [each.owner for each in survey.missing] == ["large"]
     assert (survey.index_count, survey.leftovers) == (1, ())
-    async with database.transaction(core.place.tenant, maintenance=True) as transaction:
+    async with database.transaction(core.storage.tenant, maintenance=True) as transaction:
         await transaction.rows("owners.erase", {"owner": "shrunk"})
-    survey = await survey_indexes(core.place.tenant_database, MODEL)
+    survey = await survey_indexes(core.storage.tenant_database, MODEL)
     assert (len(survey.leftovers), [each.owner for each in survey.owners]) == (1, ["large"])
 
 
@@ -267,7 +269,7 @@ async def test_the_index_of_an_erased_owner_is_dropped(memory: AsyncMemory, admi
     assert admin.execute(INDEXES).fetchall() == [(2,)]
     await memory.admin.erase("bob")
     assert admin.execute(INDEXES).fetchall() == [(1,)]
-    (alice,) = (await survey_indexes(memory._core.place.tenant_database, MODEL)).owners
+    (alice,) = (await survey_indexes(memory._core.storage.tenant_database, MODEL)).owners
     assert alice.size_bytes is not None
 
 
@@ -279,7 +281,7 @@ async def test_an_index_that_cannot_be_dropped_does_not_fail_the_erasure(
 ) -> None:
     await fill(memory, "alice", ROWS_MIN + 1)
     await index_owner(memory._core, "alice")
-    plain_login = memory._core.place.database.access.conninfo()
+    plain_login = memory._core.storage.database.access.conninfo()
     monkeypatch.setattr(indexing, "admin_conninfo", lambda place, settings: plain_login)
     receipt = await memory.admin.erase("alice")
     assert receipt.rows["state.memories"] == ROWS_MIN + 1
@@ -304,14 +306,14 @@ async def test_closing_a_memory_ends_its_upkeep_while_the_place_is_open(
     seen: list[str] = []
 
     async def flush() -> None:
-        seen.append(core.place.tenant.name)
+        seen.append(core.storage.tenant.name)
 
     gate = Gate()
-    core.upkeep.on_close(("flush",), flush)
-    core.upkeep.request(("endless",), gate)
+    core.background_tasks.on_close(("flush",), flush)
+    core.background_tasks.request(("endless",), gate)
     await wait_for(lambda: gate.begun == 1, what="the job to begin")
     await core.aclose()
     assert seen == [tenant_a.name]
-    assert not core.upkeep.request(("late",), gate)
+    assert not core.background_tasks.request(("late",), gate)
     with pytest.raises(ClosedError):
-        _ = core.place
+        _ = core.storage

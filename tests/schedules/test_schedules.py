@@ -29,7 +29,7 @@ async def test_a_tenant_is_born_with_schedules_at_times_of_its_own(
 async def test_what_a_tenant_does_with_them_stays(memory: AsyncMemory) -> None:
     assert await memory.schedules.delete("snapshots")
     await memory.schedules.pause("cleanup")
-    await memory._core.place.database.open_tenant(memory.tenant.name)
+    await memory._core.storage.database.open_tenant(memory.tenant.name)
     assert [schedule.name for schedule in await memory.schedules.list()] == FIRST[:-1]
     cleanup = await memory.schedules.get("cleanup")
     assert cleanup is not None

@@ -57,7 +57,7 @@ async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(
     end = database.on_hint("jobs", lambda: hints.append("jobs"))
 
     async def is_needed() -> bool:
-        async with memory._core.place.tenant_database.transaction() as transaction:
+        async with memory._core.storage.tenant_database.transaction() as transaction:
             return bool((await transaction.one("queued_jobs.any_waiting", {"types": []}))["any_waiting"])
 
     assert not await is_needed()

@@ -7,7 +7,7 @@ import pytest
 from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.errors import ClosedError
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk import tenants as tenants_module
 from mnemic.sdk.tenants import Tenants
 
@@ -16,7 +16,7 @@ from mnemic.sdk.tenants import Tenants
 async def tenants(database: Database) -> Tenants:
     """Tenants over the test's database, which closes itself."""
     opened = Tenants(Settings(embedder="test"))
-    opened._host._place = Place(database, await database.open_tenant("default"), server=None)
+    opened._host._storage = Storage(database, await database.open_tenant("default"), server=None)
     return opened
 
 
@@ -26,7 +26,7 @@ async def test_memories_share_the_pool_and_see_nothing_of_each_other(tenants: Te
     await acme.retain("Alice moved to Berlin.", owner="alice")
     assert [hit.memory.content for hit in await acme.recall("Where is Alice?", owner="alice", refuse_below=0)]
     assert not list(await other.recall("Where is Alice?", owner="alice", refuse_below=0))
-    assert acme._core.place.database is other._core.place.database is tenants.database
+    assert acme._core.storage.database is other._core.storage.database is tenants.database
 
 
 async def test_a_tenant_is_opened_once_and_closing_its_memory_leaves_it_open(tenants: Tenants) -> None:

@@ -214,7 +214,7 @@ def test_an_expired_key_is_refused(server: RunningServer, tenant: str, stranger:
 
 def expire(server: RunningServer, tenant: str, key_id: str) -> None:
     """Let the time of a key be over, as an administrator of the database could."""
-    place = server.tenants._host.place.server
+    place = server.tenants._host.storage.server
     assert place is not None
     with psycopg.connect(place.conninfo(user="mnemic", dbname="mnemic"), autocommit=True) as connection:
         connection.execute(

@@ -35,7 +35,7 @@ def own_folder(memory_dir: Path) -> Iterator[Path]:
 def test_a_database_that_is_not_migrated_is_not_ready(own_folder: Path) -> None:
     with running_server(own_folder) as server, server.client() as client:
         assert client.get("/readyz").status_code == 200
-        place = server.tenants._host.place.server
+        place = server.tenants._host.storage.server
         assert place is not None
         with psycopg.connect(place.conninfo(user="mnemic", dbname="mnemic"), autocommit=True) as connection:
             connection.execute(

@@ -32,7 +32,7 @@ def journal(client: httpx.Client) -> list[Any]:
 @pytest.fixture
 def admin_of(server: RunningServer) -> Iterator[psycopg.Connection[Any]]:
     """The superuser's connection to the server's database."""
-    place = server.tenants._host.place.server
+    place = server.tenants._host.storage.server
     assert place is not None
     with psycopg.connect(place.conninfo(user="mnemic", dbname="mnemic"), autocommit=True) as connection:
         yield connection

@@ -211,7 +211,7 @@ async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection
         "owner": "owner 7",
         "limit": 20,
     }
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute("EXPLAIN " + query(f"{table}.list"), parameters)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
     assert f"Index Scan using {table}_recent" in plan

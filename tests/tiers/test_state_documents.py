@@ -61,7 +61,7 @@ async def test_a_document_deleted_meanwhile_is_not_brought_back(
 ) -> None:
     """A writer that read version 1 meets a deletion that commits while it waits."""
     await wide_memory.state.set("plan", 1)
-    place = wide_memory._core.place.tenant_database
+    place = wide_memory._core.storage.tenant_database
     async with place.transaction() as transaction:
         parameters = {"owner": "alice", "key": "plan", "expected_version": None}
         await transaction.execute("state_documents.delete", parameters)

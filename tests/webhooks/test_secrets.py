@@ -61,7 +61,7 @@ async def test_the_new_secret_is_shown_once_and_the_end_of_the_old_one_always(
     assert found.previous_secret_until is not None
     ends = datetime.now(UTC) + timedelta(seconds=SECRET_GRACE_S)
     assert abs(found.previous_secret_until - ends) < timedelta(minutes=1)
-    async with memory._core.place.tenant_database.transaction() as transaction:
+    async with memory._core.storage.tenant_database.transaction() as transaction:
         to_send = await receiver_of(transaction, webhook_id)
     shown = repr((rotated, found, to_send, await memory.webhooks.list()))
     assert rotated.secret not in shown
@@ -128,7 +128,7 @@ async def test_secrets_that_sign_no_more_are_forgotten(
     for webhook_id in (ended_id, signing_id):
         await memory.webhooks.rotate(webhook_id)
     end_grace(rows, ended_id)
-    assert await forget_secrets(memory._core.place.tenant_database) == 1
+    assert await forget_secrets(memory._core.storage.tenant_database) == 1
     kept = rows.select(
         "SELECT webhook_id, previous_secret FROM queue.webhooks WHERE tenant_id = %s ORDER BY webhook_id",
         memory.tenant.id,

@@ -43,7 +43,7 @@ async def memory(open_memory: OpenMemory) -> AsyncMemory:
 
 
 async def hand_over(memory: AsyncMemory) -> int:
-    return await fan_out_tenant(memory._core.place.tenant_database, add_delivery)
+    return await fan_out_tenant(memory._core.storage.tenant_database, add_delivery)
 
 
 def jobs_of(rows: Rows, memory: AsyncMemory) -> list[RunningJob]:
@@ -164,7 +164,7 @@ async def test_what_was_rolled_back_is_handed_over_again(
         raise RuntimeError("the queue is full")
 
     with pytest.raises(RuntimeError):
-        await fan_out_tenant(memory._core.place.tenant_database, fail)
+        await fan_out_tenant(memory._core.storage.tenant_database, fail)
     assert await hand_over(memory) == 1
 
 
@@ -321,7 +321,7 @@ async def test_what_is_no_longer_kept_is_written_down_as_missed(
         await memory.state.set(f"key {number}", 1, owner="alice")
     await memory.events.list()
     age(rows, memory, up_to=2, days=31)
-    await drop_events(memory._core.place.tenant_database, keep_days=30)
+    await drop_events(memory._core.storage.tenant_database, keep_days=30)
     assert await hand_over(memory) == 0
     (missed,) = await memory.webhooks.deliveries(webhook_id)
     assert (missed.event_type, missed.event_position) == ("webhook.missed", 2)
@@ -337,7 +337,7 @@ async def test_old_attempts_are_forgotten(memory: AsyncMemory, receiver: Receive
         "UPDATE queue.webhook_deliveries SET at = at - interval '31 days' WHERE delivery_id = %s RETURNING 1",
         (await memory.webhooks.deliveries(webhook_id))[-1].delivery_id,
     )
-    assert await drop_deliveries(memory._core.place.tenant_database, keep_days=30) == 1
+    assert await drop_deliveries(memory._core.storage.tenant_database, keep_days=30) == 1
     assert len(await memory.webhooks.deliveries(webhook_id)) == 1
 
 

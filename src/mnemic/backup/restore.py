@@ -1,4 +1,4 @@
-"""Backing up and restoring a place: what differs between the embedded server and a URL.
+"""Backing up and restoring a storage: what differs between the embedded server and a URL.
 
 A restore is audited, although it replaces the log that tells of it. On the embedded server:
 
@@ -8,7 +8,7 @@ A restore is audited, although it replaces the log that tells of it. On the embe
 3. The intent goes **into what was restored**, before it takes the place of the old.
 4. It takes the place; then the **outcome** is written there.
 
-Whoever is killed before the place is taken leaves the intent in the old log, afterwards in the new one. A
+Whoever is killed before the storage is taken leaves the intent in the old log, afterwards in the new one. A
 database of the user's own is empty before, so there is no log: intent and outcome are written when it is
 full. What is refused before anything is touched (no backup, a place that must not be replaced) is no act.
 """
@@ -35,7 +35,7 @@ from mnemic.db.translate import translated
 from mnemic.errors import DatabaseError, MnemicError
 from mnemic.govern.audit import AuditedAct, audited, described_error, end_act, file_target, nobodys
 from mnemic.runtime.core import Core
-from mnemic.runtime.storage import limits_of, open_place, start_server
+from mnemic.runtime.storage import limits_of, open_storage, start_server
 from mnemic.sql import query
 from mnemic.types.scope import Scope
 
@@ -60,10 +60,10 @@ class Restore:
 
 def admin_conninfo(core: Core) -> str:
     """How to connect as administrator to the place that is open."""
-    server = core.place.server
+    server = core.storage.server
     if server is not None:
         return server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
-    assert core.settings.database_url is not None, "a place is embedded or has a URL"
+    assert core.settings.database_url is not None, "a storage is embedded or has a URL"
     return core.settings.database_url.get_secret_value()
 
 
@@ -89,12 +89,12 @@ async def restore_place(settings: Settings, path: Path, *, replace: bool, by: Sc
 async def _restore_into_url(settings: Settings, url: str, restore: Restore) -> None:
     check_url(url)
     await restore_into(url, restore.path, restore.limits)
-    place = await open_place(settings)
+    storage = await open_storage(settings)
     try:
-        async with restore.act(place.tenant_database):
+        async with restore.act(storage.tenant_database):
             pass
     finally:
-        await place.aclose()
+        await storage.aclose()
 
 
 async def _restore_beside(server: EmbeddedServer, restore: Restore, *, replace: bool) -> None:

@@ -51,7 +51,7 @@ async def ingest_document(
     begins again with that one.
     """
     while True:
-        document = await read_source_document(core.place.tenant_database, document_id)
+        document = await read_source_document(core.storage.tenant_database, document_id)
         if document is None:
             return None
         try:
@@ -61,7 +61,7 @@ async def ingest_document(
 
 
 async def _ingest(core: Core, document: SourceDocument, report: Report) -> dict[str, int]:
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     # Some megabytes take a while, in which others want to go on.
     chunks = await asyncio.to_thread(lambda: list(chunks_of(document.reading)))
     todo = await plan(database, document, chunks)
@@ -119,7 +119,7 @@ class _InContext:
 
 async def _embed_anew(core: Core, document: SourceDocument, chunks: Sequence[Chunk], todo: Plan) -> None:
     """Give chunks the vectors of what they stand behind now; what is refused keeps the vector it has."""
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     contexts = {todo.ids[key_of(chunk)]: chunk.context for chunk in chunks}
     async with database.transaction() as transaction:
         rows = await transaction.rows("ingest.embeddable", {"ids": list(contexts)})

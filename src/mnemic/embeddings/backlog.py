@@ -41,7 +41,7 @@ class Embedded:
     refused: list[tuple[Row, str]]
 
 
-async def enqueue_making_up(transaction: Transaction) -> None:
+async def enqueue_backlog_job(transaction: Transaction) -> None:
     """Have the backlog embedded by a job, unless one that will look at it is waiting anyway."""
     if not (await transaction.one("vectors.has_backlog_job"))["has_job"]:
         await enqueue(transaction, BACKLOG_JOB, max_attempts=BACKLOG_JOB_ATTEMPTS)
@@ -52,7 +52,7 @@ async def embed_backlog(core: Core, *, on_progress: Callable[[int], None] = lamb
 
     EmbeddingError ends it when the model is down; what was done until then is kept, the rest stays marked.
     """
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     done = 0
     while True:
         async with database.transaction() as transaction:

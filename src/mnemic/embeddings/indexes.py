@@ -30,7 +30,7 @@ from mnemic.db.vectors import find_vectors
 from mnemic.errors import ConfigurationError, ConflictError, MnemicError
 from mnemic.runtime.core import Core
 from mnemic.runtime.serving_model import serving_embedder
-from mnemic.runtime.storage import Place, limits_of
+from mnemic.runtime.storage import Storage, limits_of
 
 COUNT_MAX = 10_000_000
 # How long `mnemic index` waits for another process that builds.
@@ -83,9 +83,9 @@ async def index_owner(
     0.0 means that it was there; None that the owner is too small, or that another process is building one.
     Raises ConfigurationError without an administrator, ConflictError where the table has no room for more.
     """
-    place = core.place
+    storage = core.storage
     wanted = model or (await serving_embedder(core)).name
-    async with place.tenant_database.transaction() as transaction:
+    async with storage.tenant_database.transaction() as transaction:
         table = await find_vectors(transaction, wanted)
         if table is None:
             return None
@@ -93,10 +93,10 @@ async def index_owner(
     if row_count <= INDEX_MIN_ROWS:
         return None
     return await build_index(
-        admin_conninfo(place, core.settings),
+        admin_conninfo(storage, core.settings),
         limits_of(core.settings),
         table,
-        place.tenant,
+        storage.tenant,
         owner,
         row_count=row_count,
         on_progress=on_progress,
@@ -130,10 +130,10 @@ async def make_missing(
     Gives the owners that were meant, largest first, as they are afterwards; those that found no room stay
     as they were. `on_progress` gets the owner and how many of its vectors are done.
     """
-    survey = await survey_indexes(core.place.tenant_database, (await serving_embedder(core)).name)
+    survey = await survey_indexes(core.storage.tenant_database, (await serving_embedder(core)).name)
     if owner is None:
         for name in survey.leftovers:
-            await drop_index(admin_conninfo(core.place, core.settings), limits_of(core.settings), name)
+            await drop_index(admin_conninfo(core.storage, core.settings), limits_of(core.settings), name)
     for large in survey.owners:
         if owner in (None, large.owner):
             yield await _made(core, large, on_progress) if large in survey.missing else large
@@ -145,16 +145,16 @@ async def drop_indexes_of(core: Core, owner: str) -> None:
     What was erased is gone from every search; but an index that stays holds its vectors until a vacuum.
     """
     try:
-        for name in await _names_of(core.place.tenant_database, owner):
-            await drop_index(admin_conninfo(core.place, core.settings), limits_of(core.settings), name)
+        for name in await _names_of(core.storage.tenant_database, owner):
+            await drop_index(admin_conninfo(core.storage, core.settings), limits_of(core.settings), name)
     except MnemicError as error:
         logger.warning("the vector index of an erased owner stays until `mnemic index` has run: %s", error)
 
 
-def admin_conninfo(place: Place, settings: Settings) -> str:
+def admin_conninfo(storage: Storage, settings: Settings) -> str:
     """How to connect as whoever may be the administrator; whether it is one, the database says."""
-    if place.server is not None:
-        return place.server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+    if storage.server is not None:
+        return storage.server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
     if settings.database_url is None:
         raise ConfigurationError("This memory knows no way to its database but the application's login.")
     return settings.database_url.get_secret_value()
@@ -174,7 +174,7 @@ async def _made(core: Core, large: OwnerIndex, on_progress: Callable[[OwnerIndex
 
 
 async def _size_of(core: Core, owner: str) -> int | None:
-    database, model = core.place.tenant_database, (await serving_embedder(core)).name
+    database, model = core.storage.tenant_database, (await serving_embedder(core)).name
     async with database.transaction() as transaction:
         table = await find_vectors(transaction, model)
         assert table is not None, "an index was just made on it"

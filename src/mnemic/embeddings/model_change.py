@@ -40,7 +40,7 @@ from mnemic.embeddings.backlog import (
     HARMLESS_TEXT,
     Embedded,
     embed_rows,
-    enqueue_making_up,
+    enqueue_backlog_job,
     refuse,
     unchanged,
 )
@@ -74,12 +74,12 @@ logger = logging.getLogger("mnemic.reembedding")
 
 async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
     """Begin to change to the configured model, audited; if it has begun or serves, say how far it is."""
-    now, wanted = await read_change(core.place.tenant_database), core.embedder.name
+    now, wanted = await read_change(core.storage.tenant_database), core.embedder.name
     has_begun = now.next_model == wanted and now.job_id is not None
     if has_begun or (now.model, now.next_model) == (wanted, None):
         return await begin_change(core)
     act = audited(
-        core.place.tenant_database,
+        core.storage.tenant_database,
         nobodys(scope),
         action="change_model",
         target=wanted,
@@ -88,13 +88,13 @@ async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
     )
     async with act:
         await _begin(core, act)
-    return await read_change(core.place.tenant_database)
+    return await read_change(core.storage.tenant_database)
 
 
 async def begin_change(core: Core) -> ModelChange:
     """Begin to change to the configured model, or carry on; to the serving one means to call a change off."""
     await _begin(core, None)
-    return await read_change(core.place.tenant_database)
+    return await read_change(core.storage.tenant_database)
 
 
 async def _begin(core: Core, act: AuditedAct | None) -> None:
@@ -102,7 +102,7 @@ async def _begin(core: Core, act: AuditedAct | None) -> None:
     embedder = core.embedder
     # A model that does not work is known before anything begins.
     (vector,) = await embedder.embed_documents([HARMLESS_TEXT])
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     async with database.transaction() as transaction:
         await make_vectors(transaction, embedder.name, len(vector))
 
@@ -139,7 +139,7 @@ async def complete_change(
     Returns False if the change was called off, or leads somewhere else by now. Raises EmbeddingError if the
     model is down; what was done until then is kept.
     """
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     try:
         tries = 0
         while (change := await read_change(database)).next_model == model:
@@ -171,7 +171,7 @@ async def _fill(core: Core, model: str, report: Report) -> None:
 
     Writers that never pause list more all the time: the little that is left is the business of the switch.
     """
-    database, embedder = core.place.tenant_database, core.models.embedder_named(model)
+    database, embedder = core.storage.tenant_database, core.models.embedder_named(model)
     change = await read_change(database)
     done, after = change.memory_count - change.waiting_count, NOWHERE
     while True:
@@ -211,7 +211,7 @@ async def _next_table(transaction: Transaction, model: str) -> VectorTable:
 
 async def _index_large_owners(core: Core, model: str) -> None:
     """Build what the next model lacks of indexes; without the right to do so recall will search exactly."""
-    async with core.place.tenant_database.transaction() as transaction:
+    async with core.storage.tenant_database.transaction() as transaction:
         await transaction.execute("owners.take_long")
         table = await find_vectors(transaction, model)
         owners = await large_owners(transaction, table, above=INDEX_MIN_ROWS) if table is not None else []
@@ -235,7 +235,7 @@ async def _switch(
             return
         await and_then(transaction)
         if lacking_most:
-            await enqueue_making_up(transaction)
+            await enqueue_backlog_job(transaction)
 
     await _patiently(database, switch)
 
@@ -254,7 +254,7 @@ def _telling(
 
 async def _clear_away(core: Core) -> None:
     """Remove the tenant's vectors of models that do not serve it, and tables that nobody uses."""
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     async with database.transaction() as transaction:
         models = [row["model"] for row in await transaction.rows("reembedding.other_models")]
     for model in models:
@@ -277,12 +277,14 @@ async def _remove_all(database: TenantDatabase, model: str) -> None:
 
 async def _drop_indexes(core: Core, model: str) -> None:
     """Drop the indexes of the tenant's owners on a model's table; a failure is only logged."""
-    async with core.place.tenant_database.transaction() as transaction:
+    async with core.storage.tenant_database.transaction() as transaction:
         table = await find_vectors(transaction, model)
         indexes = await list_indexes(transaction, table) if table is not None else []
     try:
         for index in indexes:
-            await drop_index(admin_conninfo(core.place, core.settings), limits_of(core.settings), index.name)
+            await drop_index(
+                admin_conninfo(core.storage, core.settings), limits_of(core.settings), index.name
+            )
     except MnemicError as error:
         logger.warning("an index of the former model stays, empty, for now: %s", error)
 

@@ -21,7 +21,7 @@ from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, s
 from mnemic.embeddings.model_change import read_change
 from mnemic.errors import MnemicError
 from mnemic.models.embedding import open_embedder
-from mnemic.runtime.storage import Place, check_settings, limits_of, open_place
+from mnemic.runtime.storage import Storage, check_settings, limits_of, open_storage
 from mnemic.types.embedding import ModelChange
 
 OWNERS_SHOWN_MAX = 5
@@ -64,23 +64,23 @@ async def diagnose(settings: Settings) -> Report:
     dsn = None
     try:
         check_settings(settings)
-        place = await open_place(settings)
+        storage = await open_storage(settings)
     except MnemicError as error:
         checks.append(Check("server", "failed", type(error).__name__, str(error)))
     else:
         try:
-            dsn = embedded_dsn(place)
-            checks += [check async for check in _server_checks(place, settings, dsn)]
+            dsn = embedded_dsn(storage)
+            checks += [check async for check in _server_checks(storage, settings, dsn)]
         finally:
-            await place.aclose()
+            await storage.aclose()
     return Report(tuple(checks), str(settings.data_dir) if embedded else None, dsn)
 
 
-def embedded_dsn(place: Place) -> str | None:
+def embedded_dsn(storage: Storage) -> str | None:
     """The administrator's URL of the embedded server, or None for a server of the user's own."""
-    if place.server is None:
+    if storage.server is None:
         return None
-    return f"postgresql://{ADMIN_ROLE}@/{DATABASE_NAME}?host={quote(str(place.server.socket_dir), safe='')}"
+    return f"postgresql://{ADMIN_ROLE}@/{DATABASE_NAME}?host={quote(str(storage.server.socket_dir), safe='')}"
 
 
 def _machine_checks(settings: Settings, *, embedded: bool) -> Iterator[Check]:
@@ -109,13 +109,13 @@ def _disk_check(data_dir: Path) -> Check:
     return Check("disk", "ok", found)
 
 
-async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> AsyncIterator[Check]:
-    access = place.database.access
+async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) -> AsyncIterator[Check]:
+    access = storage.database.access
     where = "embedded" if dsn is not None else "at the URL"
     yield Check("server", "ok", f"PostgreSQL {access.server_version}, {where}")
     yield _vector_check(access.vector_version)
     yield await _migration_check(dsn or access.conninfo(), settings)
-    async with place.database.transaction(place.tenant) as transaction:
+    async with storage.database.transaction(storage.tenant) as transaction:
         role = await transaction.one("doctor.role")
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
     if role["is_superuser"] or role["bypasses_policies"]:
@@ -131,12 +131,12 @@ async def _server_checks(place: Place, settings: Settings, dsn: str | None) -> A
         )
     else:
         yield Check("row security", "ok", "forced on every table")
-    yield Check("tenant", "ok", f"{place.tenant.name} ({place.tenant.id})")
+    yield Check("tenant", "ok", f"{storage.tenant.name} ({storage.tenant.id})")
     yield await _embedder_check(settings)
-    change = await read_change(place.tenant_database)
+    change = await read_change(storage.tenant_database)
     yield _model_check(change, settings)
-    yield await _backlog_check(place)
-    yield await _index_check(place, settings, change.model)
+    yield await _backlog_check(storage)
+    yield await _index_check(storage, settings, change.model)
 
 
 async def _embedder_check(settings: Settings) -> Check:
@@ -176,9 +176,9 @@ def _model_check(change: ModelChange, settings: Settings) -> Check:
     return Check("embedding model", "ok", change.model)
 
 
-async def _backlog_check(place: Place) -> Check:
+async def _backlog_check(storage: Storage) -> Check:
     """How many memories have no vector, and are found by their words only."""
-    async with place.tenant_database.transaction() as transaction:
+    async with storage.tenant_database.transaction() as transaction:
         size = await transaction.one("vectors.backlog_size")
     found = f"{size['waiting']:,} memories wait for a vector, {size['refused']:,} were refused by the model"
     if size["waiting"]:
@@ -190,9 +190,9 @@ async def _backlog_check(place: Place) -> Check:
     return Check("embedding backlog", "ok", "none")
 
 
-async def _index_check(place: Place, settings: Settings, model: str | None) -> Check:
+async def _index_check(storage: Storage, settings: Settings, model: str | None) -> Check:
     """Which owners with many vectors have the index that makes searching them fast."""
-    survey = await survey_indexes(place.tenant_database, model) if model is not None else NO_INDEXES
+    survey = await survey_indexes(storage.tenant_database, model) if model is not None else NO_INDEXES
     missing = survey.missing
     if not survey.owners:
         return Check("vector indexes", "ok", f"no owner has more than {INDEX_MIN_ROWS:,} vectors")
@@ -201,7 +201,7 @@ async def _index_check(place: Place, settings: Settings, model: str | None) -> C
         found += f" and {len(survey.owners) - OWNERS_SHOWN_MAX} more; {len(missing)} not indexed"
     if not missing:
         return Check("vector indexes", "ok", found)
-    return Check("vector indexes", "warning", found, await _index_advice(place, settings, survey))
+    return Check("vector indexes", "warning", found, await _index_advice(storage, settings, survey))
 
 
 def _in_words(large: OwnerIndex) -> str:
@@ -209,10 +209,10 @@ def _in_words(large: OwnerIndex) -> str:
     return f"{large.owner}: {large.vector_count:,} vectors, {size}"
 
 
-async def _index_advice(place: Place, settings: Settings, survey: IndexSurvey) -> str:
+async def _index_advice(storage: Storage, settings: Settings, survey: IndexSurvey) -> str:
     if survey.index_count >= INDEXES_MAX:
         return f"The model has {INDEXES_MAX} indexes, the most it can have: the others are searched exactly."
-    if await may_build(admin_conninfo(place, settings), limits_of(settings)):
+    if await may_build(admin_conninfo(storage, settings), limits_of(settings)):
         return "Recall has it made when it meets the owner. To have it now, run `mnemic index`."
     return "This login may not make it: an administrator can run `mnemic index`. Until then search is exact."
 

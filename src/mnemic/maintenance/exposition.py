@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Literal
 
 from mnemic.db.database import Database
-from mnemic.runtime.call_metrics import BUCKETS_MS, Histogram, Observed
+from mnemic.runtime.call_metrics import BUCKETS_MS, CallMetrics, Histogram
 
 Kind = Literal["counter", "gauge", "histogram"]
 
@@ -77,7 +77,7 @@ FROM_POOL: dict[str, tuple[str, str, Kind]] = {
 }
 
 
-async def collect(database: Database, observed: Observed) -> list[MetricFamily]:
+async def collect(database: Database, observed: CallMetrics) -> list[MetricFamily]:
     """Everything that there is to publish, now."""
     return [
         *_calls(observed),
@@ -86,7 +86,7 @@ async def collect(database: Database, observed: Observed) -> list[MetricFamily]:
     ]
 
 
-def _calls(observed: Observed) -> list[MetricFamily]:
+def _calls(observed: CallMetrics) -> list[MetricFamily]:
     histograms = observed.histograms.items()
     return [
         MetricFamily(

@@ -26,7 +26,7 @@ LOG_DAYS_AHEAD = 7
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     return {
         "compared_count": await compare_waiting(database, most=None),
         "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
@@ -41,7 +41,7 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
 
 async def prune(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.prune`: forget old jobs of all tenants; events, ended secrets, old answers of this one."""
-    settings, place = core.settings, core.place
+    settings, place = core.settings, core.storage
 
     async def prune_jobs() -> int:
         parameters = {"keep_days": settings.job_retention_days, "limit": BATCH_ROWS}
@@ -62,17 +62,17 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
 
 async def turn_log_days(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.log_days`: make the days of the memory log ahead of time, drop those that are too old."""
-    async with core.place.tenant_database.transaction() as transaction:
+    async with core.storage.tenant_database.transaction() as transaction:
         made = await transaction.one("housekeeping.make_log_days", {"days": 1 + LOG_DAYS_AHEAD})
     keep = {"keep_days": core.settings.memory_log_retention_days}
-    async with core.place.database.proven("working", "queue") as queries:
+    async with core.storage.database.proven("working", "queue") as queries:
         dropped = await queries.one("housekeeping.drop_old_logs", keep)
     return {"made_count": made["made"], "dropped_count": dropped["dropped"]}
 
 
 async def take_snapshots(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.snapshots`: keep what the tenant's views show now."""
-    await refresh_snapshots(core.place.tenant_database)
+    await refresh_snapshots(core.storage.tenant_database)
     return None
 
 

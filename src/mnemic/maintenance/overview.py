@@ -10,10 +10,10 @@ from mnemic.types.overview import EventOverview, Latency, Overview, QueueOvervie
 
 async def read_overview(core: Core) -> Overview:
     """All of it, as of one moment."""
-    async with core.place.tenant_database.transaction(snapshot=True) as transaction:
+    async with core.storage.tenant_database.transaction(snapshot=True) as transaction:
         awaiting = await transaction.one("observing.awaiting_embedding")
         return Overview(
-            latency={operation: core.observed.latency(operation) for operation in OPERATIONS},
+            latency={operation: core.call_metrics.latency(operation) for operation in OPERATIONS},
             latency_24h=await _latency_24h(transaction),
             queue=QueueOverview(**await transaction.one("observing.queue")),
             events=EventOverview(**await transaction.one("observing.events")),
@@ -24,7 +24,7 @@ async def read_overview(core: Core) -> Overview:
 
 async def read_snapshots(core: Core, *, refresh: bool) -> list[Snapshot]:
     """What the tenant's views showed when they were last kept; `refresh` keeps them anew first."""
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     if refresh:
         await refresh_snapshots(database)
     async with database.transaction() as transaction:

@@ -17,7 +17,7 @@ from mnemic.recall.pipeline import Collaborators, recall
 from mnemic.recall.pool import Wish
 from mnemic.recall.request import Request
 from mnemic.recall.understand import FoundTime
-from mnemic.runtime.core import RECALLED_COUNTS, Caller, Core
+from mnemic.runtime.core import RECALL_COUNTS, Caller, Core
 from mnemic.runtime.serving_model import serving_embedder
 from mnemic.text_analysis.detect import detect_times
 from mnemic.types.recalled import Recalled
@@ -29,12 +29,12 @@ MODEL_CHANGES_MAX = 3
 async def recall_request(caller: Caller, request: Request) -> Recalled:
     """Recall, log it if reads are logged, and count what was recalled."""
     started_s = time.perf_counter()
-    with caller.core.observed.call("recall") as call:
+    with caller.core.call_metrics.call("recall") as call:
         found = await _recall(caller, request)
         call.refused, call.memory_count = found.refused, len(found)
     await _log(caller.database, caller, request, found, (time.perf_counter() - started_s) * 1000)
-    if caller.core.recalled_counts.count([hit.memory.memory_id for hit in found]):
-        caller.core.upkeep.request(RECALLED_COUNTS, caller.core.write_recalled_counts)
+    if caller.core.recall_counts.count([hit.memory.memory_id for hit in found]):
+        caller.core.background_tasks.request(RECALL_COUNTS, caller.core.write_recalled_counts)
     return found
 
 
@@ -67,9 +67,11 @@ async def _collaborators(caller: Caller) -> Collaborators:
 def _request_upkeep(core: Core, wish: Wish) -> None:
     """Have done in the background what would make the next recall of an owner faster."""
     if wish.statistics:
-        core.upkeep.request(("word statistics", wish.owner), partial(refresh_statistics, core, wish.owner))
+        core.background_tasks.request(
+            ("word statistics", wish.owner), partial(refresh_statistics, core, wish.owner)
+        )
     if wish.vector_index:
-        core.upkeep.request(("vector index", wish.owner), partial(index_owner, core, wish.owner))
+        core.background_tasks.request(("vector index", wish.owner), partial(index_owner, core, wish.owner))
 
 
 async def refresh_statistics(core: Core, owner: str) -> int:
@@ -79,7 +81,7 @@ async def refresh_statistics(core: Core, owner: str) -> int:
         row = await transaction.one("recall.refresh_statistics", {"owner": owner})
         return int(row["memory_count"])
 
-    return await core.place.tenant_database.run(refresh)
+    return await core.storage.tenant_database.run(refresh)
 
 
 def _find_times(text: str, moment: datetime) -> Sequence[FoundTime]:

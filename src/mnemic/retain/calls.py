@@ -16,7 +16,7 @@ from mnemic.db.vectors import (
     open_vectors,
     remove_vectors,
 )
-from mnemic.embeddings.backlog import enqueue_making_up
+from mnemic.embeddings.backlog import enqueue_backlog_job
 from mnemic.errors import ConflictError, EmbeddingError, InvalidInputError
 from mnemic.govern.memory_log import log_write, row_of_write
 from mnemic.knowledge.mentions import link_mentions
@@ -49,7 +49,7 @@ async def retain_items(
     """Store every item or none, in the caller's scope. `wrap` may change what of a text is embedded."""
     scope = caller.scoped(owner, channel)
     embedder = await serving_embedder(caller.core)
-    with caller.core.observed.call("retain") as call:
+    with caller.core.call_metrics.call("retain") as call:
         retained = await retain(
             caller.database,
             scope,
@@ -86,7 +86,7 @@ def _collaborators(
 
     async def log(transaction: Transaction, retained: Retained) -> None:
         if retained.awaiting_embedding_count:
-            await enqueue_making_up(transaction)
+            await enqueue_backlog_job(transaction)
         await log_write(transaction, level, entry(retained))
 
     return Collaborators(embedder, link_mentions, lambda retained: row_of_write(level, entry(retained)), log)
@@ -196,4 +196,4 @@ async def _put_vector(
 
 async def _leave_for_later(transaction: Transaction, memory_id: UUID, reason: str) -> None:
     await mark_for_embedding(transaction, [memory_id], reason)
-    await enqueue_making_up(transaction)
+    await enqueue_backlog_job(transaction)

@@ -33,7 +33,7 @@ CLOSE_TIMEOUT_S = 5.0
 JobKey = tuple[str, ...]
 Job = Callable[[], Awaitable[object]]
 
-logger = logging.getLogger("mnemic.upkeep")
+logger = logging.getLogger("mnemic.background_tasks")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Failure:
     at_s: float
 
 
-class Upkeep:
+class BackgroundTasks:
     """The jobs of one open memory. Not for several threads: everything happens in its event loop."""
 
     def __init__(self) -> None:

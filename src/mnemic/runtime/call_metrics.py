@@ -68,7 +68,7 @@ class Call:
     memory_count: int = 0
 
 
-class Observed:
+class CallMetrics:
     """What was counted since the place was opened, for all tenants that share it."""
 
     def __init__(self, tracer: "Tracer | None" = None) -> None:

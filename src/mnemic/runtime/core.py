@@ -13,15 +13,15 @@ from mnemic.events.signal import EventSignal
 from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
-from mnemic.runtime.background_tasks import Upkeep
-from mnemic.runtime.call_metrics import Observed
-from mnemic.runtime.in_process_worker import OwnWorker
+from mnemic.runtime.background_tasks import BackgroundTasks
+from mnemic.runtime.call_metrics import CallMetrics
+from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.models_in_use import Models
-from mnemic.runtime.recall_counts import RecalledCounts
-from mnemic.runtime.storage import Place, open_place
+from mnemic.runtime.recall_counts import RecallCounts
+from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
 
-RECALLED_COUNTS = ("recalled counts",)
+RECALL_COUNTS = ("recalled counts",)
 
 
 class Core:
@@ -30,15 +30,15 @@ class Core:
     def __init__(self, settings: Settings, models: Models) -> None:
         self.settings = settings
         self.models = models
-        self.upkeep = Upkeep()
-        self.recalled_counts = RecalledCounts()
-        self.observed = Observed()
-        self.own_worker = OwnWorker()
+        self.background_tasks = BackgroundTasks()
+        self.recall_counts = RecallCounts()
+        self.call_metrics = CallMetrics()
+        self.in_process_worker = InProcessWorker()
         self.serving_model: str | None = None
         """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
         self.event_signal = EventSignal()
-        self.upkeep.on_close(RECALLED_COUNTS, self.write_recalled_counts)
-        self._place: Place | None = None
+        self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
+        self._storage: Storage | None = None
         self._is_guest = False
         self._closed = False
         self._opening = asyncio.Lock()
@@ -59,72 +59,72 @@ class Core:
         return self.models.reranker
 
     @property
-    def place(self) -> Place:
+    def storage(self) -> Storage:
         """The open place; an error that says what is wrong when there is none."""
         if self._closed:
             raise ClosedError("This Memory is closed. Open a new one.")
-        if self._place is None:
+        if self._storage is None:
             raise ClosedError("This AsyncMemory is not open yet. Use `async with`, or await its open().")
-        return self._place
+        return self._storage
 
     @property
     def tenant(self) -> Tenant:
-        """The tenant of the open place."""
-        return self.place.tenant
+        """The tenant of the open storage."""
+        return self.storage.tenant
 
     async def open(self) -> None:
-        """Open the place, once."""
+        """Open the storage, once."""
         async with self._opening:
             if self._closed:
                 raise ClosedError("This Memory is closed. Open a new one.")
-            if self._place is None:
+            if self._storage is None:
                 self.models.check()
-                self._place = await open_place(self.settings)
+                self._storage = await open_storage(self.settings)
 
     def beside(self, tenant: Tenant) -> "Core":
         """The same place and models for another tenant; it is closed before this one, which owns them."""
         guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
-        guest._place = replace(self.place, tenant=tenant)
+        guest._storage = replace(self.storage, tenant=tenant)
         guest._is_guest = True
-        guest.observed = self.observed
+        guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
         return guest
 
     @asynccontextmanager
     async def closed_for_a_while(self) -> AsyncIterator[None]:
         """Close the place for a block that needs it to itself, and open it again whatever happens."""
-        place = self.place
+        storage = self.storage
         async with self._opening:
-            was_watching = self.own_worker.is_watching
-            await self.own_worker.aclose()
-            await self.upkeep.settle()
-            self._place = None
+            was_watching = self.in_process_worker.is_watching
+            await self.in_process_worker.aclose()
+            await self.background_tasks.settle()
+            self._storage = None
             await self.event_signal.aclose()
-            await place.aclose()
+            await storage.aclose()
             try:
                 yield
             finally:
-                self._place = await open_place(self.settings)
+                self._storage = await open_storage(self.settings)
                 if was_watching:
-                    self.own_worker.watch(self._place.database, self._place.tenant)
+                    self.in_process_worker.watch(self._storage.database, self._storage.tenant)
 
     async def aclose(self) -> None:
-        """Close the place, once and for all."""
+        """Close the storage, once and for all."""
         async with self._opening:
-            # First, since their jobs need the place.
-            await self.own_worker.aclose()
-            await self.upkeep.aclose()
-            place, self._place, self._closed = self._place, None, True
+            # First, since their jobs need the storage.
+            await self.in_process_worker.aclose()
+            await self.background_tasks.aclose()
+            storage, self._storage, self._closed = self._storage, None, True
             if self._is_guest:
                 return
             await self.event_signal.aclose()
             await self.models.aclose()
-            if place is not None:
-                await place.aclose()
+            if storage is not None:
+                await storage.aclose()
 
     async def write_recalled_counts(self) -> int:
         """Write what was counted since the last time; returns how many memories that were."""
-        return await self.recalled_counts.write(self.place.tenant_database)
+        return await self.recall_counts.write(self.storage.tenant_database)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Caller:
     @property
     def database(self) -> TenantDatabase:
         """The database as this memory's tenant sees it."""
-        return self.core.place.tenant_database
+        return self.core.storage.tenant_database
 
     def scoped(self, owner: str | None = None, channel: str | None = None) -> Scope:
         """The scope of one call: the defaults with what the call names on top; it has an owner."""

@@ -29,7 +29,7 @@ CLOSING_GRACE_S = 0.5
 """How long closing waits for handlers to end by themselves."""
 
 
-class OwnWorker:
+class InProcessWorker:
     """The handlers of one open memory, and the worker that runs them when there is work."""
 
     def __init__(self) -> None:

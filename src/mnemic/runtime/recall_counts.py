@@ -26,7 +26,7 @@ COUNTED_MAX = 100_000
 """Memories that wait at most, should writing go on failing; others are not counted meanwhile."""
 
 
-class RecalledCounts:
+class RecallCounts:
     """Counts that wait to be written."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from mnemic.runtime.core import Core
 async def serving_embedder(core: Core) -> TextEmbedder:
     """The embedder to use for queries and for new memories."""
     if core.serving_model is None:
-        async with core.place.tenant_database.transaction() as transaction:
+        async with core.storage.tenant_database.transaction() as transaction:
             row = await transaction.first("reembedding.model")
             row = row if row is not None else await transaction.one("reembedding.adopt")
         core.serving_model = row["model"]

@@ -1,6 +1,6 @@
 """Where a `Memory` lives: the embedded server or a URL, opened and closed as one thing.
 
-A Mnemic server (`https://…`) is no place: `mnemic.sdk.http.client` speaks to it.
+A Mnemic server (`https://…`) is no storage: `mnemic.sdk.http.client` speaks to it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from mnemic.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
-class Place:
+class Storage:
     """An open database, the tenant in it, and the embedded server if that is where it is."""
 
     database: Database
@@ -36,7 +36,7 @@ class Place:
             await asyncio.to_thread(self.server.close)
 
 
-async def open_place(settings: Settings) -> Place:
+async def open_storage(settings: Settings) -> Storage:
     """Open what the settings name. Whatever was opened on the way is closed again on failure."""
     check_settings(settings)
     if settings.database_url is not None:
@@ -87,13 +87,13 @@ async def start_server(settings: Settings) -> EmbeddedServer:
     )
 
 
-async def _open_url(settings: Settings, url: str) -> Place:
+async def _open_url(settings: Settings, url: str) -> Storage:
     limits = limits_of(settings)
     access = await url_access(url, limits, key=key_of(settings))
     return await _open_tenant(Database(access, limits), settings.tenant, server=None)
 
 
-async def _open_embedded(settings: Settings) -> Place:
+async def _open_embedded(settings: Settings) -> Storage:
     limits = limits_of(settings)
     server = await start_server(settings)
     try:
@@ -108,10 +108,10 @@ async def _open_embedded(settings: Settings) -> Place:
         raise
 
 
-async def _open_tenant(database: Database, name: str, *, server: EmbeddedServer | None) -> Place:
+async def _open_tenant(database: Database, name: str, *, server: EmbeddedServer | None) -> Storage:
     try:
         await database.open()
-        return Place(database, await database.open_tenant(name), server)
+        return Storage(database, await database.open_tenant(name), server)
     except BaseException:
         await database.aclose()
         raise

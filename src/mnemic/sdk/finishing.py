@@ -17,15 +17,15 @@ async def finish(core: Core, job_id: UUID) -> Job:
 
     A memory that does not work on jobs by itself does so while it waits.
     """
-    worker = core.own_worker
+    worker = core.in_process_worker
     works_anyway = worker.is_watching
     prepare(core)
-    worker.start(core.place.database, core.tenant)
+    worker.start(core.storage.database, core.tenant)
     try:
-        job = await get_job(core.place.tenant_database, job_id)
+        job = await get_job(core.storage.tenant_database, job_id)
         while not job.has_ended:
             await asyncio.sleep(LOOK_EVERY_S)
-            job = await get_job(core.place.tenant_database, job_id)
+            job = await get_job(core.storage.tenant_database, job_id)
     finally:
         if not works_anyway:
             await worker.aclose()

@@ -16,7 +16,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.runtime.call_metrics import Observed
+from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.sdk.memory import AsyncMemory
@@ -66,12 +66,12 @@ class Tenants:
     @property
     def database(self) -> Database:
         """The database of all of them."""
-        return self._host.place.database
+        return self._host.storage.database
 
     @property
-    def observed(self) -> Observed:
+    def call_metrics(self) -> CallMetrics:
         """How long the calls of all of them took, in this process."""
-        return self._host.observed
+        return self._host.call_metrics
 
     async def core(self, tenant: str | Tenant) -> Core:
         """What the memory of a tenant is made of. A tenant is named, or is one that was found before."""
@@ -84,7 +84,7 @@ class Tenants:
             if len(self._guests) > TENANTS_MAX:
                 _, oldest = self._guests.popitem(last=False)
                 # Not closed: a call may be under way in it.
-                await oldest.upkeep.settle()
+                await oldest.background_tasks.settle()
             return self._guests[name]
 
     async def memory(

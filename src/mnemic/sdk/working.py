@@ -61,10 +61,10 @@ def tenants_worker(
 def work_in_process(core: Core) -> None:
     """Let an open memory do its own jobs, if the settings allow it: by themselves only embedded ones do."""
     wanted = core.settings.worker
-    if wanted is False or is_server(core.settings) or (wanted == "auto" and core.place.server is None):
+    if wanted is False or is_server(core.settings) or (wanted == "auto" and core.storage.server is None):
         return
     prepare(core)
-    core.own_worker.watch(core.place.database, core.tenant)
+    core.in_process_worker.watch(core.storage.database, core.tenant)
 
 
 def prepare(core: Core) -> None:
@@ -74,8 +74,8 @@ def prepare(core: Core) -> None:
         return core
 
     for type, handler in bound_handlers(itself).items():
-        core.own_worker.handlers.setdefault(type, handler)
-    core.own_worker.periodic = PERIODIC
+        core.in_process_worker.handlers.setdefault(type, handler)
+    core.in_process_worker.periodic = PERIODIC
 
 
 async def _handle(function: CoreHandler, core_of: CoreOf, job: RunningJob) -> JsonValue:

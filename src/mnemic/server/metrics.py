@@ -21,7 +21,7 @@ def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:
     @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
     async def metrics() -> Response:
         """Needs an admin key, unless the server was set to show them to everybody."""
-        written = as_text(await collect(tenants.database, tenants.observed))
+        written = as_text(await collect(tenants.database, tenants.call_metrics))
         return Response(written, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return router

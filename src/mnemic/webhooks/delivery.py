@@ -58,7 +58,7 @@ async def add_delivery(transaction: Transaction, webhook_id: UUID, event: Event)
 
 async def deliver(core: Core, job: RunningJob) -> JsonValue:
     """`webhook.deliver`: send one event. Fails, to be tried again, while the receiver does not take it."""
-    database = core.place.tenant_database
+    database = core.storage.tenant_database
     webhook_id, position = UUID(job.payload["webhook_id"]), int(job.payload["position"])
     async with database.transaction() as transaction:
         receiver = await receiver_of(transaction, webhook_id)

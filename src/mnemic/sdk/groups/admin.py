@@ -115,7 +115,7 @@ class AsyncAdmin:
         if not wait or change.job_id is None:
             return change
         await finish(core, change.job_id)
-        return await read_change(core.place.tenant_database)
+        return await read_change(core.storage.tenant_database)
 
     async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
         """Owners that have memories, by name; `after` is the last one of the page before."""

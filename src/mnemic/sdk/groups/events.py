@@ -161,7 +161,7 @@ class AsyncEvents:
         self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
     ) -> AsyncIterator[Event]:
         core = self._caller.core
-        async with core.event_signal.waiting(core.place.database) as waiter:
+        async with core.event_signal.waiting(core.storage.database) as waiter:
             events = follow(
                 lambda: self._caller.database, wanted, waiter, consumer=name, start=start, passed=passed
             )

@@ -135,7 +135,7 @@ class AsyncJobs:
         """
 
         def register(function: Function) -> Function:
-            self._caller.core.own_worker.register(type, function)
+            self._caller.core.in_process_worker.register(type, function)
             return function
 
         return register
@@ -148,8 +148,8 @@ class AsyncJobs:
         core = self._caller.core
         queue.check_whole("concurrency", concurrency, 1, CONCURRENCY_MAX)
         prepare(core)
-        core.own_worker.start(core.place.database, core.tenant, concurrency=concurrency)
+        core.in_process_worker.start(core.storage.database, core.tenant, concurrency=concurrency)
         try:
-            await core.own_worker.until_ended()
+            await core.in_process_worker.until_ended()
         finally:
-            await core.own_worker.aclose(grace_s=DEFAULT_GRACE_S)
+            await core.in_process_worker.aclose(grace_s=DEFAULT_GRACE_S)

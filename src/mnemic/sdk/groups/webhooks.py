@@ -146,8 +146,8 @@ class AsyncWebhooks:
     def _let_it_send(self) -> None:
         """Start the worker of this process, if it would start by itself for a job."""
         core = self._caller.core
-        if core.own_worker.is_watching:
-            core.own_worker.start(core.place.database, core.tenant)
+        if core.in_process_worker.is_watching:
+            core.in_process_worker.start(core.storage.database, core.tenant)
 
     async def _check_address(self, url: object) -> str:
         """The URL, if messages may be sent there. A name that is not known yet may become known."""

@@ -19,7 +19,7 @@ from mnemic.events.consumers import check_start
 from mnemic.retain.items import as_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
-from mnemic.runtime.storage import Place
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.http.connection import Link, read_answer
 from mnemic.sdk.http.event_stream import Step, follow, follow_as, stream
 from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, WHO_AM_I
@@ -61,7 +61,7 @@ class RemoteCore(Core):
         return self._tenant
 
     @property
-    def place(self) -> Place:
+    def storage(self) -> Storage:
         """There is none: the database is the server's."""
         _ = self.link
         raise ConfigurationError("This needs the database itself, and this memory speaks to a server.")

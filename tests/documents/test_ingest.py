@@ -68,7 +68,9 @@ async def test_a_document_is_found_by_words_and_meaning_and_says_where(counted: 
     status = await counted.documents.status("guide.md")
     assert (status.is_complete, status.chunk_count) == (True, 3)
 
-    hit = next(iter(await counted.recall("When does the gate open for visitors?", channel="trips"))).memory
+    found = await counted.recall("When does the gate open for visitors?", channel="trips")
+    hit = found[0].memory
+    assert f"[{hit.created_at:%Y-%m-%d}] guide.md › Guide › Visitors: ## Visitors" in found.text
     assert "The gate opens at nine." in hit.content
     assert (hit.category, hit.source, hit.tags, hit.channel) == ("reference", "imported", ("docs",), "trips")
     assert hit.metadata == {"language": "en", "document": "guide.md", "headings": ["Guide", "Visitors"]}
@@ -152,14 +154,14 @@ async def test_what_moves_is_not_embedded_and_makes_no_versions(
 async def test_what_stands_behind_another_heading_is_embedded_anew_and_keeps_its_id(
     counted: AsyncMemory, engine: Counting, rows: Rows
 ) -> None:
-    await ingest(counted, "guide.html", "<h1>Cats</h1><h2>Food</h2><p>They eat at nine.</p>")
+    await ingest(counted, "guide.html", "<h1>Cats</h1><p>Cats sleep.</p><h2>Food</h2><p>They eat at nine.</p>")
     (before, after_name) = await active(counted)
     old = vector_of(rows, after_name.memory_id)
     engine.texts.clear()
-    await ingest(counted, "guide.html", "<h1>Dogs</h1><h2>Food</h2><p>They eat at nine.</p>")
+    await ingest(counted, "guide.html", "<h1>Dogs</h1><p>Dogs bark.</p><h2>Food</h2><p>They eat at nine.</p>")
     kept = await counted.memories.get(after_name.memory_id)
     assert (kept.content, kept.metadata["headings"]) == ("Food\n\nThey eat at nine.", ["Dogs", "Food"])
-    assert engine.texts == ["Dogs\nDogs", "Dogs › Food\nFood\n\nThey eat at nine."]
+    assert engine.texts == ["Dogs\nDogs\n\nDogs bark.", "Dogs › Food\nFood\n\nThey eat at nine."]
     assert vector_of(rows, kept.memory_id) != old
     assert (await counted.memories.get(before.memory_id)).deleted_at is not None
 

@@ -50,9 +50,19 @@ def test_html_is_its_words_in_paragraphs_without_scripts_and_styles() -> None:
     assert reading.title == "My & page"
     assert reading.sections == (
         Section(0),
-        Section(0, ("One",)),
-        Section(reading.text.index("Two"), ("One", "Two lines")),
+        Section(0, ("One",), body=5),
+        Section(reading.text.index("Two"), ("One", "Two lines"), body=reading.text.index("text")),
     )
+
+
+def test_navigation_of_a_page_is_no_text() -> None:
+    markup = (
+        "<body><nav><ul><li><a href='/'>Home</a></ul></nav><div role='navigation'><div>Trail</div></div>"
+        "<ul><li><a href='#a'>A</a> | <a href='#b'>B</a></li></ul>"
+        "<h1 id='a'>Title <a href='#a'>¶</a></h1><p>See <a href='#b'>below</a>.</p>"
+        "<nav>never closed<main><p>The text.</p></main></body>"
+    )
+    assert read_source(markup, "text/html").text == "Title\n\nSee below.\n\nThe text.\n\n"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ its document stops.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -96,7 +96,7 @@ async def file_source(
         "tags": list(check_tags(tags)),
         "media_type": media_type,
         "content": reading.text,
-        "sections": Jsonb([[section.start, section.headings, section.page] for section in reading.sections]),
+        "sections": Jsonb([astuple(section) for section in reading.sections]),
     }
     await database.run(lambda transaction: _file(transaction, entry))
     return await read_ingestion(database, scope, name)
@@ -135,7 +135,7 @@ async def read_source_document(database: TenantDatabase, document_id: UUID) -> S
         row = await transaction.first("ingest.source", {"document_id": document_id})
     if row is None:
         return None
-    sections = tuple(Section(start, tuple(headings), page) for start, headings, page in row["sections"])
+    sections = tuple(Section(start, tuple(headings), *rest) for start, headings, *rest in row["sections"])
     return SourceDocument(
         document_id=row["document_id"],
         owner=row["owner"],

@@ -40,7 +40,12 @@ class AsyncDocuments:
         """Store a document. The same text again changes nothing; another one supersedes the old text."""
 
         async def store(text: str, and_then: documents.AndThen) -> Retained:
-            fields = {"category": "reference", "source": "imported", "tags": tags, "metadata": metadata}
+            fields = {
+                "category": "reference",
+                "source": "imported",
+                "tags": tags,
+                "metadata": {**(metadata or {}), "document": name},
+            }
             return await retain_items(
                 self._caller, [text], fields, owner=owner, channel=channel, and_then=and_then
             )

@@ -64,7 +64,7 @@ async def test_a_document_is_found_by_words_and_meaning_and_says_where(counted: 
     assert (filed.is_complete, filed.chunk_count, filed.media_type) == (False, 0, "text/markdown")
     assert (filed.document.title, filed.document.whole_id) == ("Guide", None)
     done = await ingest_document(counted._core, filed.document.document_id)
-    assert done == {"chunk_count": 3, "new_count": 3, "embedded_anew_count": 0, "gone_count": 0}
+    assert done == {"chunk_count": 3, "new_count": 3, "reembedded_count": 0, "gone_count": 0}
     status = await counted.documents.status("guide.md")
     assert (status.is_complete, status.chunk_count) == (True, 3)
 
@@ -154,7 +154,7 @@ async def test_what_moves_is_not_embedded_and_makes_no_versions(
 async def test_what_stands_behind_another_heading_is_embedded_anew_and_keeps_its_id(
     counted: AsyncMemory, engine: Counting, rows: Rows
 ) -> None:
-    await ingest(counted, "guide.html", "<h1>Cats</h1><p>Cats sleep.</p><h2>Food</h2><p>They eat at nine.</p>")
+    await ingest(counted, "guide.html", "<h1>Cats</h1><p>Sleepy.</p><h2>Food</h2><p>They eat at nine.</p>")
     (before, after_name) = await active(counted)
     old = vector_of(rows, after_name.memory_id)
     engine.texts.clear()
@@ -322,7 +322,7 @@ async def test_documents_belong_to_owners(counted: AsyncMemory) -> None:
         ({"data": b"x"}, "Give either content"),
         ({"content": ""}, "content must not be empty"),
         ({"content": None, "data": b"", "media_type": "text/plain"}, "content must not be empty"),
-        ({"content": None, "data": b"x", "name": "a.docx"}, "cannot be told from its name"),
+        ({"content": None, "data": b"x", "name": "a.docx"}, "does not tell the format"),
         ({"media_type": "text/rtf"}, "media_type must be one of"),
         ({"name": ""}, "name must have 1 to 256"),
         ({"title": ""}, "title must not be empty"),

@@ -9,7 +9,7 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from mnemic.documents.reading.file import read_file
-from mnemic.documents.reading.source import SOURCE_MAX_BYTES, read_source, settled_media_type
+from mnemic.documents.reading.source import SOURCE_MAX_BYTES, media_type_of, read_source
 from mnemic.documents.reading.text import Section
 from mnemic.errors import ConfigurationError, InvalidInputError, NotFoundError
 
@@ -161,20 +161,20 @@ def test_a_mark_of_byte_order_is_no_text() -> None:
 def test_what_kind_a_document_is_comes_from_the_caller_or_the_name(
     media_type: str | None, name: str, data: bytes | None, kind: str
 ) -> None:
-    assert settled_media_type(media_type, name, data) == kind
+    assert media_type_of(media_type, name, data) == kind
 
 
 @pytest.mark.parametrize(
     ("media_type", "name", "message"),
     [
-        (None, "picture.png", "cannot be told from its name: say media_type, one of text/plain"),
+        (None, "picture.png", "does not tell the format of the document: give media_type, one of text/plain"),
         ("image/png", "a", "media_type must be one of text/plain"),
         (5, "a", "media_type must be one of"),
     ],
 )
 def test_other_kinds_are_refused(media_type: str | None, name: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        settled_media_type(media_type, name, b"x")
+        media_type_of(media_type, name, b"x")
 
 
 def test_without_pypdf_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

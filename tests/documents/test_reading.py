@@ -112,8 +112,8 @@ def test_the_pages_of_a_pdf_are_sections() -> None:
     [
         (b"%PDF-1.7 nonsense", "application/pdf", "The PDF cannot be read"),
         (pdf("x")[:-200], "application/pdf", "cannot be read|no text"),
-        (pdf(""), "application/pdf", "no text in it.*OCR"),
-        ("%PDF-", "application/pdf", "given as data="),
+        (pdf(""), "application/pdf", "no text.*OCR"),
+        ("%PDF-", "application/pdf", "Give a PDF as bytes"),
         (b"\xff\xfe", "text/plain", "not UTF-8 text.*at byte 0"),
         ("", "text/plain", "content must not be empty"),
         (" \n ", "text/markdown", "content must not be empty"),

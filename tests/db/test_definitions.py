@@ -69,14 +69,30 @@ async def test_what_a_file_creates_no_longer_is_dropped(admin_conninfo: str, adm
 @pytest.mark.parametrize(
     ("before", "after", "call"),
     [
-        ("number() RETURNS int LANGUAGE sql RETURN 1", "number() RETURNS text LANGUAGE sql RETURN '2'", "number()"),
-        ("number(a int) RETURNS int LANGUAGE sql RETURN 1", "number(b int) RETURNS int LANGUAGE sql RETURN 2", "number(0)"),
-        ("number(a int) RETURNS int LANGUAGE sql RETURN 1", "number(a text) RETURNS int LANGUAGE sql RETURN 2", "number('')"),
+        (
+            "number() RETURNS int LANGUAGE sql RETURN 1",
+            "number() RETURNS text LANGUAGE sql RETURN '2'",
+            "number()",
+        ),
+        (
+            "number(a int) RETURNS int LANGUAGE sql RETURN 1",
+            "number(b int) RETURNS int LANGUAGE sql RETURN 2",
+            "number(0)",
+        ),
+        (
+            "number(a int) RETURNS int LANGUAGE sql RETURN 1",
+            "number(a text) RETURNS int LANGUAGE sql RETURN 2",
+            "number('')",
+        ),
     ],
     ids=["return type", "parameter name", "parameter type"],
 )
 async def test_another_signature_takes_the_place_of_the_old_one(
-    admin_conninfo: str, admin: AppConnection, before: LiteralString, after: LiteralString, call: LiteralString
+    admin_conninfo: str,
+    admin: AppConnection,
+    before: LiteralString,
+    after: LiteralString,
+    call: LiteralString,
 ) -> None:
     await apply(admin_conninfo, ("x/number", f"CREATE OR REPLACE FUNCTION mnemic.{before};"))
     await apply(admin_conninfo, ("x/number", f"CREATE OR REPLACE FUNCTION mnemic.{after};"))

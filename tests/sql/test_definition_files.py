@@ -9,7 +9,9 @@ from mnemic.errors import ConfigurationError
 from mnemic.sql.definition_files import Definition, in_order, read_definitions
 from mnemic.sql.migration_files import all_definitions, all_migrations
 
-NOT_IN_MIGRATIONS = re.compile(r"^(CREATE|DROP|ALTER) (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW|TRIGGER|POLICY)", re.MULTILINE)
+NOT_IN_MIGRATIONS = re.compile(
+    r"^(CREATE|DROP|ALTER) (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW|TRIGGER|POLICY)", re.MULTILINE
+)
 REPEATABLE = re.compile(r"^CREATE (?!OR REPLACE|POLICY)", re.MULTILINE)
 
 
@@ -31,7 +33,10 @@ def test_an_earlier_stage_comes_first_and_then_what_is_needed() -> None:
     ("given", "message"),
     [
         ((definition("a/one", "needs: a/none"),), "a/one needs 'a/none'"),
-        ((definition("a/one", "needs: a/two"), definition("a/two", "stage: before tables")), "a/one needs 'a/two'"),
+        (
+            (definition("a/one", "needs: a/two"), definition("a/two", "stage: before tables")),
+            "a/one needs 'a/two'",
+        ),
         ((definition("a/one", "needs: a/two"), definition("a/two", "needs: a/one")), "circle: a/"),
         ((definition("a/one", "stage: during tables"),), "stage 'during tables'"),
     ],
@@ -71,7 +76,10 @@ def test_every_file_can_be_applied_again() -> None:
     for item in all_definitions():
         assert not REPEATABLE.search(item.sql), item.label
         for created in item.objects:
-            assert not created.startswith("POLICY") or f"DROP {created.replace('POLICY', 'POLICY IF EXISTS')};" in item.sql
+            assert (
+                not created.startswith("POLICY")
+                or f"DROP {created.replace('POLICY', 'POLICY IF EXISTS')};" in item.sql
+            )
 
 
 def test_migrations_hold_no_definitions() -> None:

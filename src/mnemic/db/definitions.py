@@ -77,7 +77,9 @@ async def apply_definitions(connection: AsyncConnection[DictRow], definitions: S
         await _apply(connection, definition, is_new=not before)
     after = await _signatures(connection, definitions)
     created = {name for name, signature in after - before}
-    await _drop_routines(connection, sorted(signature for name, signature in before & after if name in created))
+    await _drop_routines(
+        connection, sorted(signature for name, signature in before & after if name in created)
+    )
     if definitions:
         await connection.cursor().executemany(
             query("migrations.record_definition"),

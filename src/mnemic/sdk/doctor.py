@@ -226,6 +226,8 @@ def _vector_check(version: str) -> Check:
 async def _migration_check(conninfo: str, settings: Settings) -> Check:
     status = await read_status(conninfo, limits_of(settings))
     if not status.is_current:
-        found = f"{len(status.pending)} pending, {len(status.outdated) + len(status.gone)} outdated definitions"
+        found = (
+            f"{len(status.pending)} pending, {len(status.outdated) + len(status.gone)} outdated definitions"
+        )
         return Check("migrations", "failed", found, "Run `mnemic migrate`.")
     return Check("migrations", "ok", f"{len(status.applied)} applied, none pending")

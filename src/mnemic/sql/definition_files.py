@@ -123,7 +123,9 @@ def _sorted(by_name: dict[str, Definition]) -> Iterator[Definition]:
     try:
         return (by_name[name] for name in tuple(sorter.static_order()))
     except CycleError as error:
-        raise ConfigurationError(f"Definitions need each other in a circle: {' → '.join(error.args[1])}.") from None
+        raise ConfigurationError(
+            f"Definitions need each other in a circle: {' → '.join(error.args[1])}."
+        ) from None
 
 
 def _object_of(match: re.Match[str]) -> str:

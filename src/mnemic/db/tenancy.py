@@ -75,7 +75,7 @@ class SigningKey:
         return cls(secret)
 
     def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
-        """What `mnemic.verified` in the database accepts for this purpose, subject and transaction."""
+        """What `mnemic.verified_claim` in the database accepts for this purpose, subject and transaction."""
         return self._sign(f"{purpose}\n{subject}\n{moment}")
 
     def signature(self, purpose: SignedPurpose, subject: str, *, process: str) -> str:

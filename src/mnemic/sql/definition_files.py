@@ -77,7 +77,7 @@ class Definition:
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
-        """What the file creates, as ``DROP`` names it: ``ROUTINE mnemic.seal``, ``POLICY p ON state.x``."""
+        """What the file creates, as ``DROP`` names it: ``ROUTINE mnemic.run_as_definer``, ``POLICY p ON state.x``."""
         return tuple(_object_of(match) for match in _CREATED.finditer(self.sql))
 
     def _header(self, key: str) -> str:

@@ -29,130 +29,6 @@ CREATE TYPE mnemic.recall_filter AS (
 	valid_at_moment boolean
 );
 
-CREATE TABLE queue.schedules (
-    tenant_id uuid NOT NULL,
-    name text NOT NULL,
-    owner text,
-    job_type text NOT NULL,
-    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
-    priority smallint DEFAULT 0 NOT NULL,
-    every_s integer,
-    cron text,
-    minutes smallint[],
-    hours smallint[],
-    days smallint[],
-    months smallint[],
-    weekdays smallint[],
-    either_day boolean,
-    timezone text DEFAULT 'UTC'::text NOT NULL,
-    enabled boolean DEFAULT true NOT NULL,
-    problem text,
-    next_run_at timestamp with time zone NOT NULL,
-    planned_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    last_run_at timestamp with time zone,
-    last_job_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT by_cron_or_interval CHECK (((num_nonnulls(every_s, cron) = 1) AND (num_nonnulls(minutes, hours, days, months, weekdays, either_day) =
-CASE
-    WHEN (cron IS NULL) THEN 0
-    ELSE 6
-END))),
-    CONSTRAINT schedules_cron_check CHECK ((char_length(cron) <= 256)),
-    CONSTRAINT schedules_every_s_check CHECK (((every_s >= 1) AND (every_s <= 31622400))),
-    CONSTRAINT schedules_job_type_check CHECK (((char_length(job_type) >= 1) AND (char_length(job_type) <= 128))),
-    CONSTRAINT schedules_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
-    CONSTRAINT schedules_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
-    CONSTRAINT schedules_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT schedules_problem_check CHECK ((char_length(problem) <= 1024)),
-    CONSTRAINT schedules_timezone_check CHECK ((char_length(timezone) <= 64))
-);
-ALTER TABLE ONLY queue.schedules ALTER COLUMN name SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN job_type SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN payload SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN cron SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN minutes SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN hours SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN days SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN months SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN weekdays SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN timezone SET STATISTICS 0;
-ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
-
-ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
-
-CREATE FUNCTION mnemic.add_tick(planned queue.schedules, tick timestamp with time zone) RETURNS uuid
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    tick_key text := format(
-        'schedule %s %s', planned.name, to_char(tick AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-    );
-    added uuid := mnemic.new_id();
-BEGIN
-    INSERT INTO queue.job_keys (tenant_id, type, key, job_id, owner)
-    VALUES (planned.tenant_id, planned.job_type, tick_key, added, planned.owner)
-    ON CONFLICT DO NOTHING;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, key)
-    VALUES (
-        planned.tenant_id, added, planned.owner, planned.job_type, planned.payload, planned.priority, tick_key
-    );
-    RETURN added;
-END
-$$;
-
-CREATE FUNCTION mnemic.adopt_model(wanted text, wanted_dimensions integer) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-DECLARE
-    tenant uuid := mnemic.current_tenant();
-    adopted text := (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
-    known record;
-    most bigint := 0;
-    counted bigint;
-BEGIN
-    IF tenant IS NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
-    END IF;
-    IF adopted IS NOT NULL THEN
-        RETURN adopted;
-    END IF;
-    FOR known IN SELECT vector_models.model, vector_models.table_name FROM mnemic.vector_models LOOP
-        EXECUTE format('SELECT count(*) FROM vectors.%I WHERE tenant_id = $1', known.table_name) INTO counted USING tenant;
-        IF counted > most THEN
-            most := counted;
-            adopted := known.model;
-        END IF;
-    END LOOP;
-    IF adopted IS NULL AND wanted IS NULL THEN
-        RETURN NULL;
-    ELSIF adopted IS NULL THEN
-        adopted := wanted;
-        PERFORM mnemic.open_vectors(wanted, wanted_dimensions);
-    ELSE
-        EXECUTE format(
-            'INSERT INTO queue.embedding_backlog (tenant_id, memory_id, last_error)'
-            ' SELECT lacking.tenant_id, lacking.memory_id, %L FROM state.memories AS lacking'
-            ' WHERE lacking.tenant_id = $1 AND NOT EXISTS ('
-            '     SELECT FROM vectors.%I AS made WHERE made.tenant_id = $1 AND made.memory_id = lacking.memory_id)'
-            ' ON CONFLICT DO NOTHING',
-            'it was embedded by another model only',
-            (SELECT chosen.table_name FROM mnemic.vector_models AS chosen WHERE chosen.model = adopted)
-        ) USING tenant;
-    END IF;
-    INSERT INTO vectors.tenant_models (tenant_id, model) VALUES (tenant, adopted) ON CONFLICT DO NOTHING;
-    RETURN (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
-END
-$_$;
-
 CREATE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -165,17 +41,35 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.beat(beating text, known_types text[]) RETURNS boolean
+CREATE FUNCTION mnemic.authenticate_tenant(tenant uuid, signed text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    inner_block bytea;
+    outer_block bytea;
+    stated text;
 BEGIN
-    PERFORM mnemic.require_working();
-    UPDATE mnemic.workers SET beats = workers.beats + 1, seen_at = clock_timestamp(), types = known_types
-    WHERE workers.worker = beating;
-    RETURN FOUND;
+    IF signed IS NOT NULL THEN
+        SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
+        -- Hashed before they are compared, so that the time it takes tells nothing.
+        IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
+            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
+        )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
+            RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
+        END IF;
+        stated := set_config('mnemic.tenant', tenant::text, true);
+        stated := set_config('mnemic.tenant_proof', encode(sha256(outer_block || sha256(
+            inner_block || convert_to('tenant' || E'\n' || tenant || E'\n' || mnemic.transaction_identity(), 'UTF8')
+        )), 'hex'), true);
+    END IF;
+    RETURN tenant;
 END
 $$;
+
+CREATE FUNCTION mnemic.backend_identity() RETURNS text
+    LANGUAGE sql STABLE PARALLEL RESTRICTED
+    RETURN ((pg_backend_pid() || '@'::text) || ((EXTRACT(epoch FROM pg_postmaster_start_time()) * (1000000)::numeric))::bigint);
 
 CREATE FUNCTION mnemic.begin_model_change(wanted text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -191,54 +85,17 @@ BEGIN
     IF NOT EXISTS (SELECT FROM mnemic.vector_models AS known WHERE known.model = wanted) THEN
         RAISE EXCEPTION 'the model has no table yet';
     END IF;
-    serving := mnemic.adopt_model(wanted, NULL);
+    serving := mnemic.set_first_model(wanted, NULL);
     next_one := (SELECT used.next_model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
     IF serving = wanted AND next_one IS NULL OR next_one = wanted THEN
         RETURN next_one IS NOT NULL;
     END IF;
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     DELETE FROM queue.reembedding WHERE reembedding.tenant_id = tenant;
     UPDATE vectors.tenant_models AS used
     SET next_model = nullif(wanted, used.model), is_listed = false, started_at = now()
     WHERE used.tenant_id = tenant;
     RETURN (SELECT used.next_model IS NOT NULL FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
-END
-$$;
-
-CREATE FUNCTION mnemic.bury_unknown_jobs(patience interval, most integer) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    known text[] := ARRAY(SELECT DISTINCT unnest(workers.types) FROM mnemic.workers ORDER BY 1);
-    buried bigint;
-BEGIN
-    PERFORM mnemic.require_working();
-    WITH unknown AS (
-        SELECT jobs.tenant_id, jobs.job_id FROM queue.jobs
-        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - patience
-        LIMIT most FOR UPDATE SKIP LOCKED
-    ),
-    gone AS (
-        DELETE FROM queue.jobs USING unknown
-        WHERE jobs.tenant_id = unknown.tenant_id AND jobs.job_id = unknown.job_id
-        RETURNING jobs.*
-    )
-    INSERT INTO queue.finished_jobs (
-        tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims,
-        progress, error, created_at
-    )
-    SELECT
-        gone.tenant_id, gone.job_id, gone.owner, gone.type, gone.payload, gone.priority, gone.run_at, gone.key, 'dead',
-        gone.attempts, gone.max_attempts, gone.claims, gone.progress, jsonb_build_object(
-            'type', 'UnknownJobType', 'traceback', '', 'message', format(
-                'no worker knew the type %s; the workers know: %s', gone.type,
-                coalesce(nullif(array_to_string(known, ', '), ''), 'none')
-            )
-        ), gone.created_at
-    FROM gone;
-    GET DIAGNOSTICS buried = ROW_COUNT;
-    RETURN buried;
 END
 $$;
 
@@ -270,405 +127,12 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    PERFORM mnemic.hint('jobs');
+    PERFORM mnemic.request_wakeup('jobs');
     RETURN 'running';
 END
 $$;
 
-CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS $$
-DECLARE
-    hungry uuid[] := '{}';
-    served int;
-    share int;
-BEGIN
-    PERFORM FROM mnemic.workers WHERE workers.worker = claimer FOR KEY SHARE;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    hungry := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
-                   ELSE ARRAY[only_tenant] END;
-    WHILE slots > 0 AND cardinality(hungry) > 0 LOOP
-        DECLARE
-            candidates uuid[] := hungry;
-        BEGIN
-            hungry := '{}';
-            FOR number IN 1 .. cardinality(candidates) LOOP
-                share := ceil(slots::numeric / (cardinality(candidates) - number + 1));
-                RETURN QUERY
-                UPDATE queue.jobs AS claimed
-                SET state = 'running', worker = claimer, started_at = clock_timestamp(),
-                    attempts = claimed.attempts + 1, claims = claimed.claims + 1
-                FROM (
-                    SELECT first_ones.place
-                    FROM unnest(known_types) AS known (type)
-                    CROSS JOIN LATERAL (
-                        SELECT jobs.ctid AS place, jobs.job_id, jobs.priority, jobs.run_at FROM queue.jobs
-                        WHERE jobs.tenant_id = candidates[number] AND jobs.type = known.type AND jobs.state = 'waiting'
-                        ORDER BY jobs.priority DESC, jobs.run_at, jobs.job_id
-                        LIMIT share FOR UPDATE SKIP LOCKED
-                    ) AS first_ones
-                    ORDER BY first_ones.priority DESC, first_ones.run_at, first_ones.job_id
-                    LIMIT share
-                ) AS chosen
-                -- They are locked, so that their places are the last ones.
-                WHERE claimed.tenant_id = candidates[number] AND claimed.ctid = chosen.place
-                RETURNING claimed.tenant_id, claimed.job_id, claimed.owner, claimed.type, claimed.payload,
-                    claimed.attempts, claimed.claims, claimed.progress;
-                GET DIAGNOSTICS served = ROW_COUNT;
-                slots := slots - served;
-                EXIT WHEN slots <= 0;
-                IF served = share THEN
-                    hungry := hungry || candidates[number];
-                END IF;
-            END LOOP;
-        END;
-    END LOOP;
-END
-$$;
-
-CREATE FUNCTION mnemic.compare_memories(entered uuid, for_owner text, alike_from double precision, before_most integer, after_most integer, most integer) RETURNS integer
-    LANGUAGE plpgsql
-    AS $_$
-DECLARE
-    -- The product of two vectors of length one is their cosine, but for what 16 bits lose, and it takes half the time.
-    -- So it chooses who is looked at, generously, and the cosine decides.
-    rounding CONSTANT float8 := 0.005;
-    vector_table text := (SELECT used.table_name FROM mnemic.vectors_in_use() AS used);
-    ids uuid[];
-BEGIN
-    -- One at a time for an owner: of two that compare at once each could take for granted that the other sees a memory. Each
-    -- statement behind the lock sees what was committed before it.
-    PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
-    ids := ARRAY(
-        SELECT waiting.memory_id FROM queue.uncompared AS waiting
-        WHERE waiting.owner = for_owner ORDER BY waiting.memory_id LIMIT most
-    );
-    IF ids <> '{}' AND vector_table IS NOT NULL THEN
-        EXECUTE format(
-            'WITH pairs AS MATERIALIZED ('
-            '  SELECT greatest(given.memory_id, most_alike.memory_id) AS memory_id,'
-            '    least(given.memory_id, most_alike.memory_id) AS like_id, max(most_alike.similarity) AS similarity'
-            '  FROM unnest($1) AS given (memory_id)'
-            '  CROSS JOIN LATERAL ('
-            '    SELECT embedding FROM vectors.%1$I AS stored WHERE stored.memory_id = given.memory_id LIMIT 1'
-            '  ) AS own'
-            '  CROSS JOIN LATERAL ('
-            '    SELECT near.memory_id, 1 - (near.embedding <=> own.embedding) AS similarity'
-            '    FROM ('
-            '      (SELECT memory_id, embedding, false AS is_younger FROM vectors.%1$I'
-            '       WHERE owner = $2 AND memory_id < given.memory_id ORDER BY memory_id DESC LIMIT $3)'
-            '      UNION ALL'
-            '      (SELECT memory_id, embedding, true FROM vectors.%1$I'
-            '       WHERE owner = $2 AND memory_id > given.memory_id ORDER BY memory_id LIMIT $4)'
-            '    ) AS near'
-            '    WHERE near.embedding <#> own.embedding <= $5'
-            '      AND (NOT near.is_younger OR ('
-            '        SELECT waiting.memory_id FROM queue.uncompared AS waiting'
-            '        WHERE waiting.owner = $2 AND waiting.memory_id = near.memory_id'
-            '      ) IS NULL)'
-            '    ORDER BY near.embedding <=> own.embedding LIMIT 1'
-            '  ) AS most_alike'
-            '  WHERE most_alike.similarity >= $6'
-            '  GROUP BY 1, 2'
-            ') '
-            'INSERT INTO state.near_duplicates (tenant_id, memory_id, like_id, similarity)'
-            ' SELECT $7, pairs.memory_id, pairs.like_id, least(1, pairs.similarity)'
-            ' FROM pairs'
-            ' JOIN state.memories AS newer ON newer.memory_id = pairs.memory_id'
-            ' JOIN state.memories AS older ON older.memory_id = pairs.like_id'
-            -- What is being erased at this moment is waited for, and then is not there.
-            ' FOR KEY SHARE OF newer, older'
-            ' ON CONFLICT DO NOTHING',
-            vector_table
-        )
-        USING ids, for_owner, before_most, after_most, rounding - alike_from, alike_from, entered;
-    END IF;
-    DELETE FROM queue.uncompared AS waiting WHERE waiting.owner = for_owner AND waiting.memory_id = ANY (ids);
-    RETURN cardinality(ids);
-END
-$_$;
-
-CREATE FUNCTION mnemic.content_hash(content text, category text, conversation text, "position" integer, whole_hash bytea, chunk_index integer) RETURNS bytea
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    AS $$
-BEGIN
-    RETURN sha256(convert_to(
-        CASE WHEN category = 'episodic' AND conversation IS NOT NULL
-            THEN 'turn' || E'\n' || conversation || E'\n' || "position" ELSE '' END
-        || CASE WHEN whole_hash IS NOT NULL
-            THEN 'chunk' || E'\n' || encode(whole_hash, 'hex') || E'\n' || chunk_index ELSE '' END
-        || E'\n' || content,
-        'UTF8'
-    ));
-END
-$$;
-
-CREATE FUNCTION mnemic.cron_tick(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    -- Between two 29ths of February there may be eight years, as around 2100.
-    farthest_days CONSTANT int := 8 * 366;
-    today date := (moment AT TIME ZONE zone)::date;
-    day date;
-    found timestamptz;
-BEGIN
-    -- From a day too near on: a clock that is put back at midnight shows the day before once more.
-    FOR distance IN -1 .. farthest_days LOOP
-        day := today + CASE WHEN backward THEN -distance ELSE distance END;
-        CONTINUE WHEN extract(month FROM day) <> ALL (months);
-        CONTINUE WHEN CASE WHEN either_day
-            THEN extract(day FROM day) <> ALL (days) AND extract(dow FROM day) <> ALL (weekdays)
-            ELSE extract(day FROM day) <> ALL (days) OR extract(dow FROM day) <> ALL (weekdays)
-        END;
-        SELECT CASE WHEN backward THEN max(tick) ELSE min(tick) END INTO found
-        FROM mnemic.ticks_on(day, minutes, hours, zone, moment, backward) AS tick
-        WHERE (tick <= moment) = backward;
-        EXIT WHEN found IS NOT NULL;
-    END LOOP;
-    RETURN found;
-END
-$$;
-
-CREATE FUNCTION mnemic.verified(purpose text) RETURNS text
-    LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER PARALLEL RESTRICTED
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    stated text := current_setting('mnemic.' || purpose, true);
-    proof text := current_setting('mnemic.' || purpose || '_proof', true);
-    inner_block bytea;
-    outer_block bytea;
-BEGIN
-    SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-    -- Hashed once more before they are compared, so that the time it takes tells nothing.
-    IF sha256(convert_to(proof, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
-        inner_block || convert_to(purpose || E'\n' || stated || E'\n' || mnemic.moment(), 'UTF8')
-    )), 'hex'), 'UTF8')) THEN
-        RETURN stated;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.current_tenant() RETURNS uuid
-    LANGUAGE sql STABLE PARALLEL RESTRICTED
-    RETURN (mnemic.verified('tenant'::text))::uuid;
-
-CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    verified_tenant uuid := mnemic.current_tenant();
-    log queue.event_logs;
-    first_kept bigint;
-BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'dropping events needs a proof of maintenance';
-    END IF;
-    IF keep_days IS NULL OR keep_days < 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'events are kept for at least 1 day';
-    END IF;
-    -- What nobody ever read has no position yet, and must go all the same.
-    PERFORM mnemic.sequence_events(most);
-    SELECT * INTO log FROM queue.event_logs WHERE tenant_id = verified_tenant FOR UPDATE;
-    IF NOT FOUND THEN
-        RETURN 0;
-    END IF;
-    SELECT min(young."position") INTO first_kept
-    FROM (
-        SELECT "position" FROM queue.events
-        WHERE tenant_id = verified_tenant AND "position" <= log.dropped_position + most
-          AND at >= now() - make_interval(days => keep_days)
-        ORDER BY "position" LIMIT 1
-    ) AS young;
-    first_kept := coalesce(first_kept, least(log.dropped_position + most, log.last_position) + 1);
-    DELETE FROM queue.events WHERE tenant_id = verified_tenant AND "position" < first_kept;
-    UPDATE queue.event_logs SET dropped_position = first_kept - 1 WHERE tenant_id = verified_tenant;
-    RETURN first_kept - 1 - log.dropped_position;
-END
-$$;
-
-CREATE FUNCTION mnemic.drop_log_partitions(keep_days integer) RETURNS SETOF text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET "TimeZone" TO 'UTC'
-    SET lock_timeout TO '5s'
-    AS $$
-DECLARE
-    partition text;
-BEGIN
-    IF keep_days IS NULL OR keep_days < 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'the memory log keeps at least 1 day';
-    END IF;
-    FOR partition IN
-        SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
-        WHERE inhparent = 'traces.memory_log'::regclass
-          AND to_date(right(relname, 8), 'YYYYMMDD') < current_date - keep_days
-        ORDER BY relname
-    LOOP
-        EXECUTE format('DROP TABLE traces.%I', partition);
-        RETURN NEXT partition;
-    END LOOP;
-END
-$$;
-
-CREATE FUNCTION mnemic.drop_old_logs(keep_days integer) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.require_working();
-    RETURN (SELECT count(*) FROM mnemic.drop_log_partitions(keep_days));
-END
-$$;
-
-CREATE FUNCTION mnemic.drop_vectors(unwanted text) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    dropped text;
-    is_empty boolean;
-BEGIN
-    IF mnemic.current_tenant() IS NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
-    END IF;
-    PERFORM set_config('lock_timeout', '300ms', true);
-    PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
-    SELECT known.table_name INTO dropped FROM mnemic.vector_models AS known WHERE known.model = unwanted;
-    IF dropped IS NULL THEN
-        RETURN true;
-    END IF;
-    IF EXISTS (SELECT FROM vectors.tenant_models AS used WHERE unwanted IN (used.model, used.next_model)) THEN
-        RETURN false;
-    END IF;
-    EXECUTE format('ALTER TABLE vectors.%I NO FORCE ROW LEVEL SECURITY', dropped);
-    EXECUTE format('SELECT NOT EXISTS (SELECT FROM vectors.%I)', dropped) INTO is_empty;
-    IF is_empty THEN
-        EXECUTE format('DROP TABLE vectors.%I', dropped);
-        DELETE FROM mnemic.vector_models AS known WHERE known.model = unwanted;
-    ELSE
-        EXECUTE format('ALTER TABLE vectors.%I FORCE ROW LEVEL SECURITY', dropped);
-    END IF;
-    RETURN is_empty;
-END
-$$;
-
-CREATE FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    verified_tenant uuid := mnemic.current_tenant();
-    dropped bigint;
-BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'dropping deliveries needs a proof of maintenance';
-    END IF;
-    IF keep_days IS NULL OR keep_days < 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'deliveries are kept for at least 1 day';
-    END IF;
-    DELETE FROM queue.webhook_deliveries
-    WHERE tenant_id = verified_tenant AND delivery_id = ANY (ARRAY(
-        SELECT old.delivery_id FROM queue.webhook_deliveries AS old
-        WHERE old.tenant_id = verified_tenant AND old.at < now() - make_interval(days => keep_days)
-        ORDER BY old.at LIMIT most
-    ));
-    GET DIAGNOSTICS dropped = ROW_COUNT;
-    RETURN dropped;
-END
-$$;
-
-CREATE FUNCTION mnemic.end_imported_grant() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    NEW.revoked_at := now();
-    NEW.revoking_reason := 'imported';
-    RETURN NEW;
-END
-$$;
-
-CREATE FUNCTION mnemic.end_imported_key() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    NEW.revoked_at := now();
-    RETURN NEW;
-END
-$$;
-
-CREATE FUNCTION mnemic.enter(tenant uuid, signed text) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    inner_block bytea;
-    outer_block bytea;
-    stated text;
-BEGIN
-    IF signed IS NOT NULL THEN
-        SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-        -- Hashed before they are compared, so that the time it takes tells nothing.
-        IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
-            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.process(), 'UTF8')
-        )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
-            RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
-        END IF;
-        stated := set_config('mnemic.tenant', tenant::text, true);
-        stated := set_config('mnemic.tenant_proof', encode(sha256(outer_block || sha256(
-            inner_block || convert_to('tenant' || E'\n' || tenant || E'\n' || mnemic.moment(), 'UTF8')
-        )), 'hex'), true);
-    END IF;
-    RETURN tenant;
-END
-$$;
-
-CREATE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE(table_name text, row_count bigint)
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-DECLARE
-    verified_tenant CONSTANT uuid := mnemic.current_tenant();
-    owned record;
-BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
-    END IF;
-    -- Children before parents, so that each row is counted where it is and not lost in a cascade.
-    FOR owned IN
-        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
-        FROM mnemic.owned_tables() AS tables
-        LEFT JOIN LATERAL (
-            SELECT 'granted_to = $1' AS condition
-            FROM pg_attribute
-            WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
-        ) AS receiver ON true
-        ORDER BY tables.depth DESC, tables.guarded::text
-    LOOP
-        EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
-        USING erased, verified_tenant;
-        GET DIAGNOSTICS row_count = ROW_COUNT;
-        table_name := owned.guarded::text;
-        RETURN NEXT;
-    END LOOP;
-END
-$_$;
-
-CREATE FUNCTION mnemic.evidence(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -754,7 +218,7 @@ BEGIN
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
         ) AS known
-        WHERE mnemic.passes(
+        WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
             valid_from, valid_to
         )
@@ -763,12 +227,471 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    hungry uuid[] := '{}';
+    served int;
+    share int;
+BEGIN
+    PERFORM FROM mnemic.workers WHERE workers.worker = claimer FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    hungry := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
+                   ELSE ARRAY[only_tenant] END;
+    WHILE slots > 0 AND cardinality(hungry) > 0 LOOP
+        DECLARE
+            candidates uuid[] := hungry;
+        BEGIN
+            hungry := '{}';
+            FOR number IN 1 .. cardinality(candidates) LOOP
+                share := ceil(slots::numeric / (cardinality(candidates) - number + 1));
+                RETURN QUERY
+                UPDATE queue.jobs AS claimed
+                SET state = 'running', worker = claimer, started_at = clock_timestamp(),
+                    attempts = claimed.attempts + 1, claims = claimed.claims + 1
+                FROM (
+                    SELECT first_ones.place
+                    FROM unnest(known_types) AS known (type)
+                    CROSS JOIN LATERAL (
+                        SELECT jobs.ctid AS place, jobs.job_id, jobs.priority, jobs.run_at FROM queue.jobs
+                        WHERE jobs.tenant_id = candidates[number] AND jobs.type = known.type AND jobs.state = 'waiting'
+                        ORDER BY jobs.priority DESC, jobs.run_at, jobs.job_id
+                        LIMIT share FOR UPDATE SKIP LOCKED
+                    ) AS first_ones
+                    ORDER BY first_ones.priority DESC, first_ones.run_at, first_ones.job_id
+                    LIMIT share
+                ) AS chosen
+                -- They are locked, so that their places are the last ones.
+                WHERE claimed.tenant_id = candidates[number] AND claimed.ctid = chosen.place
+                RETURNING claimed.tenant_id, claimed.job_id, claimed.owner, claimed.type, claimed.payload,
+                    claimed.attempts, claimed.claims, claimed.progress;
+                GET DIAGNOSTICS served = ROW_COUNT;
+                slots := slots - served;
+                EXIT WHEN slots <= 0;
+                IF served = share THEN
+                    hungry := hungry || candidates[number];
+                END IF;
+            END LOOP;
+        END;
+    END LOOP;
+END
+$$;
+
+CREATE FUNCTION mnemic.content_hash(content text, category text, conversation text, "position" integer, whole_hash bytea, chunk_index integer) RETURNS bytea
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN sha256(convert_to(
+        CASE WHEN category = 'episodic' AND conversation IS NOT NULL
+            THEN 'turn' || E'\n' || conversation || E'\n' || "position" ELSE '' END
+        || CASE WHEN whole_hash IS NOT NULL
+            THEN 'chunk' || E'\n' || encode(whole_hash, 'hex') || E'\n' || chunk_index ELSE '' END
+        || E'\n' || content,
+        'UTF8'
+    ));
+END
+$$;
+
+CREATE FUNCTION mnemic.create_default_schedules() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
+    SELECT NEW.tenant_id, first.* FROM mnemic.default_schedules(NEW.tenant_id) AS first;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- Between two 29ths of February there may be eight years, as around 2100.
+    farthest_days CONSTANT int := 8 * 366;
+    today date := (moment AT TIME ZONE zone)::date;
+    day date;
+    found timestamptz;
+BEGIN
+    -- From a day too near on: a clock that is put back at midnight shows the day before once more.
+    FOR distance IN -1 .. farthest_days LOOP
+        day := today + CASE WHEN backward THEN -distance ELSE distance END;
+        CONTINUE WHEN extract(month FROM day) <> ALL (months);
+        CONTINUE WHEN CASE WHEN either_day
+            THEN extract(day FROM day) <> ALL (days) AND extract(dow FROM day) <> ALL (weekdays)
+            ELSE extract(day FROM day) <> ALL (days) OR extract(dow FROM day) <> ALL (weekdays)
+        END;
+        SELECT CASE WHEN backward THEN max(tick) ELSE min(tick) END INTO found
+        FROM mnemic.cron_times_on_day(day, minutes, hours, zone, moment, backward) AS tick
+        WHERE (tick <= moment) = backward;
+        EXIT WHEN found IS NOT NULL;
+    END LOOP;
+    RETURN found;
+END
+$$;
+
+CREATE FUNCTION mnemic.cron_times_on_day(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) RETURNS SETOF timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT ((cron_times_on_day.day + make_time((hour.hour)::integer, (minute.minute)::integer, (0)::double precision)) AT TIME ZONE cron_times_on_day.zone) AS timezone
+    FROM unnest(cron_times_on_day.hours) hour(hour),
+     unnest(cron_times_on_day.minutes) minute(minute)
+   WHERE (cardinality(cron_times_on_day.hours) < 24)
+ UNION ALL
+  SELECT candidate.candidate
+    FROM ( SELECT date_trunc('minute'::text,
+                 CASE
+                     WHEN cron_times_on_day.backward THEN (LEAST(cron_times_on_day.moment, (((cron_times_on_day.day + 1))::timestamp without time zone AT TIME ZONE cron_times_on_day.zone)) - '03:00:00'::interval)
+                     ELSE GREATEST(cron_times_on_day.moment, ((cron_times_on_day.day)::timestamp without time zone AT TIME ZONE cron_times_on_day.zone))
+                 END) AS first) nearest,
+     LATERAL generate_series(nearest.first, (nearest.first + '03:01:00'::interval), '00:01:00'::interval) candidate(candidate)
+   WHERE ((cardinality(cron_times_on_day.hours) = 24) AND (((candidate.candidate AT TIME ZONE cron_times_on_day.zone))::date = cron_times_on_day.day) AND (EXTRACT(minute FROM (candidate.candidate AT TIME ZONE cron_times_on_day.zone)) = ANY ((cron_times_on_day.minutes)::numeric[])));
+END;
+
+CREATE FUNCTION mnemic.verified_claim(purpose text) RETURNS text
+    LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER PARALLEL RESTRICTED
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    stated text := current_setting('mnemic.' || purpose, true);
+    proof text := current_setting('mnemic.' || purpose || '_proof', true);
+    inner_block bytea;
+    outer_block bytea;
+BEGIN
+    SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
+    -- Hashed once more before they are compared, so that the time it takes tells nothing.
+    IF sha256(convert_to(proof, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
+        inner_block || convert_to(purpose || E'\n' || stated || E'\n' || mnemic.transaction_identity(), 'UTF8')
+    )), 'hex'), 'UTF8')) THEN
+        RETURN stated;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.current_tenant() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL RESTRICTED
+    RETURN (mnemic.verified_claim('tenant'::text))::uuid;
+
+CREATE FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    known text[] := ARRAY(SELECT DISTINCT unnest(workers.types) FROM mnemic.workers ORDER BY 1);
+    buried bigint;
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    WITH unknown AS (
+        SELECT jobs.tenant_id, jobs.job_id FROM queue.jobs
+        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - patience
+        LIMIT most FOR UPDATE SKIP LOCKED
+    ),
+    gone AS (
+        DELETE FROM queue.jobs USING unknown
+        WHERE jobs.tenant_id = unknown.tenant_id AND jobs.job_id = unknown.job_id
+        RETURNING jobs.*
+    )
+    INSERT INTO queue.finished_jobs (
+        tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims,
+        progress, error, created_at
+    )
+    SELECT
+        gone.tenant_id, gone.job_id, gone.owner, gone.type, gone.payload, gone.priority, gone.run_at, gone.key, 'dead',
+        gone.attempts, gone.max_attempts, gone.claims, gone.progress, jsonb_build_object(
+            'type', 'UnknownJobType', 'traceback', '', 'message', format(
+                'no worker knew the type %s; the workers know: %s', gone.type,
+                coalesce(nullif(array_to_string(known, ', '), ''), 'none')
+            )
+        ), gone.created_at
+    FROM gone;
+    GET DIAGNOSTICS buried = ROW_COUNT;
+    RETURN buried;
+END
+$$;
+
+CREATE FUNCTION mnemic.default_schedules(born uuid) RETURNS TABLE(name text, job_type text, every_s integer, next_run_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT first.name,
+     first.job_type,
+     86400,
+     (now() + make_interval(secs => ((3600 + abs((hashtextextended((first.name || default_schedules.born), (0)::bigint) % (82800)::bigint))))::double precision))
+    FROM ( VALUES ('cleanup'::text,'maintenance.cleanup'::text), ('embedding backlog'::text,'embeddings.backlog'::text), ('log days'::text,'maintenance.log_days'::text), ('pruning'::text,'maintenance.prune'::text), ('snapshots'::text,'maintenance.snapshots'::text)) first(name, job_type);
+END;
+
+CREATE FUNCTION mnemic.delete_expired_webhook_secrets() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    forgotten bigint;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'forgetting secrets needs a proof of maintenance';
+    END IF;
+    UPDATE queue.webhooks SET previous_secret = NULL, previous_secret_until = NULL
+    WHERE tenant_id = verified_tenant AND previous_secret_until <= clock_timestamp();
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    RETURN forgotten;
+END
+$$;
+
+CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    log queue.event_logs;
+    first_kept bigint;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'dropping events needs a proof of maintenance';
+    END IF;
+    IF keep_days IS NULL OR keep_days < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'events are kept for at least 1 day';
+    END IF;
+    -- What nobody ever read has no position yet, and must go all the same.
+    PERFORM mnemic.sequence_events(most);
+    SELECT * INTO log FROM queue.event_logs WHERE tenant_id = verified_tenant FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    SELECT min(young."position") INTO first_kept
+    FROM (
+        SELECT "position" FROM queue.events
+        WHERE tenant_id = verified_tenant AND "position" <= log.dropped_position + most
+          AND at >= now() - make_interval(days => keep_days)
+        ORDER BY "position" LIMIT 1
+    ) AS young;
+    first_kept := coalesce(first_kept, least(log.dropped_position + most, log.last_position) + 1);
+    DELETE FROM queue.events WHERE tenant_id = verified_tenant AND "position" < first_kept;
+    UPDATE queue.event_logs SET dropped_position = first_kept - 1 WHERE tenant_id = verified_tenant;
+    RETURN first_kept - 1 - log.dropped_position;
+END
+$$;
+
+CREATE FUNCTION mnemic.drop_log_partitions(keep_days integer) RETURNS SETOF text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '5s'
+    AS $$
+DECLARE
+    partition text;
+BEGIN
+    IF keep_days IS NULL OR keep_days < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'the memory log keeps at least 1 day';
+    END IF;
+    FOR partition IN
+        SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
+        WHERE inhparent = 'traces.memory_log'::regclass
+          AND to_date(right(relname, 8), 'YYYYMMDD') < current_date - keep_days
+        ORDER BY relname
+    LOOP
+        EXECUTE format('DROP TABLE traces.%I', partition);
+        RETURN NEXT partition;
+    END LOOP;
+END
+$$;
+
+CREATE FUNCTION mnemic.drop_old_logs(keep_days integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    RETURN (SELECT count(*) FROM mnemic.drop_log_partitions(keep_days));
+END
+$$;
+
+CREATE FUNCTION mnemic.drop_vectors(unwanted text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    dropped text;
+    is_empty boolean;
+BEGIN
+    IF mnemic.current_tenant() IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    PERFORM set_config('lock_timeout', '300ms', true);
+    PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
+    SELECT known.table_name INTO dropped FROM mnemic.vector_models AS known WHERE known.model = unwanted;
+    IF dropped IS NULL THEN
+        RETURN true;
+    END IF;
+    IF EXISTS (SELECT FROM vectors.tenant_models AS used WHERE unwanted IN (used.model, used.next_model)) THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('ALTER TABLE vectors.%I NO FORCE ROW LEVEL SECURITY', dropped);
+    EXECUTE format('SELECT NOT EXISTS (SELECT FROM vectors.%I)', dropped) INTO is_empty;
+    IF is_empty THEN
+        EXECUTE format('DROP TABLE vectors.%I', dropped);
+        DELETE FROM mnemic.vector_models AS known WHERE known.model = unwanted;
+    ELSE
+        EXECUTE format('ALTER TABLE vectors.%I FORCE ROW LEVEL SECURITY', dropped);
+    END IF;
+    RETURN is_empty;
+END
+$$;
+
+CREATE FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    dropped bigint;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'dropping deliveries needs a proof of maintenance';
+    END IF;
+    IF keep_days IS NULL OR keep_days < 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'deliveries are kept for at least 1 day';
+    END IF;
+    DELETE FROM queue.webhook_deliveries
+    WHERE tenant_id = verified_tenant AND delivery_id = ANY (ARRAY(
+        SELECT old.delivery_id FROM queue.webhook_deliveries AS old
+        WHERE old.tenant_id = verified_tenant AND old.at < now() - make_interval(days => keep_days)
+        ORDER BY old.at LIMIT most
+    ));
+    GET DIAGNOSTICS dropped = ROW_COUNT;
+    RETURN dropped;
+END
+$$;
+
+CREATE TABLE queue.schedules (
+    tenant_id uuid NOT NULL,
+    name text NOT NULL,
+    owner text,
+    job_type text NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    every_s integer,
+    cron text,
+    minutes smallint[],
+    hours smallint[],
+    days smallint[],
+    months smallint[],
+    weekdays smallint[],
+    either_day boolean,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    problem text,
+    next_run_at timestamp with time zone NOT NULL,
+    planned_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_run_at timestamp with time zone,
+    last_job_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT by_cron_or_interval CHECK (((num_nonnulls(every_s, cron) = 1) AND (num_nonnulls(minutes, hours, days, months, weekdays, either_day) =
+CASE
+    WHEN (cron IS NULL) THEN 0
+    ELSE 6
+END))),
+    CONSTRAINT schedules_cron_check CHECK ((char_length(cron) <= 256)),
+    CONSTRAINT schedules_every_s_check CHECK (((every_s >= 1) AND (every_s <= 31622400))),
+    CONSTRAINT schedules_job_type_check CHECK (((char_length(job_type) >= 1) AND (char_length(job_type) <= 128))),
+    CONSTRAINT schedules_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 128))),
+    CONSTRAINT schedules_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT schedules_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT schedules_problem_check CHECK ((char_length(problem) <= 1024)),
+    CONSTRAINT schedules_timezone_check CHECK ((char_length(timezone) <= 64))
+);
+ALTER TABLE ONLY queue.schedules ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN job_type SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN cron SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN minutes SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN hours SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN days SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN months SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN weekdays SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN timezone SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
+
+ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
+
+CREATE FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    tick_key text := format(
+        'schedule %s %s', planned.name, to_char(tick AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    );
+    added uuid := mnemic.new_id();
+BEGIN
+    INSERT INTO queue.job_keys (tenant_id, type, key, job_id, owner)
+    VALUES (planned.tenant_id, planned.job_type, tick_key, added, planned.owner)
+    ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, key)
+    VALUES (
+        planned.tenant_id, added, planned.owner, planned.job_type, planned.payload, planned.priority, tick_key
+    );
+    RETURN added;
+END
+$$;
+
+CREATE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE(table_name text, row_count bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    owned record;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
+    END IF;
+    -- Children before parents, so that each row is counted where it is and not lost in a cascade.
+    FOR owned IN
+        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
+        FROM mnemic.tables_with_owners() AS tables
+        LEFT JOIN LATERAL (
+            SELECT 'granted_to = $1' AS condition
+            FROM pg_attribute
+            WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
+        ) AS receiver ON true
+        ORDER BY tables.depth DESC, tables.guarded::text
+    LOOP
+        EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
+        USING erased, verified_tenant;
+        GET DIAGNOSTICS row_count = ROW_COUNT;
+        table_name := owned.guarded::text;
+        RETURN NEXT;
+    END LOOP;
+END
+$_$;
+
 CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-    condition text := (SELECT owned.condition FROM mnemic.owned_tables() AS owned WHERE owned.guarded = from_table);
+    condition text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = from_table);
     generated text[] := ARRAY(
         SELECT attname::text FROM pg_attribute WHERE attrelid = from_table AND attgenerated <> ''
     ) || 'tenant_id'::text;
@@ -782,7 +705,26 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.find_filtered(wanted_owner text, filter mnemic.recall_filter, most integer) RETURNS SETOF uuid
+CREATE FUNCTION mnemic.fill_reembedding_backlog(wanted text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    tenant uuid := mnemic.current_tenant();
+BEGIN
+    PERFORM FROM vectors.tenant_models AS used
+    WHERE used.tenant_id = tenant AND used.next_model = wanted AND NOT used.is_listed
+    FOR UPDATE;
+    IF FOUND THEN
+        INSERT INTO queue.reembedding (tenant_id, memory_id)
+        SELECT memories.tenant_id, memories.memory_id FROM state.memories WHERE memories.tenant_id = tenant
+        ON CONFLICT DO NOTHING;
+        UPDATE vectors.tenant_models AS used SET is_listed = true WHERE used.tenant_id = tenant;
+    END IF;
+END
+$$;
+
+CREATE FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most integer) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -799,7 +741,7 @@ BEGIN
         FROM state.memories
         WHERE mnemic.scope_key(memories.tenant_id, memories.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
           AND (memories.tenant_id = verified_tenant) IS TRUE AND (memories.owner = wanted_owner) IS TRUE
-          AND mnemic.passes(
+          AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
               memories.expires_at, memories.valid_from, memories.valid_to
@@ -810,7 +752,7 @@ BEGIN
         SELECT memories.memory_id
         FROM state.memories
         WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-          AND mnemic.passes(
+          AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
               memories.expires_at, memories.valid_from, memories.valid_to
@@ -828,13 +770,13 @@ CREATE FUNCTION mnemic.find_key(hash text, signed text) RETURNS TABLE(tenant_id 
 BEGIN
     IF (
         hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('find', hash, mnemic.process()), 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find', hash, mnemic.backend_identity()), 'UTF8'))
     ) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a signature of its hash';
     END IF;
     PERFORM
         set_config('mnemic.key', hash, true),
-        set_config('mnemic.key_proof', mnemic.signature('key', hash, mnemic.moment()), true);
+        set_config('mnemic.key_proof', mnemic.signature('key', hash, mnemic.transaction_identity()), true);
     RETURN QUERY
     SELECT tenants.tenant_id, tenants.name,
         CASE
@@ -849,200 +791,80 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.find_words(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
+CREATE FUNCTION mnemic.find_near_duplicates(entered uuid, for_owner text, alike_from double precision, before_most integer, after_most integer, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $_$
 DECLARE
-    verified_tenant uuid := mnemic.current_tenant();
-    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    -- The product of two vectors of length one is their cosine, but for what 16 bits lose, and it takes half the time.
+    -- So it chooses who is looked at, generously, and the cosine decides.
+    rounding CONSTANT float8 := 0.005;
+    vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
+    ids uuid[];
 BEGIN
-    IF verified_tenant IS NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    -- One at a time for an owner: of two that compare at once each could take for granted that the other sees a memory. Each
+    -- statement behind the lock sees what was committed before it.
+    PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
+    ids := ARRAY(
+        SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
+        WHERE waiting.owner = for_owner ORDER BY waiting.memory_id LIMIT most
+    );
+    IF ids <> '{}' AND vector_table IS NOT NULL THEN
+        EXECUTE format(
+            'WITH pairs AS MATERIALIZED ('
+            '  SELECT greatest(given.memory_id, most_alike.memory_id) AS memory_id,'
+            '    least(given.memory_id, most_alike.memory_id) AS like_id, max(most_alike.similarity) AS similarity'
+            '  FROM unnest($1) AS given (memory_id)'
+            '  CROSS JOIN LATERAL ('
+            '    SELECT embedding FROM vectors.%1$I AS stored WHERE stored.memory_id = given.memory_id LIMIT 1'
+            '  ) AS own'
+            '  CROSS JOIN LATERAL ('
+            '    SELECT near.memory_id, 1 - (near.embedding <=> own.embedding) AS similarity'
+            '    FROM ('
+            '      (SELECT memory_id, embedding, false AS is_younger FROM vectors.%1$I'
+            '       WHERE owner = $2 AND memory_id < given.memory_id ORDER BY memory_id DESC LIMIT $3)'
+            '      UNION ALL'
+            '      (SELECT memory_id, embedding, true FROM vectors.%1$I'
+            '       WHERE owner = $2 AND memory_id > given.memory_id ORDER BY memory_id LIMIT $4)'
+            '    ) AS near'
+            '    WHERE near.embedding <#> own.embedding <= $5'
+            '      AND (NOT near.is_younger OR ('
+            '        SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting'
+            '        WHERE waiting.owner = $2 AND waiting.memory_id = near.memory_id'
+            '      ) IS NULL)'
+            '    ORDER BY near.embedding <=> own.embedding LIMIT 1'
+            '  ) AS most_alike'
+            '  WHERE most_alike.similarity >= $6'
+            '  GROUP BY 1, 2'
+            ') '
+            'INSERT INTO state.near_duplicates (tenant_id, memory_id, like_id, similarity)'
+            ' SELECT $7, pairs.memory_id, pairs.like_id, least(1, pairs.similarity)'
+            ' FROM pairs'
+            ' JOIN state.memories AS newer ON newer.memory_id = pairs.memory_id'
+            ' JOIN state.memories AS older ON older.memory_id = pairs.like_id'
+            -- What is being erased at this moment is waited for, and then is not there.
+            ' FOR KEY SHARE OF newer, older'
+            ' ON CONFLICT DO NOTHING',
+            vector_table
+        )
+        USING ids, for_owner, before_most, after_most, rounding - alike_from, alike_from, entered;
     END IF;
-    RETURN QUERY
-    WITH term AS MATERIALIZED (
-        SELECT given.term::tsquery AS term, given.place::int AS place
-        FROM unnest(terms) WITH ORDINALITY AS given (term, place)
-    ),
-    hit AS MATERIALIZED (
-        SELECT term.place, found.memory_id, found.conversation, found.bytes
-        FROM term
-        CROSS JOIN LATERAL (
-            SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
-            FROM state.memories AS now
-            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
-              AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR now.recorded_at <= as_of)
-              AND mnemic.passes(
-                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
-              )
-            UNION ALL
-            SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
-            FROM state.memory_versions AS past
-            WHERE as_of IS NOT NULL
-              AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
-              AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-              AND past.recorded_at <= as_of AND past.known_until > as_of
-              AND mnemic.passes(
-                  filter, past.channel, past.category, past.tags, past.conversation,
-                  coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
-                  past.valid_from, past.valid_to
-              )
-        ) AS found
-    ),
-    counted AS (
-        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
-    ),
-    weighed AS (
-        SELECT
-            counted.place,
-            coalesce(
-                weights[counted.place],
-                ln(1 + greatest(memory_total - counted.hits, 0) / (counted.hits + 0.5))
-            ) AS weight
-        FROM counted
-    ),
-    best AS (
-        SELECT hit.memory_id
-        FROM hit
-        JOIN weighed USING (place)
-        GROUP BY hit.memory_id
-        -- A scalar sub-select is computed once; joined, it was computed for every hit.
-        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
-            hit.memory_id DESC
-        LIMIT most
-    ),
-    covered AS (
-        SELECT place_of.conversation, sum(1::bigint << (place_of.place - 1))::bigint AS bits
-        FROM (SELECT DISTINCT hit.conversation, hit.place FROM hit WHERE hit.conversation IS NOT NULL) AS place_of
-        JOIN weighed USING (place)
-        GROUP BY place_of.conversation
-        ORDER BY sum(weighed.weight) DESC
-        LIMIT most
-    )
-    SELECT
-        ARRAY(SELECT best.memory_id FROM best),
-        ARRAY(SELECT counted.hits::int FROM counted ORDER BY counted.place),
-        ARRAY(SELECT covered.conversation FROM covered ORDER BY covered.conversation),
-        ARRAY(SELECT covered.bits FROM covered ORDER BY covered.conversation);
+    DELETE FROM queue.deduplication_backlog AS waiting WHERE waiting.owner = for_owner AND waiting.memory_id = ANY (ids);
+    RETURN cardinality(ids);
 END
-$$;
-
-CREATE FUNCTION mnemic.first_schedules(born uuid) RETURNS TABLE(name text, job_type text, every_s integer, next_run_at timestamp with time zone)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT first.name,
-     first.job_type,
-     86400,
-     (now() + make_interval(secs => ((3600 + abs((hashtextextended((first.name || first_schedules.born), (0)::bigint) % (82800)::bigint))))::double precision))
-    FROM ( VALUES ('cleanup'::text,'maintenance.cleanup'::text), ('embedding backlog'::text,'embeddings.backlog'::text), ('log days'::text,'maintenance.log_days'::text), ('pruning'::text,'maintenance.prune'::text), ('snapshots'::text,'maintenance.snapshots'::text)) first(name, job_type);
-END;
-
-CREATE FUNCTION mnemic.forget_webhook_secrets() RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    verified_tenant uuid := mnemic.current_tenant();
-    forgotten bigint;
-BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'forgetting secrets needs a proof of maintenance';
-    END IF;
-    UPDATE queue.webhooks SET previous_secret = NULL, previous_secret_until = NULL
-    WHERE tenant_id = verified_tenant AND previous_secret_until <= clock_timestamp();
-    GET DIAGNOSTICS forgotten = ROW_COUNT;
-    RETURN forgotten;
-END
-$$;
-
-CREATE FUNCTION mnemic.give_first_schedules() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
-    SELECT NEW.tenant_id, first.* FROM mnemic.first_schedules(NEW.tenant_id) AS first;
-    RETURN NULL;
-END
-$$;
+$_$;
 
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    IF (mnemic.verified('key') = 'any') IS NOT TRUE THEN
+    IF (mnemic.verified_claim('key') = 'any') IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'looking for keys of all tenants needs a proof';
     END IF;
     RETURN EXISTS (
         SELECT FROM state.api_keys
         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
     );
-END
-$$;
-
-CREATE FUNCTION mnemic.held_jobs(holder text) RETURNS TABLE(tenant_id uuid, job_id uuid, claim integer, cancel_requested boolean)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.require_working();
-    RETURN QUERY
-    SELECT jobs.tenant_id, jobs.job_id, jobs.claims, jobs.cancel_requested
-    FROM queue.jobs
-    WHERE jobs.state = 'running' AND jobs.worker = holder;
-END
-$$;
-
-CREATE FUNCTION mnemic.hint(channel text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    hints text[] := string_to_array(coalesce(current_setting('mnemic.hints', true), ''), ',');
-BEGIN
-    IF channel <> ALL (hints) THEN
-        PERFORM set_config('mnemic.hints', array_to_string(hints || channel, ','), false);
-    END IF;
-END
-$$;
-
-CREATE FUNCTION mnemic.hint_jobs() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.hint('jobs');
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.hold_mentions(wanted_owner text) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET lock_timeout TO '1s'
-    AS $$
-BEGIN
-    PERFORM pg_advisory_xact_lock(mnemic.mentions_lock(wanted_owner));
-    RETURN true;
-EXCEPTION
-    WHEN lock_not_available THEN RETURN false;
-END
-$$;
-
-CREATE FUNCTION mnemic.hold_model() RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM set_config('lock_timeout', '300ms', true);
-    PERFORM pg_advisory_xact_lock(mnemic.model_lock());
 END
 $$;
 
@@ -1058,10 +880,10 @@ DECLARE
     condition text := 'true';
     imported bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.owned_tables() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
@@ -1150,18 +972,6 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.join_workers(joining text, known_types text[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.require_working();
-    INSERT INTO mnemic.workers (worker, types) VALUES (joining, known_types)
-    ON CONFLICT (worker) DO UPDATE
-    SET beats = workers.beats + 1, seen_at = clock_timestamp(), types = excluded.types;
-END
-$$;
-
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1212,22 +1022,99 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.list_reembedding(wanted text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
-    tenant uuid := mnemic.current_tenant();
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
 BEGIN
-    PERFORM FROM vectors.tenant_models AS used
-    WHERE used.tenant_id = tenant AND used.next_model = wanted AND NOT used.is_listed
-    FOR UPDATE;
-    IF FOUND THEN
-        INSERT INTO queue.reembedding (tenant_id, memory_id)
-        SELECT memories.tenant_id, memories.memory_id FROM state.memories WHERE memories.tenant_id = tenant
-        ON CONFLICT DO NOTHING;
-        UPDATE vectors.tenant_models AS used SET is_listed = true WHERE used.tenant_id = tenant;
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
+    RETURN QUERY
+    WITH term AS MATERIALIZED (
+        SELECT given.term::tsquery AS term, given.place::int AS place
+        FROM unnest(terms) WITH ORDINALITY AS given (term, place)
+    ),
+    hit AS MATERIALIZED (
+        SELECT term.place, found.memory_id, found.conversation, found.bytes
+        FROM term
+        CROSS JOIN LATERAL (
+            SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
+            FROM state.memories AS now
+            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
+              AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND mnemic.matches_filter(
+                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              )
+            UNION ALL
+            SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
+            FROM state.memory_versions AS past
+            WHERE as_of IS NOT NULL
+              AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
+              AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
+              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND mnemic.matches_filter(
+                  filter, past.channel, past.category, past.tags, past.conversation,
+                  coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
+                  past.valid_from, past.valid_to
+              )
+        ) AS found
+    ),
+    counted AS (
+        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+    ),
+    weighed AS (
+        SELECT
+            counted.place,
+            coalesce(
+                weights[counted.place],
+                ln(1 + greatest(memory_total - counted.hits, 0) / (counted.hits + 0.5))
+            ) AS weight
+        FROM counted
+    ),
+    best AS (
+        SELECT hit.memory_id
+        FROM hit
+        JOIN weighed USING (place)
+        GROUP BY hit.memory_id
+        -- A scalar sub-select is computed once; joined, it was computed for every hit.
+        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
+            hit.memory_id DESC
+        LIMIT most
+    ),
+    covered AS (
+        SELECT place_of.conversation, sum(1::bigint << (place_of.place - 1))::bigint AS bits
+        FROM (SELECT DISTINCT hit.conversation, hit.place FROM hit WHERE hit.conversation IS NOT NULL) AS place_of
+        JOIN weighed USING (place)
+        GROUP BY place_of.conversation
+        ORDER BY sum(weighed.weight) DESC
+        LIMIT most
+    )
+    SELECT
+        ARRAY(SELECT best.memory_id FROM best),
+        ARRAY(SELECT counted.hits::int FROM counted ORDER BY counted.place),
+        ARRAY(SELECT covered.conversation FROM covered ORDER BY covered.conversation),
+        ARRAY(SELECT covered.bits FROM covered ORDER BY covered.conversation);
+END
+$$;
+
+CREATE FUNCTION mnemic.list_claimed_jobs(holder text) RETURNS TABLE(tenant_id uuid, job_id uuid, claim integer, cancel_requested boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    RETURN QUERY
+    SELECT jobs.tenant_id, jobs.job_id, jobs.claims, jobs.cancel_requested
+    FROM queue.jobs
+    WHERE jobs.state = 'running' AND jobs.worker = holder;
 END
 $$;
 
@@ -1236,13 +1123,46 @@ CREATE FUNCTION mnemic.list_workers() RETURNS TABLE(worker text, types text[], b
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN QUERY
     SELECT
         workers.worker, workers.types, workers.beats,
         extract(epoch FROM clock_timestamp() - workers.seen_at)::double precision, workers.started_at
     FROM mnemic.workers
     ORDER BY workers.worker;
+END
+$$;
+
+CREATE FUNCTION mnemic.lock_mentions(wanted_owner text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(mnemic.mentions_lock_key(wanted_owner));
+    RETURN true;
+EXCEPTION
+    WHEN lock_not_available THEN RETURN false;
+END
+$$;
+
+CREATE FUNCTION mnemic.lock_mentions_shared(wanted_owner text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(wanted_owner));
+    RETURN EXISTS (SELECT FROM state.entity_names WHERE owner = wanted_owner);
+END
+$$;
+
+CREATE FUNCTION mnemic.lock_model() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM set_config('lock_timeout', '300ms', true);
+    PERFORM pg_advisory_xact_lock(mnemic.model_lock_key());
 END
 $$;
 
@@ -1298,10 +1218,14 @@ EXCEPTION
 END
 $$;
 
-CREATE FUNCTION mnemic.may_tick() RETURNS boolean
+CREATE FUNCTION mnemic.matches_filter(filter mnemic.recall_filter, channel text, category text, tags text[], conversation text, happened_at timestamp with time zone, confidence real, status text, deleted_at timestamp with time zone, expires_at timestamp with time zone, valid_from timestamp with time zone, valid_to timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((status = ANY ((filter).statuses)) AND (deleted_at IS NULL) AND COALESCE((expires_at > (filter).moment), true) AND (((filter).channels IS NULL) OR (channel = ANY ((filter).channels))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)) AND (((filter).any_tags IS NULL) OR (tags && (filter).any_tags)) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND ((NOT (filter).valid_at_moment) OR (COALESCE((valid_from <= (filter).moment), true) AND COALESCE((valid_to > (filter).moment), true))));
+
+CREATE FUNCTION mnemic.may_run_schedules() RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    RETURN ((mnemic.verified('working'::text) IS NOT NULL) OR ((current_setting('mnemic.ticking'::text, true) = 'on'::text) AND pg_has_role(SESSION_USER, (SELECT pg_class.relowner FROM pg_class WHERE (pg_class.oid = ('queue.schedules'::regclass)::oid)), 'USAGE'::text)));
+    RETURN ((mnemic.verified_claim('working'::text) IS NOT NULL) OR ((current_setting('mnemic.running_schedules'::text, true) = 'on'::text) AND pg_has_role(SESSION_USER, (SELECT pg_class.relowner FROM pg_class WHERE (pg_class.oid = ('queue.schedules'::regclass)::oid)), 'USAGE'::text)));
 
 CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) RETURNS TABLE(memory_id uuid, content text)
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
@@ -1361,27 +1285,23 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.memory_told(channel text, category text, conversation text, version integer, status text) RETURNS jsonb
+CREATE FUNCTION mnemic.memory_event_data(channel text, category text, conversation text, version integer, status text) RETURNS jsonb
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN jsonb_build_object('channel', channel, 'category', category, 'conversation', conversation, 'version', version, 'status', status);
 
-CREATE FUNCTION mnemic.mentions_lock(wanted_owner text) RETURNS bigint
+CREATE FUNCTION mnemic.mentions_lock_key(wanted_owner text) RETURNS bigint
     LANGUAGE sql STABLE
     RETURN hashtextextended(((('mnemic.mentions '::text || COALESCE(current_setting('mnemic.tenant'::text, true), ''::text)) || ' '::text) || wanted_owner), (0)::bigint);
 
-CREATE FUNCTION mnemic.model_lock() RETURNS bigint
+CREATE FUNCTION mnemic.model_lock_key() RETURNS bigint
     LANGUAGE sql STABLE
     RETURN hashtextextended(('mnemic.model '::text || COALESCE(current_setting('mnemic.tenant'::text, true), ''::text)), (0)::bigint);
-
-CREATE FUNCTION mnemic.moment() RETURNS text
-    LANGUAGE sql STABLE PARALLEL RESTRICTED
-    RETURN ((pg_backend_pid() || '@'::text) || ((EXTRACT(epoch FROM transaction_timestamp()) * (1000000)::numeric))::bigint);
 
 CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
 
-CREATE FUNCTION mnemic.nearest(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
+CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
     AS $_$
 BEGIN
@@ -1430,7 +1350,7 @@ CREATE FUNCTION mnemic.new_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     RETURN ((OVERLAY(lpad(to_hex(((((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint * 512) / 125)), 15, '0'::text) PLACING '7'::text FROM 13 FOR 0) || SUBSTRING(encode(uuid_send(gen_random_uuid()), 'hex'::text) FROM 17)))::uuid;
 
-CREATE FUNCTION mnemic.open_vectors(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
+CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -1468,68 +1388,6 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.owned_tables() RETURNS TABLE(guarded regclass, condition text, depth integer)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- WITH RECURSIVE ours AS (
-          SELECT pg_class.oid
-            FROM (pg_class
-              JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace)))
-           WHERE ((pg_namespace.nspname = ANY (ARRAY['state'::name, 'vectors'::name, 'traces'::name, 'queue'::name])) AND (pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND (NOT pg_class.relispartition))
-         ), direct AS (
-          SELECT ours.oid,
-             'owner = $1'::text AS condition
-            FROM (ours
-              JOIN pg_attribute ON (((pg_attribute.attrelid = ours.oid) AND (pg_attribute.attname = 'owner'::name) AND (NOT pg_attribute.attisdropped))))
-         ), hanging AS (
-          SELECT pg_constraint.conrelid AS oid,
-             string_agg(format('EXISTS (SELECT FROM %s AS parent WHERE parent.owner = $1 AND (%s))'::text, (pg_constraint.confrelid)::regclass, ( SELECT string_agg(format('parent.%I = child.%I'::text, target.attname, source.attname), ' AND '::text) AS string_agg
-                    FROM ((UNNEST(pg_constraint.conkey, pg_constraint.confkey) pair(source_number, target_number)
-                      JOIN pg_attribute source ON (((source.attrelid = pg_constraint.conrelid) AND (source.attnum = pair.source_number))))
-                      JOIN pg_attribute target ON (((target.attrelid = pg_constraint.confrelid) AND (target.attnum = pair.target_number)))))), ' OR '::text) AS condition
-            FROM (pg_constraint
-              JOIN ours ON ((ours.oid = pg_constraint.conrelid)))
-           WHERE ((pg_constraint.contype = 'f'::"char") AND (pg_constraint.conparentid = (0)::oid) AND (pg_constraint.confrelid IN ( SELECT direct.oid
-                    FROM direct)) AND (NOT (pg_constraint.conrelid IN ( SELECT direct.oid
-                    FROM direct))))
-           GROUP BY pg_constraint.conrelid
-         ), owned AS (
-          SELECT direct.oid,
-             direct.condition
-            FROM direct
-         UNION ALL
-          SELECT hanging.oid,
-             hanging.condition
-            FROM hanging
-         ), levels AS (
-          SELECT owned_1.oid,
-             0 AS depth
-            FROM owned owned_1
-         UNION
-          SELECT pg_constraint.conrelid,
-             (levels_1.depth + 1)
-            FROM (levels levels_1
-              JOIN pg_constraint ON (((pg_constraint.contype = 'f'::"char") AND (pg_constraint.confrelid = levels_1.oid) AND (pg_constraint.conrelid <> pg_constraint.confrelid))))
-           WHERE (pg_constraint.conrelid IN ( SELECT owned_1.oid
-                    FROM owned owned_1))
-         )
-  SELECT (owned.oid)::regclass AS oid,
-     owned.condition,
-     max(levels.depth) AS max
-    FROM (owned
-      JOIN levels ON ((levels.oid = owned.oid)))
-   GROUP BY owned.oid, owned.condition;
-END;
-
-CREATE FUNCTION mnemic.passes(filter mnemic.recall_filter, channel text, category text, tags text[], conversation text, happened_at timestamp with time zone, confidence real, status text, deleted_at timestamp with time zone, expires_at timestamp with time zone, valid_from timestamp with time zone, valid_to timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ((status = ANY ((filter).statuses)) AND (deleted_at IS NULL) AND COALESCE((expires_at > (filter).moment), true) AND (((filter).channels IS NULL) OR (channel = ANY ((filter).channels))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)) AND (((filter).any_tags IS NULL) OR (tags && (filter).any_tags)) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND ((NOT (filter).valid_at_moment) OR (COALESCE((valid_from <= (filter).moment), true) AND COALESCE((valid_to > (filter).moment), true))));
-
-CREATE FUNCTION mnemic.process() RETURNS text
-    LANGUAGE sql STABLE PARALLEL RESTRICTED
-    RETURN ((pg_backend_pid() || '@'::text) || ((EXTRACT(epoch FROM pg_postmaster_start_time()) * (1000000)::numeric))::bigint);
-
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1543,7 +1401,7 @@ DECLARE
     due timestamptz;
     next_due timestamptz;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     LOOP
         -- From tenant to tenant by the index: one look each, however many jobs each of them has.
         SELECT jobs.tenant_id, jobs.run_at INTO candidate, due FROM queue.jobs
@@ -1559,7 +1417,7 @@ BEGIN
             ) AS ripe
             WHERE jobs.tenant_id = candidate AND jobs.job_id = ripe.job_id;
             IF FOUND THEN
-                PERFORM mnemic.hint('jobs');
+                PERFORM mnemic.request_wakeup('jobs');
             END IF;
             SELECT min(jobs.run_at) INTO due FROM queue.jobs
             WHERE jobs.state = 'scheduled' AND jobs.tenant_id = candidate;
@@ -1613,7 +1471,7 @@ CREATE FUNCTION mnemic.prune_jobs(keep_days integer, most integer) RETURNS bigin
 DECLARE
     pruned bigint;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     IF keep_days IS NULL OR keep_days < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'finished jobs are kept for at least 1 day';
     END IF;
@@ -1641,6 +1499,205 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.publish_entity_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], entity_id,
+        jsonb_build_object('category', category, 'name', name, 'version', version)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_memory_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner,
+        CASE
+            WHEN (OLD.deleted_at IS NULL) = (NEW.deleted_at IS NULL) THEN 'memory.changed'
+            WHEN NEW.deleted_at IS NULL THEN 'memory.restored'
+            ELSE 'memory.forgotten'
+        END,
+        NEW.memory_id,
+        mnemic.memory_event_data(NEW.channel, NEW.category, NEW.conversation, NEW.version, NEW.status)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_memory_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], memory_id,
+        mnemic.memory_event_data(channel, category, conversation, version, status)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+        IF TG_OP = 'INSERT' THEN
+            INSERT INTO queue.deduplication_backlog (tenant_id, owner, memory_id)
+            SELECT tenant_id, owner, memory_id FROM changed_rows
+            ON CONFLICT DO NOTHING;
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_relation_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], from_id,
+        jsonb_build_object('from_id', from_id, 'to_id', to_id, 'kind', kind)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_state_document_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], key, jsonb_build_object('key', key, 'version', version)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.queue_metrics(most_types integer DEFAULT 100) RETURNS TABLE(metric text, labels jsonb, value double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- How far back run times and outcomes go: long enough to have some, short enough to be about now.
+    window_start CONSTANT timestamptz := now() - interval '1 hour';
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    RETURN QUERY
+    WITH unfinished AS MATERIALIZED (
+        SELECT
+            jobs.type, jobs.state, count(*) AS job_count,
+            max(extract(epoch FROM clock_timestamp() - jobs.run_at)) FILTER (WHERE jobs.state = 'waiting') AS age_s
+        FROM queue.jobs GROUP BY jobs.type, jobs.state
+    ),
+    finished AS MATERIALIZED (
+        SELECT
+            jobs.type, jobs.state, count(*) AS job_count,
+            percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (
+                ORDER BY extract(epoch FROM jobs.finished_at - jobs.started_at)
+            ) AS run_s
+        FROM queue.finished_jobs AS jobs WHERE jobs.finished_at >= window_start GROUP BY jobs.type, jobs.state
+    ),
+    frequent AS (
+        SELECT counted.type FROM (
+            SELECT unfinished.type, unfinished.job_count FROM unfinished
+            UNION ALL SELECT finished.type, finished.job_count FROM finished
+        ) AS counted
+        GROUP BY counted.type ORDER BY sum(counted.job_count) DESC, counted.type LIMIT most_types
+    )
+    SELECT 'jobs', jsonb_build_object('type', coalesce(frequent.type, '(others)'), 'state', unfinished.state),
+        sum(unfinished.job_count)::double precision
+    FROM unfinished LEFT JOIN frequent USING (type) GROUP BY 2
+    UNION ALL
+    SELECT 'oldest_ready_s', '{}', coalesce(max(greatest(unfinished.age_s, 0)), 0)::double precision FROM unfinished
+    UNION ALL
+    SELECT 'finished_1h', jsonb_build_object('type', coalesce(frequent.type, '(others)'), 'state', finished.state),
+        sum(finished.job_count)::double precision
+    FROM finished LEFT JOIN frequent USING (type) GROUP BY 2
+    UNION ALL
+    SELECT 'run_s_1h', jsonb_build_object('type', finished.type, 'quantile', quantile.name),
+        finished.run_s[quantile.place]
+    FROM finished JOIN frequent USING (type), (VALUES (1, '0.5'), (2, '0.95'), (3, '0.99')) AS quantile (place, name)
+    WHERE finished.state = 'done'
+    UNION ALL
+    SELECT 'retries_1h', jsonb_build_object('outcome', attempts.outcome), count(*)::double precision
+    FROM queue.attempts WHERE attempts.ended_at >= window_start GROUP BY attempts.outcome
+    UNION ALL
+    SELECT 'dead', '{}', count(*)::double precision FROM queue.finished_jobs AS jobs WHERE jobs.state = 'dead'
+    UNION ALL
+    SELECT 'workers', '{}', count(*)::double precision FROM mnemic.workers
+    UNION ALL
+    SELECT 'overdue_schedules', '{}', count(*)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
+    UNION ALL
+    SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
+    UNION ALL
+    SELECT 'oldest_unsequenced_s', '{}',
+        coalesce(max(extract(epoch FROM clock_timestamp() - event_inbox.at)), 0)::double precision
+    FROM queue.event_inbox
+    UNION ALL
+    SELECT 'consumer_lag', '{}', coalesce(max(event_logs.last_position - consumers."position"), 0)::double precision
+    FROM queue.event_consumers AS consumers JOIN queue.event_logs USING (tenant_id);
+END
+$$;
+
+CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    near_ids := near;
+    SELECT used.model INTO model FROM vectors.tenant_models AS used;
+    IF near_ids IS NULL AND wanted IS NOT NULL AND model = by_model THEN
+        SELECT found.memory_ids, found.cosines, found.mean, found.deviation, found.row_count
+        INTO near_ids, near_cosines, mean, deviation, row_count
+        FROM mnemic.nearest_vectors(of_tenant, wanted_owner, vector_table, wanted, index_name, ef_search, most) AS found;
+    END IF;
+    near_ids := coalesce(near_ids, '{}');
+    near_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
+END
+$$;
+
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    found_ids := '{}';
+    IF searched <> '{}' THEN
+        SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
+        INTO found_ids, counts, found_conversations, conversation_terms
+        FROM mnemic.lexical_candidates(wanted_owner, searched, weights, memory_total, filter, as_of, most) AS words;
+    END IF;
+    words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
+END
+$$;
+
 CREATE FUNCTION mnemic.recall_cosines(of_tenant uuid, vector_table text, wanted anyelement, ids uuid[], known_ids uuid[], OUT other_ids uuid[], OUT other_cosines real[]) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
@@ -1662,22 +1719,6 @@ BEGIN
     END IF;
 END
 $_$;
-
-CREATE FUNCTION mnemic.recall_near(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    near_ids := near;
-    SELECT used.model INTO model FROM vectors.tenant_models AS used;
-    IF near_ids IS NULL AND wanted IS NOT NULL AND model = by_model THEN
-        SELECT found.memory_ids, found.cosines, found.mean, found.deviation, found.row_count
-        INTO near_ids, near_cosines, mean, deviation, row_count
-        FROM mnemic.nearest(of_tenant, wanted_owner, vector_table, wanted, index_name, ef_search, most) AS found;
-    END IF;
-    near_ids := coalesce(near_ids, '{}');
-    near_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
-END
-$$;
 
 CREATE TABLE state.memories (
     tenant_id uuid NOT NULL,
@@ -1937,18 +1978,28 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.recall_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    found_ids := '{}';
-    IF searched <> '{}' THEN
-        SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
-        INTO found_ids, counts, found_conversations, conversation_terms
-        FROM mnemic.find_words(wanted_owner, searched, weights, memory_total, filter, as_of, most) AS words;
-    END IF;
-    words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
+    PERFORM mnemic.require_worker_proof();
+    UPDATE mnemic.workers SET beats = workers.beats + 1, seen_at = clock_timestamp(), types = known_types
+    WHERE workers.worker = beating;
+    RETURN FOUND;
+END
+$$;
+
+CREATE FUNCTION mnemic.record_job_progress(holder text, reports jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    UPDATE queue.jobs SET progress = given.progress
+    FROM jsonb_to_recordset(reports) AS given (tenant_id uuid, job_id uuid, claim int, progress jsonb)
+    WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
+      AND jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim;
 END
 $$;
 
@@ -1983,7 +2034,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.refuse_reviving() RETURNS trigger
+CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1992,12 +2043,35 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.refuse_reviving_key() RETURNS trigger
+CREATE FUNCTION mnemic.refuse_reactivating_key() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     RAISE check_violation USING MESSAGE = 'a revoked key stays revoked';
+END
+$$;
+
+CREATE FUNCTION mnemic.register_worker(joining text, known_types text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    INSERT INTO mnemic.workers (worker, types) VALUES (joining, known_types)
+    ON CONFLICT (worker) DO UPDATE
+    SET beats = workers.beats + 1, seen_at = clock_timestamp(), types = excluded.types;
+END
+$$;
+
+CREATE FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    DELETE FROM mnemic.workers WHERE workers.worker = struck AND workers.beats = coalesce(seen_beats, workers.beats);
+    RETURN FOUND;
 END
 $$;
 
@@ -2031,31 +2105,62 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.report_jobs(holder text, reports jsonb) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION mnemic.request_job_wakeup() RETURNS trigger
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM mnemic.require_working();
-    UPDATE queue.jobs SET progress = given.progress
-    FROM jsonb_to_recordset(reports) AS given (tenant_id uuid, job_id uuid, claim int, progress jsonb)
-    WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
-      AND jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim;
+    PERFORM mnemic.request_wakeup('jobs');
+    RETURN NULL;
 END
 $$;
 
-CREATE FUNCTION mnemic.require_working() RETURNS void
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION mnemic.request_wakeup(channel text) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+DECLARE
+    hints text[] := string_to_array(coalesce(current_setting('mnemic.hints', true), ''), ',');
 BEGIN
-    IF (mnemic.verified('working') = 'queue') IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
+    IF channel <> ALL (hints) THEN
+        PERFORM set_config('mnemic.hints', array_to_string(hints || channel, ','), false);
     END IF;
 END
 $$;
 
-CREATE FUNCTION mnemic.rescue_jobs() RETURNS bigint
+CREATE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    WITH given AS MATERIALIZED (
+        SELECT * FROM jsonb_to_recordset(outcomes) AS given (
+            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
+        ) WHERE given.outcome IN ('failed', 'handed_back')
+    ),
+    held AS (
+        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
+        FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
+        WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
+        FOR UPDATE OF jobs
+    ),
+    noted AS (
+        INSERT INTO queue.attempts (tenant_id, job_id, claim, owner, outcome, error, worker, started_at)
+        SELECT held.tenant_id, held.job_id, held.claims, held.owner, held.outcome, held.error, held.worker, held.started_at
+        FROM held
+    )
+    UPDATE queue.jobs
+    SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
+        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
+        attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
+        run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
+                 ELSE held.run_at END
+    FROM held
+    WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
+END
+$$;
+
+CREATE FUNCTION mnemic.requeue_jobs_of_dead_workers() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2064,7 +2169,7 @@ DECLARE
     lost queue.jobs;
     died jsonb;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     rescued := 0;
     FOR lost IN
         SELECT * FROM queue.jobs
@@ -2096,9 +2201,58 @@ BEGIN
         rescued := rescued + 1;
     END LOOP;
     IF rescued > 0 THEN
-        PERFORM mnemic.hint('jobs');
+        PERFORM mnemic.request_wakeup('jobs');
     END IF;
     RETURN rescued;
+END
+$$;
+
+CREATE FUNCTION mnemic.require_worker_proof() RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF (mnemic.verified_claim('working') = 'queue') IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
+    END IF;
+END
+$$;
+
+CREATE FUNCTION mnemic.reset_imported_job() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.state := 'waiting';
+    NEW.worker := NULL;
+    NEW.started_at := NULL;
+    RETURN NEW;
+END
+$$;
+
+CREATE PROCEDURE mnemic.restore_definer_ownership()
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    unsealed regprocedure;
+    made regclass;
+BEGIN
+    GRANT CREATE ON SCHEMA mnemic TO mnemic_definer;
+    FOR unsealed IN
+        SELECT pg_proc.oid FROM pg_proc WHERE pronamespace = 'mnemic'::regnamespace AND prosecdef
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO mnemic_definer', unsealed);
+    END LOOP;
+    REVOKE CREATE ON SCHEMA mnemic FROM mnemic_definer;
+    FOR made IN
+        SELECT pg_class.oid FROM pg_class
+        WHERE relkind IN ('r', 'p') AND (
+            relnamespace = 'vectors'::regnamespace
+            OR pg_class.oid IN (SELECT relid FROM pg_partition_tree('traces.memory_log'))
+        )
+    LOOP
+        EXECUTE format('ALTER TABLE %s OWNER TO mnemic_definer', made);
+    END LOOP;
 END
 $$;
 
@@ -2135,7 +2289,7 @@ ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.memory_log IS 'What was written and read, a row per call, a partition per day.';
 
-CREATE FUNCTION mnemic.retain_alone(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, places integer[], other_places integer[], row_count integer, by_model text, with_dimensions integer, vector_table text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone, is_logged boolean, entry traces.memory_log) RETURNS text
+CREATE FUNCTION mnemic.retain_in_one_statement(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, places integer[], other_places integer[], row_count integer, by_model text, with_dimensions integer, vector_table text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone, is_logged boolean, entry traces.memory_log) RETURNS text
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -2145,9 +2299,9 @@ DECLARE
     outcome text := 'stored';
 BEGIN
     -- The lock of the model comes before that of the conversation, and that before the one of mentions, here as everywhere.
-    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock());
+    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     IF in_conversation IS NULL THEN
-        PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock(for_owner));
+        PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(for_owner));
     END IF;
     -- Before anything is written, for owners who always have names.
     SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
@@ -2178,7 +2332,7 @@ BEGIN
     END IF;
     IF cardinality(stored) < row_count THEN
         outcome := 'known';
-    ELSIF in_conversation IS NOT NULL AND mnemic.share_mentions(for_owner) THEN
+    ELSIF in_conversation IS NOT NULL AND mnemic.lock_mentions_shared(for_owner) THEN
         outcome := 'more';
     END IF;
     IF outcome <> 'stored' THEN
@@ -2206,35 +2360,24 @@ CREATE FUNCTION mnemic.retry_delay(attempts integer) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (LEAST(((30)::double precision * ((2)::double precision ^ ((attempts - 1))::double precision)), (3600)::double precision) * '00:00:01'::interval);
 
-CREATE FUNCTION mnemic.return_jobs(holder text, outcomes jsonb) RETURNS void
+CREATE FUNCTION mnemic.revoke_imported_grant() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    WITH given AS MATERIALIZED (
-        SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
-        ) WHERE given.outcome IN ('failed', 'handed_back')
-    ),
-    held AS (
-        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
-        FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
-        WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
-        FOR UPDATE OF jobs
-    ),
-    noted AS (
-        INSERT INTO queue.attempts (tenant_id, job_id, claim, owner, outcome, error, worker, started_at)
-        SELECT held.tenant_id, held.job_id, held.claims, held.owner, held.outcome, held.error, held.worker, held.started_at
-        FROM held
-    )
-    UPDATE queue.jobs
-    SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
-        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
-        attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
-        run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
-                 ELSE held.run_at END
-    FROM held
-    WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
+    NEW.revoked_at := now();
+    NEW.revoking_reason := 'imported';
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION mnemic.revoke_imported_key() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.revoked_at := now();
+    RETURN NEW;
 END
 $$;
 
@@ -2245,7 +2388,7 @@ CREATE FUNCTION mnemic.rotate_webhook_secret(rotated uuid, of_owner text, new_se
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'rotating a secret needs a proof of maintenance';
     END IF;
     UPDATE queue.webhooks
@@ -2253,6 +2396,18 @@ BEGIN
         previous_secret_until = clock_timestamp() + make_interval(secs => grace_s)
     WHERE tenant_id = verified_tenant AND webhook_id = rotated AND (of_owner IS NULL OR owner = of_owner);
     RETURN FOUND;
+END
+$$;
+
+CREATE PROCEDURE mnemic.run_as_definer(IN sealed regprocedure, IN callers text DEFAULT 'mnemic_app'::text)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', sealed);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', sealed, callers);
+    GRANT CREATE ON SCHEMA mnemic TO mnemic_definer;
+    EXECUTE format('ALTER FUNCTION %s OWNER TO mnemic_definer', sealed);
+    REVOKE CREATE ON SCHEMA mnemic FROM mnemic_definer;
 END
 $$;
 
@@ -2273,11 +2428,11 @@ DECLARE
     added uuid;
     ticked int := 0;
 BEGIN
-    PERFORM set_config('mnemic.ticking', 'on', true);
-    IF mnemic.may_tick() IS NOT TRUE THEN
+    PERFORM set_config('mnemic.running_schedules', 'on', true);
+    IF mnemic.may_run_schedules() IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'ticking needs a proof of working';
     END IF;
-    IF mnemic.verified('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
+    IF mnemic.verified_claim('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
         patience := patience_with_pg_cron;
     END IF;
     FOR due IN
@@ -2289,14 +2444,14 @@ BEGIN
     LOOP
         BEGIN
             added := NULL;
-            tick := mnemic.schedule_tick(due, moment, backward => true);
+            tick := mnemic.schedule_time(due, moment, backward => true);
             -- If only the clock went back, a tick from before the schedule was made or changed is none of its own.
             IF (due.next_run_at <= moment OR tick >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
                 WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
                   AND run_at < clock_timestamp() - long_wait
             ) THEN
-                added := mnemic.add_tick(due, coalesce(tick, due.next_run_at));
+                added := mnemic.enqueue_scheduled_job(due, coalesce(tick, due.next_run_at));
             END IF;
             IF added IS NOT NULL THEN
                 due.last_job_id := added;
@@ -2304,7 +2459,7 @@ BEGIN
                 ticked := ticked + 1;
             END IF;
             UPDATE queue.schedules
-            SET next_run_at = mnemic.schedule_tick(due, moment), planned_at = moment, last_run_at = due.last_run_at,
+            SET next_run_at = mnemic.schedule_time(due, moment), planned_at = moment, last_run_at = due.last_run_at,
                 last_job_id = due.last_job_id
             WHERE tenant_id = due.tenant_id AND name = due.name;
         EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
@@ -2313,57 +2468,19 @@ BEGIN
             WHERE tenant_id = due.tenant_id AND name = due.name;
         END;
     END LOOP;
-    PERFORM set_config('mnemic.ticking', '', true);
+    PERFORM set_config('mnemic.running_schedules', '', true);
     RETURN ticked;
 END
 $$;
 
-CREATE FUNCTION mnemic.schedule_tick(planned queue.schedules, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
+CREATE FUNCTION mnemic.schedule_time(planned queue.schedules, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    RETURN CASE WHEN ((planned).every_s IS NULL) THEN mnemic.cron_tick((planned).minutes, (planned).hours, (planned).days, (planned).months, (planned).weekdays, (planned).either_day, (planned).timezone, moment, backward) ELSE ((planned).next_run_at + make_interval(secs => ((((planned).every_s)::numeric * (floor((EXTRACT(epoch FROM (moment - (planned).next_run_at)) / ((planned).every_s)::numeric)) + (CASE WHEN backward THEN 0 ELSE 1 END)::numeric)))::double precision)) END;
+    RETURN CASE WHEN ((planned).every_s IS NULL) THEN mnemic.cron_time((planned).minutes, (planned).hours, (planned).days, (planned).months, (planned).weekdays, (planned).either_day, (planned).timezone, moment, backward) ELSE ((planned).next_run_at + make_interval(secs => ((((planned).every_s)::numeric * (floor((EXTRACT(epoch FROM (moment - (planned).next_run_at)) / ((planned).every_s)::numeric)) + (CASE WHEN backward THEN 0 ELSE 1 END)::numeric)))::double precision)) END;
 
 CREATE FUNCTION mnemic.scope_key(tenant_id uuid, owner text) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY[hashtextextended(owner, hashtextextended((tenant_id)::text, (0)::bigint))];
-
-CREATE PROCEDURE mnemic.seal(IN sealed regprocedure, IN callers text DEFAULT 'mnemic_app'::text)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', sealed);
-    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', sealed, callers);
-    GRANT CREATE ON SCHEMA mnemic TO mnemic_definer;
-    EXECUTE format('ALTER FUNCTION %s OWNER TO mnemic_definer', sealed);
-    REVOKE CREATE ON SCHEMA mnemic FROM mnemic_definer;
-END
-$$;
-
-CREATE PROCEDURE mnemic.seal_again()
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    unsealed regprocedure;
-    made regclass;
-BEGIN
-    GRANT CREATE ON SCHEMA mnemic TO mnemic_definer;
-    FOR unsealed IN
-        SELECT pg_proc.oid FROM pg_proc WHERE pronamespace = 'mnemic'::regnamespace AND prosecdef
-    LOOP
-        EXECUTE format('ALTER FUNCTION %s OWNER TO mnemic_definer', unsealed);
-    END LOOP;
-    REVOKE CREATE ON SCHEMA mnemic FROM mnemic_definer;
-    FOR made IN
-        SELECT pg_class.oid FROM pg_class
-        WHERE relkind IN ('r', 'p') AND (
-            relnamespace = 'vectors'::regnamespace
-            OR pg_class.oid IN (SELECT relid FROM pg_partition_tree('traces.memory_log'))
-        )
-    LOOP
-        EXECUTE format('ALTER TABLE %s OWNER TO mnemic_definer', made);
-    END LOOP;
-END
-$$;
 
 CREATE FUNCTION mnemic.sequence_events(most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2397,6 +2514,70 @@ BEGIN
     GET DIAGNOSTICS moved = ROW_COUNT;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
+END
+$$;
+
+CREATE FUNCTION mnemic.set_first_model(wanted text, wanted_dimensions integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    tenant uuid := mnemic.current_tenant();
+    adopted text := (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
+    known record;
+    most bigint := 0;
+    counted bigint;
+BEGIN
+    IF tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF adopted IS NOT NULL THEN
+        RETURN adopted;
+    END IF;
+    FOR known IN SELECT vector_models.model, vector_models.table_name FROM mnemic.vector_models LOOP
+        EXECUTE format('SELECT count(*) FROM vectors.%I WHERE tenant_id = $1', known.table_name) INTO counted USING tenant;
+        IF counted > most THEN
+            most := counted;
+            adopted := known.model;
+        END IF;
+    END LOOP;
+    IF adopted IS NULL AND wanted IS NULL THEN
+        RETURN NULL;
+    ELSIF adopted IS NULL THEN
+        adopted := wanted;
+        PERFORM mnemic.open_vector_table(wanted, wanted_dimensions);
+    ELSE
+        EXECUTE format(
+            'INSERT INTO queue.embedding_backlog (tenant_id, memory_id, last_error)'
+            ' SELECT lacking.tenant_id, lacking.memory_id, %L FROM state.memories AS lacking'
+            ' WHERE lacking.tenant_id = $1 AND NOT EXISTS ('
+            '     SELECT FROM vectors.%I AS made WHERE made.tenant_id = $1 AND made.memory_id = lacking.memory_id)'
+            ' ON CONFLICT DO NOTHING',
+            'it was embedded by another model only',
+            (SELECT chosen.table_name FROM mnemic.vector_models AS chosen WHERE chosen.model = adopted)
+        ) USING tenant;
+    END IF;
+    INSERT INTO vectors.tenant_models (tenant_id, model) VALUES (tenant, adopted) ON CONFLICT DO NOTHING;
+    RETURN (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
+END
+$_$;
+
+CREATE FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    -- Hashed before they are compared, so that the time it takes tells nothing.
+    IF (sha256(convert_to(signed, 'UTF8'))
+        = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
+    END IF;
+    IF outcomes <> '[]' THEN
+        PERFORM mnemic.settle_jobs(holder, outcomes);
+    END IF;
+    IF slots > 0 THEN
+        RETURN QUERY SELECT * FROM mnemic.claim_jobs(holder, known_types, slots, after_tenant, only_tenant);
+    END IF;
 END
 $$;
 
@@ -2438,18 +2619,8 @@ BEGIN
     FROM gone;
     GET DIAGNOSTICS ended = ROW_COUNT;
     IF ended < jsonb_array_length(outcomes) THEN
-        PERFORM mnemic.return_jobs(holder, outcomes);
+        PERFORM mnemic.requeue_jobs(holder, outcomes);
     END IF;
-END
-$$;
-
-CREATE FUNCTION mnemic.share_mentions(wanted_owner text) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock(wanted_owner));
-    RETURN EXISTS (SELECT FROM state.entity_names WHERE owner = wanted_owner);
 END
 $$;
 
@@ -2467,18 +2638,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.stop_imported_job() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    NEW.state := 'waiting';
-    NEW.worker := NULL;
-    NEW.started_at := NULL;
-    RETURN NEW;
-END
-$$;
-
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_place integer, places integer[], other_places integer[], by_model text, ids uuid[], embeddings anyarray) RETURNS uuid[]
     LANGUAGE plpgsql
     AS $$
@@ -2489,7 +2648,7 @@ BEGIN
     IF ids IS NOT NULL THEN
         -- Asked before anything is locked: who changes the model waits for all writers.
         SELECT used.table_name, used.next_table_name INTO serving
-        FROM mnemic.vectors_in_use() AS used
+        FROM mnemic.vector_tables_in_use() AS used
         WHERE used.model = by_model AND used.dimensions = vector_dims(embeddings[1]);
         IF NOT FOUND THEN
             RETURN NULL;
@@ -2523,17 +2682,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.strike_worker(struck text, seen_beats bigint) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.require_working();
-    DELETE FROM mnemic.workers WHERE workers.worker = struck AND workers.beats = coalesce(seen_beats, workers.beats);
-    RETURN FOUND;
-END
-$$;
-
 CREATE FUNCTION mnemic.switch_model(wanted text, lacking_most integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2541,7 +2689,7 @@ CREATE FUNCTION mnemic.switch_model(wanted text, lacking_most integer) RETURNS b
 DECLARE
     tenant uuid := mnemic.current_tenant();
 BEGIN
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     IF NOT EXISTS (
         SELECT FROM vectors.tenant_models AS used
         WHERE used.tenant_id = tenant AND used.next_model = wanted AND used.is_listed
@@ -2574,159 +2722,67 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.take_turn(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION mnemic.tables_with_owners() RETURNS TABLE(guarded regclass, condition text, depth integer)
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    -- Hashed before they are compared, so that the time it takes tells nothing.
-    IF (sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.process()), 'UTF8'))) IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
-    END IF;
-    IF outcomes <> '[]' THEN
-        PERFORM mnemic.settle_jobs(holder, outcomes);
-    END IF;
-    IF slots > 0 THEN
-        RETURN QUERY SELECT * FROM mnemic.claim_jobs(holder, known_types, slots, after_tenant, only_tenant);
-    END IF;
-END
-$$;
-
-CREATE FUNCTION mnemic.tell_changed_memory() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
-    VALUES (
-        NEW.tenant_id, NEW.owner,
-        CASE
-            WHEN (OLD.deleted_at IS NULL) = (NEW.deleted_at IS NULL) THEN 'memory.changed'
-            WHEN NEW.deleted_at IS NULL THEN 'memory.restored'
-            ELSE 'memory.forgotten'
-        END,
-        NEW.memory_id,
-        mnemic.memory_told(NEW.channel, NEW.category, NEW.conversation, NEW.version, NEW.status)
-    );
-    PERFORM mnemic.hint('events');
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.tell_entities() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND mnemic.verified('maintenance') IS NOT NULL THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
-    SELECT tenant_id, owner, TG_ARGV[0], entity_id,
-        jsonb_build_object('category', category, 'name', name, 'version', version)
-    FROM told;
-    IF FOUND THEN
-        PERFORM mnemic.hint('events');
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.tell_memories() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND mnemic.verified('maintenance') IS NOT NULL THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
-    SELECT tenant_id, owner, TG_ARGV[0], memory_id,
-        mnemic.memory_told(channel, category, conversation, version, status)
-    FROM told;
-    IF FOUND THEN
-        PERFORM mnemic.hint('events');
-        IF TG_OP = 'INSERT' THEN
-            INSERT INTO queue.uncompared (tenant_id, owner, memory_id)
-            SELECT tenant_id, owner, memory_id FROM told
-            ON CONFLICT DO NOTHING;
-        END IF;
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.tell_relations() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND mnemic.verified('maintenance') IS NOT NULL THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
-    SELECT tenant_id, owner, TG_ARGV[0], from_id,
-        jsonb_build_object('from_id', from_id, 'to_id', to_id, 'kind', kind)
-    FROM told;
-    IF FOUND THEN
-        PERFORM mnemic.hint('events');
-    END IF;
-    RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION mnemic.tell_state_documents() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND mnemic.verified('maintenance') IS NOT NULL THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
-    SELECT tenant_id, owner, TG_ARGV[0], key, jsonb_build_object('key', key, 'version', version)
-    FROM told;
-    IF FOUND THEN
-        PERFORM mnemic.hint('events');
-    END IF;
-    RETURN NULL;
-END
-$$;
+    BEGIN ATOMIC
+ WITH RECURSIVE ours AS (
+          SELECT pg_class.oid
+            FROM (pg_class
+              JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace)))
+           WHERE ((pg_namespace.nspname = ANY (ARRAY['state'::name, 'vectors'::name, 'traces'::name, 'queue'::name])) AND (pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND (NOT pg_class.relispartition))
+         ), direct AS (
+          SELECT ours.oid,
+             'owner = $1'::text AS condition
+            FROM (ours
+              JOIN pg_attribute ON (((pg_attribute.attrelid = ours.oid) AND (pg_attribute.attname = 'owner'::name) AND (NOT pg_attribute.attisdropped))))
+         ), hanging AS (
+          SELECT pg_constraint.conrelid AS oid,
+             string_agg(format('EXISTS (SELECT FROM %s AS parent WHERE parent.owner = $1 AND (%s))'::text, (pg_constraint.confrelid)::regclass, ( SELECT string_agg(format('parent.%I = child.%I'::text, target.attname, source.attname), ' AND '::text) AS string_agg
+                    FROM ((UNNEST(pg_constraint.conkey, pg_constraint.confkey) pair(source_number, target_number)
+                      JOIN pg_attribute source ON (((source.attrelid = pg_constraint.conrelid) AND (source.attnum = pair.source_number))))
+                      JOIN pg_attribute target ON (((target.attrelid = pg_constraint.confrelid) AND (target.attnum = pair.target_number)))))), ' OR '::text) AS condition
+            FROM (pg_constraint
+              JOIN ours ON ((ours.oid = pg_constraint.conrelid)))
+           WHERE ((pg_constraint.contype = 'f'::"char") AND (pg_constraint.conparentid = (0)::oid) AND (pg_constraint.confrelid IN ( SELECT direct.oid
+                    FROM direct)) AND (NOT (pg_constraint.conrelid IN ( SELECT direct.oid
+                    FROM direct))))
+           GROUP BY pg_constraint.conrelid
+         ), owned AS (
+          SELECT direct.oid,
+             direct.condition
+            FROM direct
+         UNION ALL
+          SELECT hanging.oid,
+             hanging.condition
+            FROM hanging
+         ), levels AS (
+          SELECT owned_1.oid,
+             0 AS depth
+            FROM owned owned_1
+         UNION
+          SELECT pg_constraint.conrelid,
+             (levels_1.depth + 1)
+            FROM (levels levels_1
+              JOIN pg_constraint ON (((pg_constraint.contype = 'f'::"char") AND (pg_constraint.confrelid = levels_1.oid) AND (pg_constraint.conrelid <> pg_constraint.confrelid))))
+           WHERE (pg_constraint.conrelid IN ( SELECT owned_1.oid
+                    FROM owned owned_1))
+         )
+  SELECT (owned.oid)::regclass AS oid,
+     owned.condition,
+     max(levels.depth) AS max
+    FROM (owned
+      JOIN levels ON ((levels.oid = owned.oid)))
+   GROUP BY owned.oid, owned.condition;
+END;
 
 CREATE FUNCTION mnemic.tenant_names(tenants uuid[]) RETURNS TABLE(tenant_id uuid, name text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN QUERY SELECT found.tenant_id, found.name FROM state.tenants AS found WHERE found.tenant_id = ANY (tenants);
-END
-$$;
-
-CREATE FUNCTION mnemic.tenants_behind_webhooks(most integer) RETURNS TABLE(tenant_id uuid, name text)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM mnemic.require_working();
-    RETURN QUERY
-    SELECT tenants.tenant_id, tenants.name
-    FROM state.tenants
-    WHERE tenants.tenant_id IN (
-        SELECT webhooks.tenant_id
-        FROM queue.webhooks
-        WHERE webhooks.state = 'enabled' AND (
-            EXISTS (SELECT FROM queue.event_inbox WHERE event_inbox.tenant_id = webhooks.tenant_id)
-            OR EXISTS (
-                SELECT FROM queue.event_logs
-                WHERE event_logs.tenant_id = webhooks.tenant_id AND event_logs.last_position > webhooks."position"
-            )
-        )
-    )
-    -- Not always the same ones first.
-    ORDER BY random()
-    LIMIT most;
 END
 $$;
 
@@ -2770,24 +2826,35 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.ticks_on(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) RETURNS SETOF timestamp with time zone
-    LANGUAGE sql STABLE
+CREATE FUNCTION mnemic.tenants_with_undelivered_events(most integer) RETURNS TABLE(tenant_id uuid, name text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT ((ticks_on.day + make_time((hour.hour)::integer, (minute.minute)::integer, (0)::double precision)) AT TIME ZONE ticks_on.zone) AS timezone
-    FROM unnest(ticks_on.hours) hour(hour),
-     unnest(ticks_on.minutes) minute(minute)
-   WHERE (cardinality(ticks_on.hours) < 24)
- UNION ALL
-  SELECT candidate.candidate
-    FROM ( SELECT date_trunc('minute'::text,
-                 CASE
-                     WHEN ticks_on.backward THEN (LEAST(ticks_on.moment, (((ticks_on.day + 1))::timestamp without time zone AT TIME ZONE ticks_on.zone)) - '03:00:00'::interval)
-                     ELSE GREATEST(ticks_on.moment, ((ticks_on.day)::timestamp without time zone AT TIME ZONE ticks_on.zone))
-                 END) AS first) nearest,
-     LATERAL generate_series(nearest.first, (nearest.first + '03:01:00'::interval), '00:01:00'::interval) candidate(candidate)
-   WHERE ((cardinality(ticks_on.hours) = 24) AND (((candidate.candidate AT TIME ZONE ticks_on.zone))::date = ticks_on.day) AND (EXTRACT(minute FROM (candidate.candidate AT TIME ZONE ticks_on.zone)) = ANY ((ticks_on.minutes)::numeric[])));
-END;
+    AS $$
+BEGIN
+    PERFORM mnemic.require_worker_proof();
+    RETURN QUERY
+    SELECT tenants.tenant_id, tenants.name
+    FROM state.tenants
+    WHERE tenants.tenant_id IN (
+        SELECT webhooks.tenant_id
+        FROM queue.webhooks
+        WHERE webhooks.state = 'enabled' AND (
+            EXISTS (SELECT FROM queue.event_inbox WHERE event_inbox.tenant_id = webhooks.tenant_id)
+            OR EXISTS (
+                SELECT FROM queue.event_logs
+                WHERE event_logs.tenant_id = webhooks.tenant_id AND event_logs.last_position > webhooks."position"
+            )
+        )
+    )
+    -- Not always the same ones first.
+    ORDER BY random()
+    LIMIT most;
+END
+$$;
+
+CREATE FUNCTION mnemic.transaction_identity() RETURNS text
+    LANGUAGE sql STABLE PARALLEL RESTRICTED
+    RETURN ((pg_backend_pid() || '@'::text) || ((EXTRACT(epoch FROM transaction_timestamp()) * (1000000)::numeric))::bigint);
 
 CREATE FUNCTION mnemic.use_pg_cron() RETURNS bigint
     LANGUAGE plpgsql
@@ -2814,12 +2881,12 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.vectors_in_use() RETURNS TABLE(model text, table_name text, dimensions integer, halfvec_oid oid, next_table_name text)
+CREATE FUNCTION mnemic.vector_tables_in_use() RETURNS TABLE(model text, table_name text, dimensions integer, halfvec_oid oid, next_table_name text)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock());
+    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     RETURN QUERY
     SELECT used.model, known.table_name, known.dimensions, halfvec.oid, next_one.table_name
     FROM vectors.tenant_models AS used
@@ -2827,73 +2894,6 @@ BEGIN
     LEFT JOIN mnemic.vector_models AS next_one ON next_one.model = used.next_model
     JOIN pg_extension ON extname = 'vector'
     JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec';
-END
-$$;
-
-CREATE FUNCTION mnemic.working_metrics(most_types integer DEFAULT 100) RETURNS TABLE(metric text, labels jsonb, value double precision)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-DECLARE
-    -- How far back run times and outcomes go: long enough to have some, short enough to be about now.
-    window_start CONSTANT timestamptz := now() - interval '1 hour';
-BEGIN
-    PERFORM mnemic.require_working();
-    RETURN QUERY
-    WITH unfinished AS MATERIALIZED (
-        SELECT
-            jobs.type, jobs.state, count(*) AS job_count,
-            max(extract(epoch FROM clock_timestamp() - jobs.run_at)) FILTER (WHERE jobs.state = 'waiting') AS age_s
-        FROM queue.jobs GROUP BY jobs.type, jobs.state
-    ),
-    finished AS MATERIALIZED (
-        SELECT
-            jobs.type, jobs.state, count(*) AS job_count,
-            percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (
-                ORDER BY extract(epoch FROM jobs.finished_at - jobs.started_at)
-            ) AS run_s
-        FROM queue.finished_jobs AS jobs WHERE jobs.finished_at >= window_start GROUP BY jobs.type, jobs.state
-    ),
-    frequent AS (
-        SELECT counted.type FROM (
-            SELECT unfinished.type, unfinished.job_count FROM unfinished
-            UNION ALL SELECT finished.type, finished.job_count FROM finished
-        ) AS counted
-        GROUP BY counted.type ORDER BY sum(counted.job_count) DESC, counted.type LIMIT most_types
-    )
-    SELECT 'jobs', jsonb_build_object('type', coalesce(frequent.type, '(others)'), 'state', unfinished.state),
-        sum(unfinished.job_count)::double precision
-    FROM unfinished LEFT JOIN frequent USING (type) GROUP BY 2
-    UNION ALL
-    SELECT 'oldest_ready_s', '{}', coalesce(max(greatest(unfinished.age_s, 0)), 0)::double precision FROM unfinished
-    UNION ALL
-    SELECT 'finished_1h', jsonb_build_object('type', coalesce(frequent.type, '(others)'), 'state', finished.state),
-        sum(finished.job_count)::double precision
-    FROM finished LEFT JOIN frequent USING (type) GROUP BY 2
-    UNION ALL
-    SELECT 'run_s_1h', jsonb_build_object('type', finished.type, 'quantile', quantile.name),
-        finished.run_s[quantile.place]
-    FROM finished JOIN frequent USING (type), (VALUES (1, '0.5'), (2, '0.95'), (3, '0.99')) AS quantile (place, name)
-    WHERE finished.state = 'done'
-    UNION ALL
-    SELECT 'retries_1h', jsonb_build_object('outcome', attempts.outcome), count(*)::double precision
-    FROM queue.attempts WHERE attempts.ended_at >= window_start GROUP BY attempts.outcome
-    UNION ALL
-    SELECT 'dead', '{}', count(*)::double precision FROM queue.finished_jobs AS jobs WHERE jobs.state = 'dead'
-    UNION ALL
-    SELECT 'workers', '{}', count(*)::double precision FROM mnemic.workers
-    UNION ALL
-    SELECT 'overdue_schedules', '{}', count(*)::double precision
-    FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
-    UNION ALL
-    SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
-    UNION ALL
-    SELECT 'oldest_unsequenced_s', '{}',
-        coalesce(max(extract(epoch FROM clock_timestamp() - event_inbox.at)), 0)::double precision
-    FROM queue.event_inbox
-    UNION ALL
-    SELECT 'consumer_lag', '{}', coalesce(max(event_logs.last_position - consumers."position"), 0)::double precision
-    FROM queue.event_consumers AS consumers JOIN queue.event_logs USING (tenant_id);
 END
 $$;
 
@@ -3145,6 +3145,17 @@ UNION ALL
     finished_jobs.finished_at
    FROM queue.finished_jobs;
 
+CREATE TABLE queue.deduplication_backlog (
+    tenant_id uuid CONSTRAINT uncompared_tenant_id_not_null NOT NULL,
+    owner text CONSTRAINT uncompared_owner_not_null NOT NULL,
+    memory_id uuid CONSTRAINT uncompared_memory_id_not_null NOT NULL
+);
+ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN owner SET STATISTICS 0;
+
+ALTER TABLE ONLY queue.deduplication_backlog FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE queue.deduplication_backlog IS 'Memories that were not yet compared with others of their owner.';
+
 CREATE TABLE queue.embedding_backlog (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -3294,17 +3305,6 @@ ALTER TABLE ONLY queue.reembedding ALTER COLUMN last_error SET STATISTICS 0;
 ALTER TABLE ONLY queue.reembedding FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE queue.reembedding IS 'Memories that still lack a vector of the model that is being changed to.';
-
-CREATE TABLE queue.uncompared (
-    tenant_id uuid NOT NULL,
-    owner text NOT NULL,
-    memory_id uuid NOT NULL
-);
-ALTER TABLE ONLY queue.uncompared ALTER COLUMN owner SET STATISTICS 0;
-
-ALTER TABLE ONLY queue.uncompared FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE queue.uncompared IS 'Memories that were not yet compared with others of their owner.';
 
 CREATE TABLE queue.webhook_deliveries (
     tenant_id uuid NOT NULL,
@@ -4474,6 +4474,9 @@ ALTER TABLE ONLY mnemic.workers
 ALTER TABLE ONLY queue.attempts
     ADD CONSTRAINT attempts_pkey PRIMARY KEY (tenant_id, job_id, claim);
 
+ALTER TABLE ONLY queue.deduplication_backlog
+    ADD CONSTRAINT deduplication_backlog_pkey PRIMARY KEY (tenant_id, owner, memory_id);
+
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_pkey PRIMARY KEY (tenant_id, memory_id);
 
@@ -4506,9 +4509,6 @@ ALTER TABLE ONLY queue.reembedding
 
 ALTER TABLE ONLY queue.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (tenant_id, name);
-
-ALTER TABLE ONLY queue.uncompared
-    ADD CONSTRAINT uncompared_pkey PRIMARY KEY (tenant_id, owner, memory_id);
 
 ALTER TABLE ONLY queue.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (tenant_id, delivery_id);
@@ -4763,47 +4763,47 @@ CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DES
 
 CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, owner, logged_at DESC, log_id DESC);
 
-CREATE TRIGGER hint_jobs AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.hint_jobs();
+CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
-CREATE TRIGGER hint_jobs AFTER INSERT OR UPDATE ON queue.schedules FOR EACH ROW WHEN ((CURRENT_USER <> 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.hint_jobs();
+CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR EACH ROW WHEN ((CURRENT_USER <> 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.request_job_wakeup();
 
-CREATE TRIGGER stop_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.stop_imported_job();
+CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
-CREATE TRIGGER end_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.end_imported_grant();
-
-CREATE TRIGGER end_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.end_imported_key();
-
-CREATE TRIGGER give_first_schedules AFTER INSERT ON state.tenants FOR EACH ROW EXECUTE FUNCTION mnemic.give_first_schedules();
+CREATE TRIGGER create_default_schedules AFTER INSERT ON state.tenants FOR EACH ROW EXECUTE FUNCTION mnemic.create_default_schedules();
 
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
-CREATE TRIGGER refuse_reviving BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reviving();
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
-CREATE TRIGGER refuse_reviving_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reviving_key();
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.changed');
 
-CREATE TRIGGER tell_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_entities('entity.changed');
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.memories FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION mnemic.publish_memory_change();
 
-CREATE TRIGGER tell_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_relations('relation.changed');
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.changed');
 
-CREATE TRIGGER tell_changed AFTER UPDATE ON state.memories FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION mnemic.tell_changed_memory();
+CREATE TRIGGER publish_created AFTER INSERT ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.created');
 
-CREATE TRIGGER tell_changed AFTER UPDATE ON state.state_documents REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_state_documents('state.changed');
+CREATE TRIGGER publish_created AFTER INSERT ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.created');
 
-CREATE TRIGGER tell_created AFTER INSERT ON state.entities REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_entities('entity.created');
+CREATE TRIGGER publish_created AFTER INSERT ON state.memories REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.created');
 
-CREATE TRIGGER tell_created AFTER INSERT ON state.entity_relations REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_relations('relation.created');
+CREATE TRIGGER publish_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.created');
 
-CREATE TRIGGER tell_created AFTER INSERT ON state.memories REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_memories('memory.created');
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.deleted');
 
-CREATE TRIGGER tell_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_state_documents('state.created');
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.deleted');
 
-CREATE TRIGGER tell_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_entities('entity.deleted');
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
-CREATE TRIGGER tell_deleted AFTER DELETE ON state.entity_relations REFERENCING OLD TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_relations('relation.deleted');
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER tell_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_memories('memory.deleted');
+CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
-CREATE TRIGGER tell_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS told FOR EACH STATEMENT EXECUTE FUNCTION mnemic.tell_state_documents('state.deleted');
+CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reactivating_key();
+
+CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
+
+CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
 
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -4963,6 +4963,10 @@ ALTER TABLE ONLY vectors.word_statistics
 
 ALTER TABLE queue.attempts ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE queue.deduplication_backlog ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY default_schedules ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
+
 ALTER TABLE queue.embedding_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.event_consumers ENABLE ROW LEVEL SECURITY;
@@ -4975,23 +4979,27 @@ ALTER TABLE queue.events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.finished_jobs ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY given_at_birth ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
-
 ALTER TABLE queue.idempotent_requests ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.job_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.jobs ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY measuring ON queue.event_consumers FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
+CREATE POLICY metrics ON queue.event_consumers FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
-CREATE POLICY measuring ON queue.event_inbox FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
+CREATE POLICY metrics ON queue.event_inbox FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
-CREATE POLICY measuring ON queue.event_logs FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
+CREATE POLICY metrics ON queue.event_logs FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
 ALTER TABLE queue.reembedding ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY run_schedules ON queue.job_keys TO mnemic_definer USING (( SELECT mnemic.may_run_schedules() AS may_run_schedules));
+
+CREATE POLICY run_schedules ON queue.schedules TO mnemic_definer USING (( SELECT mnemic.may_run_schedules() AS may_run_schedules));
+
 CREATE POLICY same_tenant ON queue.attempts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON queue.deduplication_backlog USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON queue.embedding_backlog USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -5015,51 +5023,39 @@ CREATE POLICY same_tenant ON queue.reembedding USING ((tenant_id = ( SELECT mnem
 
 CREATE POLICY same_tenant ON queue.schedules USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
-CREATE POLICY same_tenant ON queue.uncompared USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
-
 CREATE POLICY same_tenant ON queue.webhook_deliveries USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON queue.webhooks USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE queue.schedules ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY serving_webhooks ON queue.event_inbox FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
-
-CREATE POLICY serving_webhooks ON queue.event_logs FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
-
-CREATE POLICY serving_webhooks ON queue.webhooks FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
-
-CREATE POLICY ticking ON queue.job_keys TO mnemic_definer USING (( SELECT mnemic.may_tick() AS may_tick));
-
-CREATE POLICY ticking ON queue.schedules TO mnemic_definer USING (( SELECT mnemic.may_tick() AS may_tick));
-
-CREATE POLICY told_by_triggers ON queue.event_inbox FOR INSERT TO mnemic_definer WITH CHECK (true);
-
-CREATE POLICY told_by_triggers ON queue.uncompared FOR INSERT TO mnemic_definer WITH CHECK (true);
-
-ALTER TABLE queue.uncompared ENABLE ROW LEVEL SECURITY;
-
 ALTER TABLE queue.webhook_deliveries ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY webhook_delivery ON queue.event_inbox FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
+
+CREATE POLICY webhook_delivery ON queue.event_logs FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
+
+CREATE POLICY webhook_delivery ON queue.webhooks FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
 ALTER TABLE queue.webhooks ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY working ON queue.attempts TO mnemic_definer USING (true);
+CREATE POLICY workers ON queue.attempts TO mnemic_definer USING (true);
 
-CREATE POLICY working ON queue.finished_jobs TO mnemic_definer USING (true);
+CREATE POLICY workers ON queue.finished_jobs TO mnemic_definer USING (true);
 
-CREATE POLICY working ON queue.job_keys TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
+CREATE POLICY workers ON queue.job_keys TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
-CREATE POLICY working ON queue.jobs TO mnemic_definer USING (true);
+CREATE POLICY workers ON queue.jobs TO mnemic_definer USING (true);
+
+CREATE POLICY written_by_triggers ON queue.deduplication_backlog FOR INSERT TO mnemic_definer WITH CHECK (true);
+
+CREATE POLICY written_by_triggers ON queue.event_inbox FOR INSERT TO mnemic_definer WITH CHECK (true);
 
 ALTER TABLE state.api_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.archived_entities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY definer_searches ON state.memories FOR SELECT TO mnemic_definer USING (true);
-
-CREATE POLICY definer_searches ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
 ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
@@ -5081,6 +5077,12 @@ ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.journal_events ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY key_lookup ON state.api_keys FOR SELECT TO mnemic_definer USING (((encode(key_hash, 'hex'::text) = ( SELECT mnemic.verified_claim('key'::text) AS verified_claim)) OR (( SELECT mnemic.verified_claim('key'::text) AS verified_claim) = 'any'::text)));
+
+CREATE POLICY key_lookup ON state.tenants FOR SELECT TO mnemic_definer USING ((EXISTS ( SELECT
+   FROM state.api_keys
+  WHERE ((api_keys.tenant_id = tenants.tenant_id) AND (encode(api_keys.key_hash, 'hex'::text) = ( SELECT mnemic.verified_claim('key'::text) AS verified_claim))))));
+
 ALTER TABLE state.memories ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.memory_entities ENABLE ROW LEVEL SECURITY;
@@ -5093,15 +5095,9 @@ ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified('opening'::text) AS verified)));
+CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
 
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
-
-CREATE POLICY proven_key ON state.api_keys FOR SELECT TO mnemic_definer USING (((encode(key_hash, 'hex'::text) = ( SELECT mnemic.verified('key'::text) AS verified)) OR (( SELECT mnemic.verified('key'::text) AS verified) = 'any'::text)));
-
-CREATE POLICY proven_key ON state.tenants FOR SELECT TO mnemic_definer USING ((EXISTS ( SELECT
-   FROM state.api_keys
-  WHERE ((api_keys.tenant_id = tenants.tenant_id) AND (encode(api_keys.key_hash, 'hex'::text) = ( SELECT mnemic.verified('key'::text) AS verified))))));
 
 ALTER TABLE state.recall_counts ENABLE ROW LEVEL SECURITY;
 
@@ -5157,11 +5153,15 @@ CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT m
 
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
-CREATE POLICY same_tenant ON state.tenants FOR SELECT USING (((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)) OR (name = ( SELECT mnemic.verified('opening'::text) AS verified))));
+CREATE POLICY same_tenant ON state.tenants FOR SELECT USING (((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)) OR (name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim))));
 
 CREATE POLICY same_tenant ON state.tool_invocations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.triples USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer USING (true);
+
+CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
 
@@ -5171,7 +5171,7 @@ ALTER TABLE state.tool_invocations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.triples ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY working ON state.tenants FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified('working'::text) AS verified) = 'queue'::text));
+CREATE POLICY workers ON state.tenants FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
@@ -5185,7 +5185,7 @@ CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemi
 
 ALTER TABLE traces.snapshots ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY definer_counts ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
+CREATE POLICY find_unused_models ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
 
 ALTER TABLE vectors.owner_statistics ENABLE ROW LEVEL SECURITY;
 
@@ -5214,35 +5214,11 @@ GRANT ALL ON SCHEMA traces TO mnemic_definer;
 GRANT USAGE ON SCHEMA vectors TO mnemic_app;
 GRANT ALL ON SCHEMA vectors TO mnemic_definer;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE queue.schedules TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(enabled) ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(problem) ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(next_run_at) ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(planned_at) ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(last_run_at) ON TABLE queue.schedules TO mnemic_definer;
-
-GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
-
-REVOKE ALL ON FUNCTION mnemic.add_tick(planned queue.schedules, tick timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.add_tick(planned queue.schedules, tick timestamp with time zone) TO mnemic_definer;
-
-REVOKE ALL ON FUNCTION mnemic.adopt_model(wanted text, wanted_dimensions integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.adopt_model(wanted text, wanted_dimensions integer) TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.beat(beating text, known_types text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.beat(beating text, known_types text[]) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.authenticate_tenant(tenant uuid, signed text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.authenticate_tenant(tenant uuid, signed text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.begin_model_change(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.begin_model_change(wanted text) TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.bury_unknown_jobs(patience interval, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.bury_unknown_jobs(patience interval, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
@@ -5250,11 +5226,24 @@ GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
 
-GRANT ALL ON FUNCTION mnemic.cron_tick(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.cron_tick(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
+REVOKE ALL ON FUNCTION mnemic.create_default_schedules() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.verified(purpose text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.verified(purpose text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.cron_times_on_day(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.cron_times_on_day(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.verified_claim(purpose text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.verified_claim(purpose text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.default_schedules(born uuid) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) TO mnemic_app;
@@ -5270,8 +5259,23 @@ GRANT ALL ON FUNCTION mnemic.drop_vectors(unwanted text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.enter(tenant uuid, signed text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.enter(tenant uuid, signed text) TO mnemic_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE queue.schedules TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(enabled) ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(problem) ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(next_run_at) ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(planned_at) ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(last_run_at) ON TABLE queue.schedules TO mnemic_definer;
+
+GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
@@ -5279,67 +5283,51 @@ GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.find_filtered(wanted_owner text, filter mnemic.recall_filter, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.find_filtered(wanted_owner text, filter mnemic.recall_filter, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.fill_reembedding_backlog(wanted text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.fill_reembedding_backlog(wanted text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.find_words(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.find_words(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
-
-GRANT ALL ON FUNCTION mnemic.first_schedules(born uuid) TO mnemic_definer;
-
-REVOKE ALL ON FUNCTION mnemic.forget_webhook_secrets() FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.forget_webhook_secrets() TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.give_first_schedules() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.held_jobs(holder text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.held_jobs(holder text) TO mnemic_app;
-
-GRANT ALL ON FUNCTION mnemic.hint(channel text) TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.hint(channel text) TO mnemic_definer;
-
-GRANT ALL ON FUNCTION mnemic.hold_model() TO mnemic_definer;
-
 REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.join_workers(joining text, known_types text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.join_workers(joining text, known_types text[]) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.list_reembedding(wanted text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.list_reembedding(wanted text) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_workers() TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.lock_model() TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.make_log_partitions(first_day date, days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.make_log_partitions(first_day date, days integer) TO mnemic_app;
 
 REVOKE ALL ON PROCEDURE mnemic.make_login(IN login text, IN verifier text) FROM PUBLIC;
 
-GRANT ALL ON FUNCTION mnemic.may_tick() TO mnemic_definer;
+GRANT ALL ON FUNCTION mnemic.may_run_schedules() TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;
 
-GRANT ALL ON FUNCTION mnemic.model_lock() TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.model_lock() TO mnemic_definer;
+GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.open_vectors(wanted text, wanted_dimensions integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.open_vectors(wanted text, wanted_dimensions integer) TO mnemic_app;
-
-GRANT ALL ON FUNCTION mnemic.owned_tables() TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.owned_tables() TO mnemic_definer;
+REVOKE ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) TO mnemic_app;
@@ -5349,6 +5337,19 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_memory_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_memory_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_relation_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_state_document_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.queue_metrics(most_types integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.queue_metrics(most_types integer) TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -5410,45 +5411,63 @@ GRANT UPDATE(last_retrieved_at) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT SELECT ON TABLE state.memory_records TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.record_job_progress(holder text, reports jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.record_job_progress(holder text, reports jsonb) TO mnemic_app;
+
 GRANT ALL ON FUNCTION mnemic.refresh_statistics(wanted_owner text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.replay_job(replayed uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.replay_job(replayed uuid) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.report_jobs(holder text, reports jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.report_jobs(holder text, reports jsonb) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_definer;
 
-GRANT ALL ON FUNCTION mnemic.require_working() TO mnemic_definer;
+REVOKE ALL ON FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.rescue_jobs() FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.rescue_jobs() TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.requeue_jobs_of_dead_workers() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.requeue_jobs_of_dead_workers() TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.require_worker_proof() TO mnemic_definer;
+
+REVOKE ALL ON PROCEDURE mnemic.restore_definer_ownership() FROM PUBLIC;
 
 GRANT SELECT,INSERT ON TABLE traces.memory_log TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.return_jobs(holder text, outcomes jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.return_jobs(holder text, outcomes jsonb) TO mnemic_definer;
-
 REVOKE ALL ON FUNCTION mnemic.rotate_webhook_secret(rotated uuid, of_owner text, new_secret text, grace_s integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.rotate_webhook_secret(rotated uuid, of_owner text, new_secret text, grace_s integer) TO mnemic_app;
+
+REVOKE ALL ON PROCEDURE mnemic.run_as_definer(IN sealed regprocedure, IN callers text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.run_due_schedules(moment timestamp with time zone, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.run_due_schedules(moment timestamp with time zone, most integer) TO mnemic_app;
 
-GRANT ALL ON FUNCTION mnemic.schedule_tick(planned queue.schedules, moment timestamp with time zone, backward boolean) TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.schedule_tick(planned queue.schedules, moment timestamp with time zone, backward boolean) TO mnemic_definer;
+GRANT ALL ON FUNCTION mnemic.schedule_time(planned queue.schedules, moment timestamp with time zone, backward boolean) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.schedule_time(planned queue.schedules, moment timestamp with time zone, backward boolean) TO mnemic_definer;
 
 GRANT ALL ON FUNCTION mnemic.scope_key(tenant_id uuid, owner text) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.scope_key(tenant_id uuid, owner text) TO mnemic_definer;
 
-REVOKE ALL ON PROCEDURE mnemic.seal(IN sealed regprocedure, IN callers text) FROM PUBLIC;
-
-REVOKE ALL ON PROCEDURE mnemic.seal_again() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION mnemic.sequence_events(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.sequence_events(most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.set_first_model(wanted text, wanted_dimensions integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.set_first_model(wanted text, wanted_dimensions integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_definer;
@@ -5456,44 +5475,25 @@ GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_
 REVOKE ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.strike_worker(struck text, seen_beats bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.strike_worker(struck text, seen_beats bigint) TO mnemic_app;
-
 REVOKE ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.take_turn(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.take_turn(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.tell_changed_memory() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION mnemic.tell_entities() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION mnemic.tell_memories() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION mnemic.tell_relations() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION mnemic.tell_state_documents() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.tables_with_owners() TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.tables_with_owners() TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.tenant_names(tenants uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.tenant_names(tenants uuid[]) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.tenants_behind_webhooks(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.tenants_behind_webhooks(most integer) TO mnemic_app;
-
 REVOKE ALL ON FUNCTION mnemic.tenants_with_jobs(known_types text[], most integer, after_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.tenants_with_jobs(known_types text[], most integer, after_tenant uuid) TO mnemic_definer;
 
-GRANT ALL ON FUNCTION mnemic.ticks_on(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.ticks_on(day date, minutes smallint[], hours smallint[], zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
+REVOKE ALL ON FUNCTION mnemic.tenants_with_undelivered_events(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.tenants_with_undelivered_events(most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
-GRANT ALL ON FUNCTION mnemic.vectors_in_use() TO mnemic_app;
-GRANT ALL ON FUNCTION mnemic.vectors_in_use() TO mnemic_definer;
-
-REVOKE ALL ON FUNCTION mnemic.working_metrics(most_types integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.working_metrics(most_types integer) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
 
 GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 
@@ -5543,6 +5543,9 @@ GRANT INSERT(max_attempts) ON TABLE queue.jobs TO mnemic_app;
 
 GRANT SELECT ON TABLE queue.all_jobs TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE queue.deduplication_backlog TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE queue.deduplication_backlog TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE queue.embedding_backlog TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE queue.embedding_backlog TO mnemic_definer;
 
@@ -5574,9 +5577,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE queue.job_keys TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE queue.reembedding TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE queue.reembedding TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE ON TABLE queue.uncompared TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE queue.uncompared TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE queue.webhook_deliveries TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE queue.webhook_deliveries TO mnemic_definer;

@@ -267,7 +267,7 @@ CALL mnemic.protect('state.near_duplicates');
 -- Memories that look alike are found later, and not while they are stored (docs/adr/0018-compared-later.md); and what is
 -- left of storing them takes less.
 --
--- A memory is *waiting*, in queue.uncompared, from the moment it is stored, until `mnemic.compare_memories` has
+-- A memory is *waiting*, in queue.uncompared, from the moment it is stored, until `mnemic.find_near_duplicates` has
 -- compared it with those of its owner that stand near it. It waits in a row that is committed with it, so that none is
 -- missed, however late its transaction ends; and comparing takes the row away in the transaction that links what it
 -- found, so that it may be killed at any time.

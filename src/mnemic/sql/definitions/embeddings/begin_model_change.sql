@@ -15,12 +15,12 @@ BEGIN
     IF NOT EXISTS (SELECT FROM mnemic.vector_models AS known WHERE known.model = wanted) THEN
         RAISE EXCEPTION 'the model has no table yet';
     END IF;
-    serving := mnemic.adopt_model(wanted, NULL);
+    serving := mnemic.set_first_model(wanted, NULL);
     next_one := (SELECT used.next_model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
     IF serving = wanted AND next_one IS NULL OR next_one = wanted THEN
         RETURN next_one IS NOT NULL;
     END IF;
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     DELETE FROM queue.reembedding WHERE reembedding.tenant_id = tenant;
     UPDATE vectors.tenant_models AS used
     SET next_model = nullif(wanted, used.model), is_listed = false, started_at = now()
@@ -28,4 +28,4 @@ BEGIN
     RETURN (SELECT used.next_model IS NOT NULL FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
 END
 $$;
-CALL mnemic.seal('mnemic.begin_model_change(text)');
+CALL mnemic.run_as_definer('mnemic.begin_model_change(text)');

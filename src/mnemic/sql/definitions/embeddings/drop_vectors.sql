@@ -31,4 +31,4 @@ BEGIN
     RETURN is_empty;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_vectors(text)');
+CALL mnemic.run_as_definer('mnemic.drop_vectors(text)');

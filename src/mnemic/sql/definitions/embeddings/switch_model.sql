@@ -8,7 +8,7 @@ AS $$
 DECLARE
     tenant uuid := mnemic.current_tenant();
 BEGIN
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     IF NOT EXISTS (
         SELECT FROM vectors.tenant_models AS used
         WHERE used.tenant_id = tenant AND used.next_model = wanted AND used.is_listed
@@ -40,4 +40,4 @@ BEGIN
     RETURN true;
 END
 $$;
-CALL mnemic.seal('mnemic.switch_model(text, int)');
+CALL mnemic.run_as_definer('mnemic.switch_model(text, int)');

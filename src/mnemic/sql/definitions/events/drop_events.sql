@@ -10,7 +10,7 @@ DECLARE
     log queue.event_logs;
     first_kept bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'dropping events needs a proof of maintenance';
     END IF;
     IF keep_days IS NULL OR keep_days < 1 THEN
@@ -35,4 +35,4 @@ BEGIN
     RETURN first_kept - 1 - log.dropped_position;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_events(int, int)');
+CALL mnemic.run_as_definer('mnemic.drop_events(int, int)');

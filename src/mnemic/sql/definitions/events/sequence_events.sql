@@ -35,4 +35,4 @@ BEGIN
     RETURN moved;
 END
 $$;
-CALL mnemic.seal('mnemic.sequence_events(int)');
+CALL mnemic.run_as_definer('mnemic.sequence_events(int)');

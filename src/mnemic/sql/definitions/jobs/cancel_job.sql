@@ -28,8 +28,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    PERFORM mnemic.hint('jobs');
+    PERFORM mnemic.request_wakeup('jobs');
     RETURN 'running';
 END
 $$;
-CALL mnemic.seal('mnemic.cancel_job(uuid)');
+CALL mnemic.run_as_definer('mnemic.cancel_job(uuid)');

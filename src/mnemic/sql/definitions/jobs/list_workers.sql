@@ -5,7 +5,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN QUERY
     SELECT
         workers.worker, workers.types, workers.beats,
@@ -14,4 +14,4 @@ BEGIN
     ORDER BY workers.worker;
 END
 $$;
-CALL mnemic.seal('mnemic.list_workers()');
+CALL mnemic.run_as_definer('mnemic.list_workers()');

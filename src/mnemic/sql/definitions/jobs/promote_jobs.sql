@@ -20,7 +20,7 @@ DECLARE
     due timestamptz;
     next_due timestamptz;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     LOOP
         -- From tenant to tenant by the index: one look each, however many jobs each of them has.
         SELECT jobs.tenant_id, jobs.run_at INTO candidate, due FROM queue.jobs
@@ -36,7 +36,7 @@ BEGIN
             ) AS ripe
             WHERE jobs.tenant_id = candidate AND jobs.job_id = ripe.job_id;
             IF FOUND THEN
-                PERFORM mnemic.hint('jobs');
+                PERFORM mnemic.request_wakeup('jobs');
             END IF;
             SELECT min(jobs.run_at) INTO due FROM queue.jobs
             WHERE jobs.state = 'scheduled' AND jobs.tenant_id = candidate;
@@ -46,4 +46,4 @@ BEGIN
     RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
 END
 $$;
-CALL mnemic.seal('mnemic.promote_jobs(uuid, int)');
+CALL mnemic.run_as_definer('mnemic.promote_jobs(uuid, int)');

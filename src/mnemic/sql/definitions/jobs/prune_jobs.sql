@@ -7,7 +7,7 @@ AS $$
 DECLARE
     pruned bigint;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     IF keep_days IS NULL OR keep_days < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'finished jobs are kept for at least 1 day';
     END IF;
@@ -34,4 +34,4 @@ BEGIN
     RETURN pruned;
 END
 $$;
-CALL mnemic.seal('mnemic.prune_jobs(int, int)');
+CALL mnemic.run_as_definer('mnemic.prune_jobs(int, int)');

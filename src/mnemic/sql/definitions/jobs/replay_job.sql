@@ -29,4 +29,4 @@ BEGIN
     RETURN true;
 END
 $$;
-CALL mnemic.seal('mnemic.replay_job(uuid)');
+CALL mnemic.run_as_definer('mnemic.replay_job(uuid)');

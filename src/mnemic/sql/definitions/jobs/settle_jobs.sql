@@ -39,7 +39,7 @@ BEGIN
     FROM gone;
     GET DIAGNOSTICS ended = ROW_COUNT;
     IF ended < jsonb_array_length(outcomes) THEN
-        PERFORM mnemic.return_jobs(holder, outcomes);
+        PERFORM mnemic.requeue_jobs(holder, outcomes);
     END IF;
 END
 $$;

@@ -4,8 +4,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN QUERY SELECT found.tenant_id, found.name FROM state.tenants AS found WHERE found.tenant_id = ANY (tenants);
 END
 $$;
-CALL mnemic.seal('mnemic.tenant_names(uuid[])');
+CALL mnemic.run_as_definer('mnemic.tenant_names(uuid[])');

@@ -4,7 +4,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (mnemic.verified('key') = 'any') IS NOT TRUE THEN
+    IF (mnemic.verified_claim('key') = 'any') IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'looking for keys of all tenants needs a proof';
     END IF;
     RETURN EXISTS (
@@ -13,4 +13,4 @@ BEGIN
     );
 END
 $$;
-CALL mnemic.seal('mnemic.has_keys()');
+CALL mnemic.run_as_definer('mnemic.has_keys()');

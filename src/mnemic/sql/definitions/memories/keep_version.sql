@@ -30,7 +30,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CALL mnemic.seal('mnemic.keep_version()', 'mnemic_definer');
+CALL mnemic.run_as_definer('mnemic.keep_version()', 'mnemic_definer');
 
 CREATE OR REPLACE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW
 WHEN (

@@ -25,4 +25,4 @@ BEGIN
     END LOOP;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_log_partitions(int)', 'mnemic_definer');
+CALL mnemic.run_as_definer('mnemic.drop_log_partitions(int)', 'mnemic_definer');

@@ -4,8 +4,8 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN (SELECT count(*) FROM mnemic.drop_log_partitions(keep_days));
 END
 $$;
-CALL mnemic.seal('mnemic.drop_old_logs(int)');
+CALL mnemic.run_as_definer('mnemic.drop_old_logs(int)');

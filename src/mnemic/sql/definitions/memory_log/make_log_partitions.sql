@@ -36,4 +36,4 @@ BEGIN
     RETURN made;
 END
 $$;
-CALL mnemic.seal('mnemic.make_log_partitions(date, int)');
+CALL mnemic.run_as_definer('mnemic.make_log_partitions(date, int)');

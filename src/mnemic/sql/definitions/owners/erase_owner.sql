@@ -10,13 +10,13 @@ DECLARE
     verified_tenant CONSTANT uuid := mnemic.current_tenant();
     owned record;
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
     END IF;
     -- Children before parents, so that each row is counted where it is and not lost in a cascade.
     FOR owned IN
         SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
-        FROM mnemic.owned_tables() AS tables
+        FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
@@ -32,4 +32,4 @@ BEGIN
     END LOOP;
 END
 $$;
-CALL mnemic.seal('mnemic.erase_owner(text)');
+CALL mnemic.run_as_definer('mnemic.erase_owner(text)');

@@ -13,10 +13,10 @@ DECLARE
     condition text := 'true';
     imported bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.owned_tables() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
@@ -51,4 +51,4 @@ BEGIN
     RETURN imported;
 END
 $$;
-CALL mnemic.seal('mnemic.import_rows(text, jsonb)');
+CALL mnemic.run_as_definer('mnemic.import_rows(text, jsonb)');

@@ -1,4 +1,4 @@
 -- Policies of queue.attempts.
 
-DROP POLICY IF EXISTS working ON queue.attempts;
-CREATE POLICY working ON queue.attempts TO mnemic_definer USING (true);
+DROP POLICY IF EXISTS workers ON queue.attempts;
+CREATE POLICY workers ON queue.attempts TO mnemic_definer USING (true);

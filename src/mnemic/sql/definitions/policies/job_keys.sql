@@ -1,8 +1,8 @@
--- needs: schedules/may_tick
+-- needs: schedules/may_run_schedules
 -- Policies of queue.job_keys.
 
-DROP POLICY IF EXISTS working ON queue.job_keys;
-CREATE POLICY working ON queue.job_keys TO mnemic_definer USING ((SELECT mnemic.verified('working')) = 'queue');
+DROP POLICY IF EXISTS workers ON queue.job_keys;
+CREATE POLICY workers ON queue.job_keys TO mnemic_definer USING ((SELECT mnemic.verified_claim('working')) = 'queue');
 
-DROP POLICY IF EXISTS ticking ON queue.job_keys;
-CREATE POLICY ticking ON queue.job_keys TO mnemic_definer USING ((SELECT mnemic.may_tick()));
+DROP POLICY IF EXISTS run_schedules ON queue.job_keys;
+CREATE POLICY run_schedules ON queue.job_keys TO mnemic_definer USING ((SELECT mnemic.may_run_schedules()));

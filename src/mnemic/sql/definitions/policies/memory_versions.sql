@@ -8,5 +8,5 @@
 -- row: the best `most` memories; how many memories have each term; and for the conversations that have the
 -- most of the terms, which ones (bit n stands for term n), at most `most` of them. IS TRUE keeps the planner,
 -- which knows nothing about owners, from taking an index by owner for one that leaves few rows.
-DROP POLICY IF EXISTS definer_searches ON state.memory_versions;
-CREATE POLICY definer_searches ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
+DROP POLICY IF EXISTS search_as_definer ON state.memory_versions;
+CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);

@@ -58,4 +58,4 @@ BEGIN
     ORDER BY older.memory_id DESC;
 END
 $$;
-CALL mnemic.seal('mnemic.memories_with_phrases(text, text[], int, int)');
+CALL mnemic.run_as_definer('mnemic.memories_with_phrases(text, text[], int, int)');

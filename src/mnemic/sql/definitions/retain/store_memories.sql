@@ -18,7 +18,7 @@ BEGIN
     IF ids IS NOT NULL THEN
         -- Asked before anything is locked: who changes the model waits for all writers.
         SELECT used.table_name, used.next_table_name INTO serving
-        FROM mnemic.vectors_in_use() AS used
+        FROM mnemic.vector_tables_in_use() AS used
         WHERE used.model = by_model AND used.dimensions = vector_dims(embeddings[1]);
         IF NOT FOUND THEN
             RETURN NULL;

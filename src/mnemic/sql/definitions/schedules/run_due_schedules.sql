@@ -17,11 +17,11 @@ DECLARE
     added uuid;
     ticked int := 0;
 BEGIN
-    PERFORM set_config('mnemic.ticking', 'on', true);
-    IF mnemic.may_tick() IS NOT TRUE THEN
+    PERFORM set_config('mnemic.running_schedules', 'on', true);
+    IF mnemic.may_run_schedules() IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'ticking needs a proof of working';
     END IF;
-    IF mnemic.verified('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
+    IF mnemic.verified_claim('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
         patience := patience_with_pg_cron;
     END IF;
     FOR due IN
@@ -33,14 +33,14 @@ BEGIN
     LOOP
         BEGIN
             added := NULL;
-            tick := mnemic.schedule_tick(due, moment, backward => true);
+            tick := mnemic.schedule_time(due, moment, backward => true);
             -- If only the clock went back, a tick from before the schedule was made or changed is none of its own.
             IF (due.next_run_at <= moment OR tick >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
                 WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
                   AND run_at < clock_timestamp() - long_wait
             ) THEN
-                added := mnemic.add_tick(due, coalesce(tick, due.next_run_at));
+                added := mnemic.enqueue_scheduled_job(due, coalesce(tick, due.next_run_at));
             END IF;
             IF added IS NOT NULL THEN
                 due.last_job_id := added;
@@ -48,7 +48,7 @@ BEGIN
                 ticked := ticked + 1;
             END IF;
             UPDATE queue.schedules
-            SET next_run_at = mnemic.schedule_tick(due, moment), planned_at = moment, last_run_at = due.last_run_at,
+            SET next_run_at = mnemic.schedule_time(due, moment), planned_at = moment, last_run_at = due.last_run_at,
                 last_job_id = due.last_job_id
             WHERE tenant_id = due.tenant_id AND name = due.name;
         EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
@@ -57,8 +57,8 @@ BEGIN
             WHERE tenant_id = due.tenant_id AND name = due.name;
         END;
     END LOOP;
-    PERFORM set_config('mnemic.ticking', '', true);
+    PERFORM set_config('mnemic.running_schedules', '', true);
     RETURN ticked;
 END
 $$;
-CALL mnemic.seal('mnemic.run_due_schedules(timestamptz, int)');
+CALL mnemic.run_as_definer('mnemic.run_due_schedules(timestamptz, int)');

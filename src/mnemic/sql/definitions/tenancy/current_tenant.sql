@@ -1,6 +1,6 @@
 -- stage: before tables
--- needs: tenancy/verified
+-- needs: tenancy/verified_claim
 -- @@
 CREATE OR REPLACE FUNCTION mnemic.current_tenant() RETURNS uuid
 LANGUAGE sql STABLE PARALLEL RESTRICTED
-RETURN mnemic.verified('tenant')::uuid;
+RETURN mnemic.verified_claim('tenant')::uuid;

@@ -8,7 +8,7 @@ AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'rotating a secret needs a proof of maintenance';
     END IF;
     UPDATE queue.webhooks
@@ -18,4 +18,4 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-CALL mnemic.seal('mnemic.rotate_webhook_secret(uuid, text, text, int)');
+CALL mnemic.run_as_definer('mnemic.rotate_webhook_secret(uuid, text, text, int)');

@@ -52,7 +52,7 @@ DECLARE
 BEGIN
     IF signed IS NOT NULL THEN
         SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-        -- Hashed before they are compared, so that the time it takes tells nothing.
+        -- Compare hashes, so that the time of the comparison reveals nothing.
         IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
             inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
         )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
@@ -80,7 +80,7 @@ DECLARE
     serving text;
     next_one text;
 BEGIN
-    -- So that nobody drops its table meanwhile.
+    -- Keeps others from dropping its table.
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models AS known WHERE known.model = wanted) THEN
         RAISE EXCEPTION 'the model has no table yet';
@@ -146,7 +146,7 @@ BEGIN
         FROM unnest(wanted_terms) WITH ORDINALITY AS given (term, place)
     ),
     expanded AS MATERIALIZED (
-        -- The bounds are computed here: row-level security keeps an index from comparing with what may fail.
+        -- Compute the bounds here: under row-level security an index condition must not contain an expression that can fail.
         SELECT found.conversation, found."position" - reach AS first_near, found."position" + reach AS last_near
         FROM unnest(expanded_ids) AS given (memory_id)
         CROSS JOIN LATERAL (
@@ -237,7 +237,7 @@ CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots intege
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    hungry uuid[] := '{}';
+    tenants uuid[] := '{}';
     served int;
     share int;
 BEGIN
@@ -245,13 +245,13 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    hungry := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
+    tenants := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
                    ELSE ARRAY[only_tenant] END;
-    WHILE slots > 0 AND cardinality(hungry) > 0 LOOP
+    WHILE slots > 0 AND cardinality(tenants) > 0 LOOP
         DECLARE
-            candidates uuid[] := hungry;
+            candidates uuid[] := tenants;
         BEGIN
-            hungry := '{}';
+            tenants := '{}';
             FOR number IN 1 .. cardinality(candidates) LOOP
                 share := ceil(slots::numeric / (cardinality(candidates) - number + 1));
                 RETURN QUERY
@@ -270,7 +270,7 @@ BEGIN
                     ORDER BY first_ones.priority DESC, first_ones.run_at, first_ones.job_id
                     LIMIT share
                 ) AS chosen
-                -- They are locked, so that their places are the last ones.
+                -- The rows are locked, so their ctids cannot change.
                 WHERE claimed.tenant_id = candidates[number] AND claimed.ctid = chosen.place
                 RETURNING claimed.tenant_id, claimed.job_id, claimed.owner, claimed.type, claimed.payload,
                     claimed.attempts, claimed.claims, claimed.progress;
@@ -278,7 +278,7 @@ BEGIN
                 slots := slots - served;
                 EXIT WHEN slots <= 0;
                 IF served = share THEN
-                    hungry := hungry || candidates[number];
+                    tenants := tenants || candidates[number];
                 END IF;
             END LOOP;
         END;
@@ -317,13 +317,13 @@ CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smal
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    -- Between two 29ths of February there may be eight years, as around 2100.
+    -- Two 29ths of February can be eight years apart, as around 2100.
     farthest_days CONSTANT int := 8 * 366;
     today date := (moment AT TIME ZONE zone)::date;
     day date;
     found timestamptz;
 BEGIN
-    -- From a day too near on: a clock that is put back at midnight shows the day before once more.
+    -- Start one day early: a clock that is put back at midnight repeats the day before.
     FOR distance IN -1 .. farthest_days LOOP
         day := today + CASE WHEN backward THEN -distance ELSE distance END;
         CONTINUE WHEN extract(month FROM day) <> ALL (months);
@@ -331,9 +331,9 @@ BEGIN
             THEN extract(day FROM day) <> ALL (days) AND extract(dow FROM day) <> ALL (weekdays)
             ELSE extract(day FROM day) <> ALL (days) OR extract(dow FROM day) <> ALL (weekdays)
         END;
-        SELECT CASE WHEN backward THEN max(tick) ELSE min(tick) END INTO found
-        FROM mnemic.cron_times_on_day(day, minutes, hours, zone, moment, backward) AS tick
-        WHERE (tick <= moment) = backward;
+        SELECT CASE WHEN backward THEN max(due_time) ELSE min(due_time) END INTO found
+        FROM mnemic.cron_times_on_day(day, minutes, hours, zone, moment, backward) AS due_time
+        WHERE (due_time <= moment) = backward;
         EXIT WHEN found IS NOT NULL;
     END LOOP;
     RETURN found;
@@ -370,7 +370,7 @@ DECLARE
     outer_block bytea;
 BEGIN
     SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-    -- Hashed once more before they are compared, so that the time it takes tells nothing.
+    -- Compare hashes, so that the time of the comparison reveals nothing.
     IF sha256(convert_to(proof, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
         inner_block || convert_to(purpose || E'\n' || stated || E'\n' || mnemic.transaction_identity(), 'UTF8')
     )), 'hex'), 'UTF8')) THEN
@@ -390,7 +390,7 @@ CREATE FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer)
     AS $$
 DECLARE
     known text[] := ARRAY(SELECT DISTINCT unnest(workers.types) FROM mnemic.workers ORDER BY 1);
-    buried bigint;
+    moved bigint;
 BEGIN
     PERFORM mnemic.require_worker_proof();
     WITH unknown AS (
@@ -416,8 +416,8 @@ BEGIN
             )
         ), gone.created_at
     FROM gone;
-    GET DIAGNOSTICS buried = ROW_COUNT;
-    RETURN buried;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
 END
 $$;
 
@@ -465,7 +465,7 @@ BEGIN
     IF keep_days IS NULL OR keep_days < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'events are kept for at least 1 day';
     END IF;
-    -- What nobody ever read has no position yet, and must go all the same.
+    -- Events that were never read have no position yet and must be dropped, too.
     PERFORM mnemic.sequence_events(most);
     SELECT * INTO log FROM queue.event_logs WHERE tenant_id = verified_tenant FOR UPDATE;
     IF NOT FOUND THEN
@@ -631,25 +631,25 @@ ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
 
-CREATE FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) RETURNS uuid
+CREATE FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    tick_key text := format(
-        'schedule %s %s', planned.name, to_char(tick AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    job_key text := format(
+        'schedule %s %s', planned.name, to_char(due_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
     );
     added uuid := mnemic.new_id();
 BEGIN
     INSERT INTO queue.job_keys (tenant_id, type, key, job_id, owner)
-    VALUES (planned.tenant_id, planned.job_type, tick_key, added, planned.owner)
+    VALUES (planned.tenant_id, planned.job_type, job_key, added, planned.owner)
     ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
     INSERT INTO queue.jobs (tenant_id, job_id, owner, type, payload, priority, key)
     VALUES (
-        planned.tenant_id, added, planned.owner, planned.job_type, planned.payload, planned.priority, tick_key
+        planned.tenant_id, added, planned.owner, planned.job_type, planned.payload, planned.priority, job_key
     );
     RETURN added;
 END
@@ -666,7 +666,7 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
     END IF;
-    -- Children before parents, so that each row is counted where it is and not lost in a cascade.
+    -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
         SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
         FROM mnemic.tables_with_owners() AS tables
@@ -795,14 +795,14 @@ CREATE FUNCTION mnemic.find_near_duplicates(entered uuid, for_owner text, alike_
     LANGUAGE plpgsql
     AS $_$
 DECLARE
-    -- The product of two vectors of length one is their cosine, but for what 16 bits lose, and it takes half the time.
-    -- So it chooses who is looked at, generously, and the cosine decides.
+    -- The inner product of unit vectors is their cosine, except for 16-bit rounding, and takes half the time. So it
+    -- preselects with a margin, and the cosine decides.
     rounding CONSTANT float8 := 0.005;
     vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
     ids uuid[];
 BEGIN
-    -- One at a time for an owner: of two that compare at once each could take for granted that the other sees a memory. Each
-    -- statement behind the lock sees what was committed before it.
+    -- One session per owner: of two at once, each could leave a comparison to the other. Each statement after the lock
+    -- sees what was committed before it.
     PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
     ids := ARRAY(
         SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
@@ -841,7 +841,7 @@ BEGIN
             ' FROM pairs'
             ' JOIN state.memories AS newer ON newer.memory_id = pairs.memory_id'
             ' JOIN state.memories AS older ON older.memory_id = pairs.like_id'
-            -- What is being erased at this moment is waited for, and then is not there.
+            -- Wait for a concurrent deletion; a deleted row is then not found.
             ' FOR KEY SHARE OF newer, older'
             ' ON CONFLICT DO NOTHING',
             vector_table
@@ -889,7 +889,7 @@ BEGIN
     END IF;
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
-        -- Where a column cannot be empty, the null in the file is JSON's own, which is a value.
+        -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
         string_agg(
             format(
                 CASE WHEN attnotnull AND atttypid = 'jsonb'::regtype THEN 'coalesce(given.%I, ''null'')' ELSE 'given.%I' END,
@@ -903,7 +903,7 @@ BEGIN
     SELECT string_agg(format('%I', attname), ', ') INTO key
     FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
     WHERE indrelid = target AND indisprimary;
-    -- A memory that was here before has a history of its own: no version of another one goes on top of it.
+    -- A memory that existed before keeps its own history: skip versions that would overlap it.
     IF target = 'state.memory_versions'::regclass THEN
         condition := 'NOT EXISTS (SELECT FROM state.memories AS kept WHERE kept.tenant_id = mnemic.current_tenant()'
             ' AND kept.memory_id = given.memory_id AND kept.version <= given.version)';
@@ -1009,14 +1009,14 @@ CREATE FUNCTION mnemic.leave_pg_cron() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    told bigint;
+    entry_id bigint;
 BEGIN
-    DELETE FROM mnemic.pg_cron_entry RETURNING cron_job_id INTO told;
-    IF told IS NULL THEN
+    DELETE FROM mnemic.pg_cron_entry RETURNING cron_job_id INTO entry_id;
+    IF entry_id IS NULL THEN
         RETURN false;
     END IF;
     IF to_regproc('cron.unschedule') IS NOT NULL THEN
-        PERFORM cron.unschedule(told);
+        PERFORM cron.unschedule(entry_id);
     END IF;
     RETURN true;
 END
@@ -1084,7 +1084,7 @@ BEGIN
         FROM hit
         JOIN weighed USING (place)
         GROUP BY hit.memory_id
-        -- A scalar sub-select is computed once; joined, it was computed for every hit.
+        -- A scalar sub-select is computed once; a join would compute it for every hit.
         ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
             hit.memory_id DESC
         LIMIT most
@@ -1172,7 +1172,7 @@ CREATE FUNCTION mnemic.make_log_partitions(first_day date, days integer) RETURNS
     SET "TimeZone" TO 'UTC'
     AS $$
 DECLARE
-    -- A caller may be hostile: it can make no more than the partitions of these many days.
+    -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
     day date;
@@ -1213,7 +1213,7 @@ BEGIN
     END IF;
     EXECUTE format('GRANT mnemic_app TO %I', login);
 EXCEPTION
-    -- Another database of this server, migrated at the same moment, made it first.
+    -- Another database of this server was migrated at the same time and has created it.
     WHEN duplicate_object OR unique_violation THEN RETURN;
 END
 $$;
@@ -1267,7 +1267,7 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    -- Apart from the rest, so that it is searched by words and not along the order that is wanted.
+    -- Materialized, so that the planner uses the index on words and not the one for the requested order.
     WITH matching AS MATERIALIZED (
         SELECT memories.memory_id
         FROM state.memories
@@ -1318,7 +1318,7 @@ BEGIN
         IF NOT FOUND THEN
             PERFORM set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', ef_search::text, true);
         END IF;
-        -- The index may give a row a little too late.
+        -- Iterative scans return rows in relaxed order, so sort again.
         RETURN QUERY EXECUTE format(
             'SELECT array_agg(memory_id ORDER BY cosine DESC, memory_id),'
             '   array_agg(cosine ORDER BY cosine DESC, memory_id), NULL::float8, NULL::float8, NULL::bigint'
@@ -1403,7 +1403,7 @@ DECLARE
 BEGIN
     PERFORM mnemic.require_worker_proof();
     LOOP
-        -- From tenant to tenant by the index: one look each, however many jobs each of them has.
+        -- Skip from tenant to tenant in the index: one lookup each, however many jobs a tenant has.
         SELECT jobs.tenant_id, jobs.run_at INTO candidate, due FROM queue.jobs
         WHERE jobs.state = 'scheduled' AND jobs.tenant_id > candidate
           AND (only_tenant IS NULL OR jobs.tenant_id = only_tenant)
@@ -1437,7 +1437,7 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
     -- The scalar sub-select makes PostgreSQL verify once per statement, not once per row. A policy for
-    -- everybody, not for mnemic_app: whoever is in that role could drop its policies by DROP OWNED.
+    -- everybody, not for mnemic_app: members of that role could drop its policies by DROP OWNED.
     EXECUTE format(
         'CREATE POLICY same_tenant ON %s'
         ' USING (tenant_id = (SELECT mnemic.current_tenant()))'
@@ -1445,7 +1445,7 @@ BEGIN
         guarded
     );
     EXECUTE format('GRANT %s ON %s TO mnemic_app', privileges, guarded);
-    -- Erasure must reach everything, also what the application itself may not delete.
+    -- Erasure must reach everything, including rows that the application itself may not delete.
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON %s TO mnemic_definer', guarded);
     FOR secret IN
         SELECT attname FROM pg_catalog.pg_attribute
@@ -1605,7 +1605,7 @@ CREATE FUNCTION mnemic.queue_metrics(most_types integer DEFAULT 100) RETURNS TAB
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    -- How far back run times and outcomes go: long enough to have some, short enough to be about now.
+    -- Run times and outcomes of the last hour: long enough for a sample, short enough to be current.
     window_start CONSTANT timestamptz := now() - interval '1 hour';
 BEGIN
     PERFORM mnemic.require_worker_proof();
@@ -1707,7 +1707,7 @@ BEGIN
     END IF;
     other_ids := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(known_ids));
     IF other_ids <> '{}' THEN
-        -- One look by key each, whatever the planner believes about the table.
+        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
         EXECUTE format(
             'SELECT array_agg(listed.memory_id), array_agg(found.cosine)'
             ' FROM unnest($1) AS listed (memory_id)'
@@ -1912,12 +1912,12 @@ BEGIN
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
             coalesce(array_agg(
                 (
-                    -- In brackets, since terms may be searched for together.
+                    -- In brackets, because callers combine terms.
                     SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
                     FROM unnest(looked_up.forms) AS form
                 ) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS terms,
-            -- A sub-select for each form is one look by key; a join might read all words of the owner.
+            -- A sub-select per form is one primary key lookup; a join might read all words of the owner.
             coalesce(array_agg(
                 (
                     SELECT sum((
@@ -1928,7 +1928,7 @@ BEGIN
                 ) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS counts
         FROM (
-            -- Two forms of one word are one term.
+            -- Forms of the same word are one term.
             SELECT min(found.lexeme) AS word, min(found.positions[1]) AS place, found.forms
             FROM (
                 SELECT
@@ -1960,7 +1960,8 @@ BEGIN
     IF vector_table IS NULL THEN
         RETURN;
     END IF;
-    -- One look by key each, whatever the planner believes about the table. What is drawn by lot has no place.
+    -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates. Rows of the random
+    -- sample have no place.
     EXECUTE format(
         'SELECT array_agg(listed.place::int) FILTER (WHERE listed.place IS NOT NULL),'
         '   array_agg(found.embedding) FILTER (WHERE listed.place IS NOT NULL),'
@@ -2165,12 +2166,12 @@ CREATE FUNCTION mnemic.requeue_jobs_of_dead_workers() RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    rescued bigint;
+    requeued bigint;
     lost queue.jobs;
     died jsonb;
 BEGIN
     PERFORM mnemic.require_worker_proof();
-    rescued := 0;
+    requeued := 0;
     FOR lost IN
         SELECT * FROM queue.jobs
         WHERE jobs.state = 'running'
@@ -2198,12 +2199,12 @@ BEGIN
             UPDATE queue.jobs SET state = 'waiting', worker = NULL, started_at = NULL
             WHERE jobs.tenant_id = lost.tenant_id AND jobs.job_id = lost.job_id;
         END IF;
-        rescued := rescued + 1;
+        requeued := requeued + 1;
     END LOOP;
-    IF rescued > 0 THEN
+    IF requeued > 0 THEN
         PERFORM mnemic.request_wakeup('jobs');
     END IF;
-    RETURN rescued;
+    RETURN requeued;
 END
 $$;
 
@@ -2298,12 +2299,12 @@ DECLARE
     stored uuid[];
     outcome text := 'stored';
 BEGIN
-    -- The lock of the model comes before that of the conversation, and that before the one of mentions, here as everywhere.
+    -- Fixed lock order to avoid deadlocks, here as everywhere: model, conversation, mentions.
     PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     IF in_conversation IS NULL THEN
         PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(for_owner));
     END IF;
-    -- Before anything is written, for owners who always have names.
+    -- Check before writing anything: keep a failed fast path cheap for owners who have entities.
     SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
     INTO serving
     FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model
@@ -2349,9 +2350,9 @@ BEGIN
     END IF;
     RETURN outcome;
 EXCEPTION
-    -- What was written is undone, and only that: a variable keeps its value.
+    -- The writes are rolled back; variables keep their values.
     WHEN SQLSTATE 'MN001' THEN RETURN outcome;
-    -- The day has no partition in the log yet, or something is wrong with what is stored.
+    -- The log has no partition for the day yet, or a row is invalid.
     WHEN check_violation THEN RETURN 'more';
 END
 $$;
@@ -2416,21 +2417,21 @@ CREATE FUNCTION mnemic.run_due_schedules(moment timestamp with time zone DEFAULT
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    -- How late pg_cron, which ticks every minute at least, has to be for a worker to step in.
+    -- Workers step in when pg_cron, which runs at least every minute, is this late.
     patience_with_pg_cron CONSTANT interval := '90 seconds';
-    -- How long a job waits before it is taken for one that nobody works on.
+    -- A job that has waited this long counts as one that no worker processes.
     long_wait CONSTANT interval := '1 hour';
-    -- Two who tick at once may have looked at the clock in another order than they hold the row.
+    -- Two concurrent sessions may read the clock in another order than they lock the row.
     tolerated_step_back CONSTANT interval := '1 second';
     patience interval := '0';
     due queue.schedules;
-    tick timestamptz;
+    due_time timestamptz;
     added uuid;
-    ticked int := 0;
+    enqueued int := 0;
 BEGIN
     PERFORM set_config('mnemic.running_schedules', 'on', true);
     IF mnemic.may_run_schedules() IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = 'ticking needs a proof of working';
+        RAISE insufficient_privilege USING MESSAGE = 'running schedules needs a proof of working';
     END IF;
     IF mnemic.verified_claim('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
         patience := patience_with_pg_cron;
@@ -2444,32 +2445,32 @@ BEGIN
     LOOP
         BEGIN
             added := NULL;
-            tick := mnemic.schedule_time(due, moment, backward => true);
-            -- If only the clock went back, a tick from before the schedule was made or changed is none of its own.
-            IF (due.next_run_at <= moment OR tick >= due.updated_at) AND NOT EXISTS (
+            due_time := mnemic.schedule_time(due, moment, backward => true);
+            -- If the clock went back, skip times from before the schedule was created or changed.
+            IF (due.next_run_at <= moment OR due_time >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
                 WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
                   AND run_at < clock_timestamp() - long_wait
             ) THEN
-                added := mnemic.enqueue_scheduled_job(due, coalesce(tick, due.next_run_at));
+                added := mnemic.enqueue_scheduled_job(due, coalesce(due_time, due.next_run_at));
             END IF;
             IF added IS NOT NULL THEN
                 due.last_job_id := added;
                 due.last_run_at := moment;
-                ticked := ticked + 1;
+                enqueued := enqueued + 1;
             END IF;
             UPDATE queue.schedules
             SET next_run_at = mnemic.schedule_time(due, moment), planned_at = moment, last_run_at = due.last_run_at,
                 last_job_id = due.last_job_id
             WHERE tenant_id = due.tenant_id AND name = due.name;
         EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
-            -- It can never tick again as it is, and must not keep the others from it.
+            -- It can never run as it is. Pause it, so that it does not block the others.
             UPDATE queue.schedules SET enabled = false, problem = left(SQLERRM, 1024)
             WHERE tenant_id = due.tenant_id AND name = due.name;
         END;
     END LOOP;
     PERFORM set_config('mnemic.running_schedules', '', true);
-    RETURN ticked;
+    RETURN enqueued;
 END
 $$;
 
@@ -2567,7 +2568,7 @@ CREATE FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    -- Hashed before they are compared, so that the time it takes tells nothing.
+    -- Compare hashes, so that the time of the comparison reveals nothing.
     IF (sha256(convert_to(signed, 'UTF8'))
         = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
@@ -2599,8 +2600,8 @@ BEGIN
     ),
     gone AS (
         DELETE FROM queue.jobs USING given
-        -- Only what runs has a worker. Asking for the state would lead to the index of running jobs, which is full
-        -- of those that ran a moment ago.
+        -- Only running jobs have a worker. A condition on the state would use the index of running jobs, which is
+        -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
           AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
@@ -2646,7 +2647,7 @@ DECLARE
     stored uuid[];
 BEGIN
     IF ids IS NOT NULL THEN
-        -- Asked before anything is locked: who changes the model waits for all writers.
+        -- Before any row is locked: a change of model waits for all writers.
         SELECT used.table_name, used.next_table_name INTO serving
         FROM mnemic.vector_tables_in_use() AS used
         WHERE used.model = by_model AND used.dimensions = vector_dims(embeddings[1]);
@@ -2846,7 +2847,7 @@ BEGIN
             )
         )
     )
-    -- Not always the same ones first.
+    -- In random order, so that no tenant is always last.
     ORDER BY random()
     LIMIT most;
 END
@@ -2861,8 +2862,8 @@ CREATE FUNCTION mnemic.use_pg_cron() RETURNS bigint
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    told bigint;
-    -- Versions from 1.5 on count in seconds, too.
+    entry_id bigint;
+    -- Versions from 1.5 on support seconds.
     counts_seconds boolean := coalesce(
         (SELECT string_to_array(extversion, '.')::int[] >= ARRAY[1, 5] FROM pg_extension WHERE extname = 'pg_cron'), false
     );
@@ -2870,14 +2871,14 @@ BEGIN
     IF to_regproc('cron.schedule') IS NULL THEN
         RAISE undefined_object USING MESSAGE = 'pg_cron is not installed in this database';
     END IF;
-    told := cron.schedule(
+    entry_id := cron.schedule(
         'mnemic schedules',
         CASE WHEN counts_seconds THEN '10 seconds' ELSE '* * * * *' END,
         'SELECT mnemic.run_due_schedules()'
     );
-    INSERT INTO mnemic.pg_cron_entry (cron_job_id) VALUES (told)
+    INSERT INTO mnemic.pg_cron_entry (cron_job_id) VALUES (entry_id)
     ON CONFLICT (only_row) DO UPDATE SET cron_job_id = excluded.cron_job_id, made_at = now();
-    RETURN told;
+    RETURN entry_id;
 END
 $$;
 
@@ -2907,7 +2908,7 @@ BEGIN
     BEGIN
         INSERT INTO traces.memory_log VALUES (entry.*);
     EXCEPTION WHEN check_violation THEN
-        -- "No partition for this row", or a real fault in it, which the second try then reports.
+        -- "No partition for this row", or a real error in the row, which the second attempt reports.
         PERFORM mnemic.make_log_partitions((entry.logged_at AT TIME ZONE 'UTC')::date, 1 + days_made_ahead);
         INSERT INTO traces.memory_log VALUES (entry.*);
     END;
@@ -5274,8 +5275,8 @@ GRANT UPDATE(last_run_at) ON TABLE queue.schedules TO mnemic_definer;
 
 GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, tick timestamp with time zone) TO mnemic_definer;
+REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;

@@ -1,4 +1,4 @@
--- Lists what has to be embedded anew: everything that was there before writers began to mark what they store.
+-- Fills queue.reembedding with all memories that existed before writers began to add theirs.
 CREATE OR REPLACE FUNCTION mnemic.fill_reembedding_backlog(wanted text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

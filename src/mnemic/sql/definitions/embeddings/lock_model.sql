@@ -1,4 +1,5 @@
--- Waits for those who use the tenant's vectors, but not for long: behind whoever waits, all others wait.
+-- Takes the tenant's model lock exclusively, with a short timeout: while one transaction waits for it, all later
+-- ones queue behind.
 CREATE OR REPLACE FUNCTION mnemic.lock_model() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

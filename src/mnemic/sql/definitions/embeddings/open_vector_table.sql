@@ -1,5 +1,5 @@
--- The table of a model, made if this is its first use. Only a proven tenant may ask, and only for a
--- bounded number of models, since what it makes is there for all.
+-- Returns the table of an embedding model and creates it on first use. Only for a verified tenant, and for a
+-- bounded number of models, since the tables are shared by all tenants.
 CREATE OR REPLACE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions int)
 RETURNS TABLE (table_name text, dimensions int, halfvec_oid oid)
 LANGUAGE plpgsql SECURITY DEFINER

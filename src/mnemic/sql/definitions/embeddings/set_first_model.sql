@@ -1,6 +1,6 @@
--- Says which model serves the tenant if nothing does yet: the one that most of its vectors are of, from before
--- this was kept, else the one that is wanted, if any. Returns it. What has vectors of other models only is to be
--- embedded by the one that serves.
+-- Records which model serves the tenant if none does yet, and returns it: the model that most of the tenant's
+-- vectors have (from before this was recorded), else the wanted one, if any. Memories that have vectors of other
+-- models only go to the embedding backlog.
 CREATE OR REPLACE FUNCTION mnemic.set_first_model(wanted text, wanted_dimensions int) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- The vectors that serve the tenant, which they go on doing until the transaction ends; no row before the first
--- vector. VOLATILE, so that it looks after it has the lock and not before.
+-- The vector tables that serve the tenant, locked against a change of model until the transaction ends; no row
+-- before the first vector. VOLATILE, so that it reads after it has the lock.
 CREATE OR REPLACE FUNCTION mnemic.vector_tables_in_use()
 RETURNS TABLE (model text, table_name text, dimensions int, halfvec_oid oid, next_table_name text)
 LANGUAGE plpgsql VOLATILE

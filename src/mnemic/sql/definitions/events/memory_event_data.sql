@@ -1,11 +1,13 @@
--- The triggers. Their functions run as mnemic_definer, since the application itself writes no events: it
--- could make up what never happened. They tell once per statement, however many rows it wrote; each trigger
--- names its rows `told` and passes the type of event on. Only changes of memories are told row by row, and
--- only where the version moved: counting their use, which goes on all the time, tells nobody anything.
--- `data` holds no content: events are read by, and sent to, those who need not see it.
+-- The `data` of a memory event. It holds no content: consumers and webhooks need not be allowed to read the
+-- memory.
 --
--- Erasing an owner must leave no event that names it. So what is deleted in a transaction that proves
--- maintenance is not told; nothing but erasing deletes in one.
+-- How events are published: the trigger functions run as mnemic_definer, since the application itself may not
+-- insert events (it could invent some). A statement publishes all its rows at once; each trigger names its rows
+-- `changed_rows` and passes the event type as argument. Only changes of memories are published row by row, and
+-- only if the version changed: usage counters change all the time and publish nothing.
+--
+-- Erasing an owner must leave no event that names it. So deletions in a transaction that proves maintenance
+-- publish nothing; only erasure deletes in such a transaction.
 CREATE OR REPLACE FUNCTION mnemic.memory_event_data(channel text, category text, conversation text, version int, status text)
 RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE

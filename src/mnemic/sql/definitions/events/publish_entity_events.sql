@@ -1,4 +1,4 @@
--- @@
+-- Publishes events about entities, see events/memory_event_data.sql.
 CREATE OR REPLACE FUNCTION mnemic.publish_entity_events() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

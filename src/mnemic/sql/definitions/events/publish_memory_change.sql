@@ -1,4 +1,4 @@
--- @@
+-- Publishes a change of a memory: one event per row.
 CREATE OR REPLACE FUNCTION mnemic.publish_memory_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

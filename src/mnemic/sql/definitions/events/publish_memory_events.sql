@@ -1,5 +1,5 @@
--- Telling about memories, as in migration 0013; new ones wait to be compared from then on. There is no reference to the
--- memory: one that is gone by then is not found, and its row goes as well.
+-- Publishes events about new and deleted memories, and queues new ones for deduplication. The backlog has no
+-- foreign key to the memory: if the memory is deleted first, deduplication does not find it and removes the row.
 CREATE OR REPLACE FUNCTION mnemic.publish_memory_events() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
--- A relation has no id of its own: its events are about the entity that it leads away from.
+-- Publishes events about relations. A relation has no id of its own: the subject of its events is the entity that
+-- it starts from.
 CREATE OR REPLACE FUNCTION mnemic.publish_relation_events() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- @@
+-- Publishes events about state documents, see events/memory_event_data.sql.
 CREATE OR REPLACE FUNCTION mnemic.publish_state_document_events() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- An import brings grants as history only. Whoever has the name of the reader in this tenant may be
--- somebody else, or the grant may have been revoked since the export: the giver grants anew. Imports are
--- what runs as mnemic_definer; restoring a backup does not, and keeps grants as they were.
+-- Imported grants are history only. The receiver's name may belong to somebody else in this tenant, and the grant
+-- may have been revoked since the export: the owner must grant again. Imports run as mnemic_definer; restoring a
+-- backup does not, and keeps grants as they were.
 CREATE OR REPLACE FUNCTION mnemic.revoke_imported_grant() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

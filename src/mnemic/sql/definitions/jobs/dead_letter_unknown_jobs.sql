@@ -1,12 +1,12 @@
--- Makes dead letters of jobs that have waited for longer than `patience` without any worker knowing their type; at
--- most `most`. Returns how many those were.
+-- Moves jobs to the dead letters that have waited longer than `patience` because no worker knows their type, at
+-- most `most`; returns how many.
 CREATE OR REPLACE FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     known text[] := ARRAY(SELECT DISTINCT unnest(workers.types) FROM mnemic.workers ORDER BY 1);
-    buried bigint;
+    moved bigint;
 BEGIN
     PERFORM mnemic.require_worker_proof();
     WITH unknown AS (
@@ -32,8 +32,8 @@ BEGIN
             )
         ), gone.created_at
     FROM gone;
-    GET DIAGNOSTICS buried = ROW_COUNT;
-    RETURN buried;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
 END
 $$;
 CALL mnemic.run_as_definer('mnemic.dead_letter_unknown_jobs(interval, int)');

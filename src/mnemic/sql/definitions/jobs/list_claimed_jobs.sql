@@ -1,4 +1,4 @@
--- The jobs that a worker holds, and whether somebody asked to cancel them.
+-- The jobs that a worker runs, and whether cancelling them was requested.
 CREATE OR REPLACE FUNCTION mnemic.list_claimed_jobs(holder text)
 RETURNS TABLE (tenant_id uuid, job_id uuid, claim int, cancel_requested boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -1,4 +1,4 @@
--- All workers: how often each has beaten, and for how many seconds not any more, by this server's clock.
+-- All workers with their heartbeat counts and the seconds since the last heartbeat, by this server's clock.
 CREATE OR REPLACE FUNCTION mnemic.list_workers()
 RETURNS TABLE (worker text, types text[], beats bigint, silent_s double precision, started_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

@@ -1,12 +1,6 @@
--- @@0012
--- Lets scheduled jobs whose time has come wait like the others, at most `most` of each tenant. Returns in how many
--- seconds the next one is due; 0 when there are more, NULL when there are none.
--- @@0019
--- Two functions of migration 0012 anew, so that jobs start sooner.
-
--- Lets scheduled jobs whose time has come wait like the others, at most `most` of each tenant, and leaves a hint that
--- there are some: whoever lets them wait need not be who claims them. Returns in how many seconds the next one is due;
--- 0 when there are more, NULL when there are none.
+-- Promotes due scheduled jobs to waiting, at most `most` of each tenant, and requests a wakeup if there were any:
+-- another worker may claim them. Returns the seconds until the next one is due; 0 if more are due, NULL if none is
+-- scheduled.
 CREATE OR REPLACE FUNCTION mnemic.promote_jobs(only_tenant uuid, most int) RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -22,7 +16,7 @@ DECLARE
 BEGIN
     PERFORM mnemic.require_worker_proof();
     LOOP
-        -- From tenant to tenant by the index: one look each, however many jobs each of them has.
+        -- Skip from tenant to tenant in the index: one lookup each, however many jobs a tenant has.
         SELECT jobs.tenant_id, jobs.run_at INTO candidate, due FROM queue.jobs
         WHERE jobs.state = 'scheduled' AND jobs.tenant_id > candidate
           AND (only_tenant IS NULL OR jobs.tenant_id = only_tenant)

@@ -1,11 +1,13 @@
--- @@
+-- Metrics of jobs, workers, schedules and events over all tenants, for Prometheus: one row per value with its name
+-- and labels. Job types are the only texts in it, and only the `most_types` most frequent ones; the rest is
+-- `(others)`. No tenant and no owner is named. Needs a proof of `working`.
 CREATE OR REPLACE FUNCTION mnemic.queue_metrics(most_types int DEFAULT 100)
 RETURNS TABLE (metric text, labels jsonb, value double precision)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- How far back run times and outcomes go: long enough to have some, short enough to be about now.
+    -- Run times and outcomes of the last hour: long enough for a sample, short enough to be current.
     window_start CONSTANT timestamptz := now() - interval '1 hour';
 BEGIN
     PERFORM mnemic.require_worker_proof();

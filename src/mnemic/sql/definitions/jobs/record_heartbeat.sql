@@ -1,5 +1,5 @@
--- A sign of life. Returns false for a worker that is not on the list any more: it was taken for dead, its jobs are
--- others' by now, and it must know that before it joins again.
+-- Records a heartbeat. Returns false for a worker that is no longer registered: the failure detector removed it,
+-- its jobs were requeued, and the worker must know that before it registers again.
 CREATE OR REPLACE FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
--- Notes how far jobs have come. `reports` is an array of objects with tenant_id, job_id, claim and progress.
+-- Stores the progress payloads of running jobs. `reports` is an array of objects with tenant_id, job_id, claim and
+-- progress.
 CREATE OR REPLACE FUNCTION mnemic.record_job_progress(holder text, reports jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Puts a worker on the list of the living; only those that are on it are given jobs.
+-- Registers a worker; only registered workers are given jobs.
 CREATE OR REPLACE FUNCTION mnemic.register_worker(joining text, known_types text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

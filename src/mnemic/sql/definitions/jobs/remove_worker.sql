@@ -1,5 +1,5 @@
--- Takes a worker off the list: one that leaves, or one that is dead since it has not beaten again (`seen_beats`;
--- NULL: whatever it is). Waits for a claim that the worker is just making.
+-- Removes a worker that leaves, or that is dead because it has sent no heartbeat since `seen_beats` (NULL:
+-- unconditionally). Waits for a claim that the worker is just making.
 CREATE OR REPLACE FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

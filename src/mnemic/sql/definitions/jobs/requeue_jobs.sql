@@ -1,5 +1,5 @@
--- The part of settle_jobs for attempts that did not end their job: it failed and will be tried again, or it was handed
--- back without having failed. Only for settle_jobs.
+-- The part of settle_jobs for attempts that did not end their job: it failed and will be retried, or it was handed
+-- back without having failed. Called only by settle_jobs.
 CREATE OR REPLACE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

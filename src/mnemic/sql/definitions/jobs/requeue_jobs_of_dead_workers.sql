@@ -1,16 +1,16 @@
--- Takes the running jobs of workers that are not on the list any more: their attempt counts as crashed. They wait
--- again at once, unless that was the last attempt. Returns how many those were.
+-- Failure recovery: running jobs whose worker is no longer registered count as crashed. They wait again at once,
+-- or are dead after the last attempt. Returns how many there were.
 CREATE OR REPLACE FUNCTION mnemic.requeue_jobs_of_dead_workers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    rescued bigint;
+    requeued bigint;
     lost queue.jobs;
     died jsonb;
 BEGIN
     PERFORM mnemic.require_worker_proof();
-    rescued := 0;
+    requeued := 0;
     FOR lost IN
         SELECT * FROM queue.jobs
         WHERE jobs.state = 'running'
@@ -38,12 +38,12 @@ BEGIN
             UPDATE queue.jobs SET state = 'waiting', worker = NULL, started_at = NULL
             WHERE jobs.tenant_id = lost.tenant_id AND jobs.job_id = lost.job_id;
         END IF;
-        rescued := rescued + 1;
+        requeued := requeued + 1;
     END LOOP;
-    IF rescued > 0 THEN
+    IF requeued > 0 THEN
         PERFORM mnemic.request_wakeup('jobs');
     END IF;
-    RETURN rescued;
+    RETURN requeued;
 END
 $$;
 CALL mnemic.run_as_definer('mnemic.requeue_jobs_of_dead_workers()');

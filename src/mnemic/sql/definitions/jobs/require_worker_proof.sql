@@ -1,4 +1,4 @@
--- @@
+-- Raises unless the transaction proves the purpose `working`, which only a worker can sign.
 CREATE OR REPLACE FUNCTION mnemic.require_worker_proof() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
--- An import, which is what adds running jobs as mnemic_definer, brings no worker along.
+-- An imported running job waits again, since no worker comes with it. Only imports add running jobs as
+-- mnemic_definer.
 CREATE OR REPLACE FUNCTION mnemic.reset_imported_job() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,7 @@
--- @@0012
--- One turn of a worker: settles what has ended, claims what comes next. A busy worker does nothing else, so this is
--- one statement without a transaction around it, and one round trip. Instead of proving `working` for a transaction,
--- it carries a signature for the server process that runs it. That is a parameter: it stays nowhere, so that SQL which
--- runs in the same process later cannot find it.
--- @@0020
--- A turn, as in migration 0012, without the proof that its statements needed.
+-- One cycle of a worker: settles ended jobs and claims the next ones. A busy worker calls nothing else, so this is
+-- one statement and one round trip without a surrounding transaction. Instead of a proof of `working` for a
+-- transaction it carries a signature for the backend process that runs it. The signature is a parameter, so SQL
+-- that runs later in the same process cannot find it.
 CREATE OR REPLACE FUNCTION mnemic.settle_and_claim_jobs(
     holder text, outcomes jsonb, known_types text[], slots int, after_tenant uuid, only_tenant uuid, signed text
 ) RETURNS TABLE (
@@ -14,7 +11,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    -- Hashed before they are compared, so that the time it takes tells nothing.
+    -- Compare hashes, so that the time of the comparison reveals nothing.
     IF (sha256(convert_to(signed, 'UTF8'))
         = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';

@@ -1,4 +1,4 @@
--- The names of tenants, for the worker that has jobs of theirs.
+-- The names of tenants, for the worker that runs their jobs.
 CREATE OR REPLACE FUNCTION mnemic.tenant_names(tenants uuid[]) RETURNS TABLE (tenant_id uuid, name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

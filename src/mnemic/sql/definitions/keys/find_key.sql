@@ -1,5 +1,5 @@
--- The key that has this hash, with its tenant and whether it holds now; no row if there is none. Every request to a
--- server asks, so this is one statement that carries a signature and makes the proof itself (see 0011).
+-- The key that has this hash, with its tenant and its condition; no row if there is none. Every request to a
+-- server calls it, so it is one statement that carries a signature (see tenancy/authenticate_tenant.sql).
 CREATE OR REPLACE FUNCTION mnemic.find_key(hash text, signed text)
 RETURNS TABLE (
     tenant_id uuid, tenant_name text, condition text, key_hash bytea, key_id uuid, name text, role text, owner text,

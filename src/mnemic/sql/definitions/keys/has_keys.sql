@@ -1,4 +1,4 @@
--- Whether any tenant has a key that holds now: a server that others can reach needs one.
+-- Whether any tenant has an active key: a server that is reachable from other machines needs one.
 CREATE OR REPLACE FUNCTION mnemic.has_keys() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

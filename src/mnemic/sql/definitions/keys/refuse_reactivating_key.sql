@@ -1,4 +1,4 @@
--- The right to set `revoked_at` would also be one to clear it.
+-- Keeps a revoked key revoked: the column privilege that allows setting `revoked_at` would also allow clearing it.
 CREATE OR REPLACE FUNCTION mnemic.refuse_reactivating_key() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- An import brings keys as history only: a file must not open the tenant that it is imported into. Imports
--- are what runs as mnemic_definer; restoring a backup does not, and keeps keys as they were.
+-- Imported keys are history only: a file must not give access to the tenant that it is imported into. Imports run
+-- as mnemic_definer; restoring a backup does not, and keeps keys as they were.
 CREATE OR REPLACE FUNCTION mnemic.revoke_imported_key() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

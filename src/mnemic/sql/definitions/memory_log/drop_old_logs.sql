@@ -1,4 +1,4 @@
--- Drops the days of the memory log that are too old, for all tenants; returns how many. For a worker.
+-- Drops old days of the memory log for all tenants and returns how many. For workers.
 CREATE OR REPLACE FUNCTION mnemic.drop_old_logs(keep_days int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,13 +1,7 @@
--- Erasing an owner, and moving an owner elsewhere. Both go by the catalogue, so that a table that a
--- later migration or an extension adds is covered without being named here: whatever has a column
--- `owner`, and whatever hangs on such a table by a foreign key.
---
--- Both run as mnemic_definer, within the tenant's policy, and only in a transaction that proves the
--- purpose `maintenance`: SQL that was smuggled into an ordinary transaction can neither erase nor
--- forge history.
-
--- Tables that hold something about owners, and the condition that finds an owner's rows (the owner is
--- parameter $1). `depth` orders them: what refers to others comes behind them.
+-- Tables that hold rows of owners, with the condition that finds an owner's rows (the owner is parameter $1). They
+-- are found in the catalog, so that a table of a later migration or an extension needs no entry here: every table
+-- with a column `owner`, and every table with a foreign key to one. `depth` orders them: a table comes after those
+-- that it refers to.
 CREATE OR REPLACE FUNCTION mnemic.tables_with_owners()
 RETURNS TABLE (guarded regclass, condition text, depth int)
 LANGUAGE sql STABLE
@@ -22,7 +16,7 @@ BEGIN ATOMIC
         SELECT ours.oid, 'owner = $1' AS condition
         FROM ours JOIN pg_attribute ON attrelid = ours.oid AND attname = 'owner' AND NOT attisdropped
     ),
-    -- A row without an owner of its own belongs to whoever owns a row that it refers to.
+    -- A row without an owner column belongs to the owner of the row that it refers to.
     hanging AS (
         SELECT conrelid AS oid, string_agg(
             format(

@@ -1,16 +1,12 @@
--- @@0010
--- Candidates and the turns around the best of them (`reach` before and after), as far as they pass the filter,
--- with all that ranking looks at, as one row of arrays: many rows take longer to unpack than to find. `terms`
--- says which terms of the query a memory has: bit n stands for term n. LATERAL and OFFSET make it one look into
--- an index per memory, whatever the planner believes about the tables; IS TRUE keeps it from indexes by owner.
--- Runs with the caller's rights and behind its wall; it is a function so that its plan is kept.
--- @@0022
--- The same as before (0010), for a plan that is kept: only where a moment of the past is asked about does it look
--- at what memories were.
--- @@0027
--- Memories of an owner that pass a filter, with the turns around some of them, column by column: what ranking looks at,
--- and the rest of a record. A record whose texts have more than `along_bytes` comes without them (`content` is NULL).
--- Lists are JSON, NULL where they are empty: arrays cannot hold arrays of unequal length. A plan is kept (0022).
+-- The features of candidates for ranking, and their records, column by column as one row of arrays: many rows take
+-- longer to unpack than to find. Candidates are the given memories and the turns around some of them (`reach`
+-- before and after), as far as they match the filter. Bit n of `terms` says whether the memory contains term n. A
+-- record whose texts exceed `along_bytes` comes without them (`content` is NULL). Lists are JSON, NULL where they
+-- are empty: arrays cannot hold arrays of different length.
+--
+-- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
+-- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
+-- privileges and policies; the plan does not depend on the arguments and is kept.
 CREATE OR REPLACE FUNCTION mnemic.candidate_features(
     wanted_owner text, ids uuid[], expanded_ids uuid[], reach int, wanted_terms text[], filter mnemic.recall_filter,
     as_of timestamptz, along_bytes int
@@ -39,7 +35,7 @@ BEGIN
         FROM unnest(wanted_terms) WITH ORDINALITY AS given (term, place)
     ),
     expanded AS MATERIALIZED (
-        -- The bounds are computed here: row-level security keeps an index from comparing with what may fail.
+        -- Compute the bounds here: under row-level security an index condition must not contain an expression that can fail.
         SELECT found.conversation, found."position" - reach AS first_near, found."position" + reach AS last_near
         FROM unnest(expanded_ids) AS given (memory_id)
         CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
--- Memories of an owner that pass a filter, for filters that leave few; the newest of them, unless tags are
--- asked for. As mnemic_definer and with the tenant asked for, for the same reason: tags have an index that the
--- application cannot use. Planned anew in every call, so that the index is the one that this filter needs.
+-- Memories of an owner that match a selective filter; the newest ones, unless the filter has tags. Runs as
+-- mnemic_definer and filters by the verified tenant: the index on tags is unusable under row-level security.
+-- Planned in every call, so that the index fits the filter.
 CREATE OR REPLACE FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most int) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

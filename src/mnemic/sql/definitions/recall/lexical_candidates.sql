@@ -1,10 +1,17 @@
--- @@
+-- Lexical search. Row-level security makes the index on words unusable for the application (`@@` is not
+-- leakproof), so this runs as mnemic_definer and filters by the verified tenant.
+--
+-- Each of `terms` is searched separately; the score of a memory is the sum of the weights of its terms, less for
+-- long texts. Without `weights`, a term weighs more the rarer it is among `memory_total` memories. Returns one
+-- row: the best `most` memories; the number of memories per term; and for at most `most` conversations with the
+-- most terms a bitmap of their terms. IS TRUE keeps the planner, which has no statistics about owners, from using
+-- an index by owner.
 CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
     wanted_owner text, terms text[], weights real[], memory_total int, filter mnemic.recall_filter,
     as_of timestamptz, most int
 )
 RETURNS TABLE (memory_ids uuid[], counts int[], conversations text[], conversation_terms bigint[])
--- It returns one row. With the default estimate of a thousand, the statement would look expensive enough for JIT compilation.
+-- It returns one row. The default estimate of 1,000 would make the statement look expensive enough for JIT.
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
 SET search_path = pg_catalog, pg_temp
 -- The plan does not depend on the arguments, since nothing in it is estimated from statistics. One plan per connection is
@@ -68,7 +75,7 @@ BEGIN
         FROM hit
         JOIN weighed USING (place)
         GROUP BY hit.memory_id
-        -- A scalar sub-select is computed once; joined, it was computed for every hit.
+        -- A scalar sub-select is computed once; a join would compute it for every hit.
         ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
             hit.memory_id DESC
         LIMIT most

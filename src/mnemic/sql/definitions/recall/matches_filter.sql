@@ -1,4 +1,4 @@
--- @@
+-- Whether a memory with these columns matches the filter of a recall. Inlined into the queries that call it.
 CREATE OR REPLACE FUNCTION mnemic.matches_filter(
     filter mnemic.recall_filter, channel text, category text, tags text[], conversation text,
     happened_at timestamptz, confidence real, status text, deleted_at timestamptz, expires_at timestamptz,

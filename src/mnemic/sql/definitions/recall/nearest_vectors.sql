@@ -1,18 +1,16 @@
--- A recall as four statements, each a transaction by itself that is signed (docs/adr/0017): what is known about the
--- query, what has its words, what is near in meaning, and the memories that were chosen. Only the third one needs the
--- query's vector. The second one, which takes longest, runs while the query is embedded and what is near is searched
--- for; so it brings the vectors of what it finds along.
+-- The nearest memories of an owner: by the owner's index if it is valid, else by comparing with all vectors of the
+-- owner, with mean and standard deviation of the cosines and the number of vectors. Planned in every call: a plan
+-- for any owner could not use an owner's index. Without statistics about owners the planner estimates few rows and
+-- would sort. pgvector before 0.8 has no iterative scan and returns at most `ef_search` rows.
 --
--- The functions run with the rights of whoever calls them, behind the tenant's policy. The first argument of each is
--- what mnemic.authenticate_tenant gives, so that entering comes first. Those that touch vectors have no search path of their own:
--- pgvector's operators are wherever an administrator put them, and Mnemic's connections look there. All but
--- mnemic.nearest_vectors, which settles how to search, are STABLE: each sees one moment, so that the model that serves and its
--- vectors belong together, and nobody who changes the model has to be kept waiting.
-
--- The nearest memories of an owner: by the index of this name if it is valid, else by comparing with all of the owner's
--- vectors; then also mean and deviation of their cosines, and how many there are. Planned in every call: a plan for any
--- owner could not tell whose index it may use. Without statistics about owners (0001) the planner takes every owner
--- for small and would sort. Before 0.8 pgvector cannot go on searching, and gives at most `ef_search` rows.
+-- Recall is four statements, each a signed transaction of its own (docs/adr/0017): recall_terms, recall_by_words,
+-- recall_by_vector, recall_records. Only the third needs the query embedding. The second takes longest and runs
+-- while the query is embedded and searched; therefore it returns the vectors of its candidates. Their functions
+-- run with the caller's privileges and policies; the first argument is the result of mnemic.authenticate_tenant,
+-- so that it is evaluated first. Functions that use vectors have no search_path of their own: pgvector's operators
+-- are in a schema that the administrator chose, which is on the search path of Mnemic's connections. All but this
+-- one, which changes settings, are STABLE: each reads one snapshot, so that model and vectors belong together and
+-- a change of model waits for nobody.
 CREATE OR REPLACE FUNCTION mnemic.nearest_vectors(
     of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search int, most int
 )
@@ -33,7 +31,7 @@ BEGIN
         IF NOT FOUND THEN
             PERFORM set_config('enable_sort', 'off', true), set_config('hnsw.ef_search', ef_search::text, true);
         END IF;
-        -- The index may give a row a little too late.
+        -- Iterative scans return rows in relaxed order, so sort again.
         RETURN QUERY EXECUTE format(
             'SELECT array_agg(memory_id ORDER BY cosine DESC, memory_id),'
             '   array_agg(cosine ORDER BY cosine DESC, memory_id), NULL::float8, NULL::float8, NULL::bigint'

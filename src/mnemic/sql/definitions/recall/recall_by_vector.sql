@@ -1,11 +1,6 @@
--- @@0024
--- The nearest in meaning (see mnemic.nearest_vectors), or `near` if somebody else has found them, and `ids`, with the turns
--- around the best `expanded` of both and all that ranking looks at. `near_cosines` go with `near_ids`, `other_cosines`
--- with `other_ids`, the rest of what has a vector. Without a vector nothing is near. If another model
--- serves than the vector's, nothing is done but to say which.
--- @@0027
--- The nearest in meaning (mnemic.nearest_vectors), or `near` if somebody else has found them. Without a vector nothing is near,
--- and if another model serves than the vector's, nothing is looked for: `model` says which.
+-- Vector search: the nearest memories (mnemic.nearest_vectors), or `near` if the caller has found them, with their
+-- features. Without a query embedding it searches nothing. If another model serves than the one that made the
+-- embedding, it only returns that `model`.
 CREATE OR REPLACE FUNCTION mnemic.recall_by_vector(
     of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text,
     ef_search int, most int,

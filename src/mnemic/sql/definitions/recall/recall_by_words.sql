@@ -1,9 +1,5 @@
--- @@0024
--- The memories that have the query's words (mnemic.lexical_candidates, if `searched` has any) and `other_ids`, with the turns
--- around the best `expanded` of both and all that ranking looks at. `vectors` are those of the members whose numbers
--- `vector_places` has; `sample_vectors` are drawn by lot from all of the owner's. Both only with `with_vectors`.
--- @@0027
--- The memories that have the query's words (mnemic.lexical_candidates), if any word is `searched`.
+-- Lexical search (mnemic.lexical_candidates) if `searched` has any terms, with the features and vectors of the
+-- candidates.
 CREATE OR REPLACE FUNCTION mnemic.recall_by_words(
     of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, most int,
     filter mnemic.recall_filter, as_of timestamptz,

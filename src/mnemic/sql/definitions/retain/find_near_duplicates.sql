@@ -1,22 +1,23 @@
--- Compares some of an owner's memories that wait, the oldest first, and returns how many those were; 0 if none waits. Each is
--- linked to the one that is most like it, if that is like enough, among the owner's `before_most` that are next older. Of the
--- `after_most` that are next younger those count that do not wait: they were compared before this one could be
--- seen, since its transaction ended late. The others will meet it themselves. It runs with the caller's rights, behind the
--- tenant's policy, and has no search path of its own: pgvector's operators are wherever an administrator put them.
+-- Deduplicates some memories of an owner from the backlog, oldest first, and returns how many; 0 if the backlog is
+-- empty. Each memory is linked to the most similar one, if it is similar enough, among the `before_most` next
+-- older ones and among those of the `after_most` next younger ones that are not in the backlog: those were
+-- compared before this memory was visible, because its transaction committed late. The others will be compared
+-- with it themselves. Runs with the caller's privileges and policies, without a search_path of its own, since
+-- pgvector's operators are in a schema that the administrator chose.
 CREATE OR REPLACE FUNCTION mnemic.find_near_duplicates(
     entered uuid, for_owner text, alike_from float8, before_most int, after_most int, most int
 ) RETURNS int
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    -- The product of two vectors of length one is their cosine, but for what 16 bits lose, and it takes half the time.
-    -- So it chooses who is looked at, generously, and the cosine decides.
+    -- The inner product of unit vectors is their cosine, except for 16-bit rounding, and takes half the time. So it
+    -- preselects with a margin, and the cosine decides.
     rounding CONSTANT float8 := 0.005;
     vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
     ids uuid[];
 BEGIN
-    -- One at a time for an owner: of two that compare at once each could take for granted that the other sees a memory. Each
-    -- statement behind the lock sees what was committed before it.
+    -- One session per owner: of two at once, each could leave a comparison to the other. Each statement after the lock
+    -- sees what was committed before it.
     PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
     ids := ARRAY(
         SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
@@ -55,7 +56,7 @@ BEGIN
             ' FROM pairs'
             ' JOIN state.memories AS newer ON newer.memory_id = pairs.memory_id'
             ' JOIN state.memories AS older ON older.memory_id = pairs.like_id'
-            -- What is being erased at this moment is waited for, and then is not there.
+            -- Wait for a concurrent deletion; a deleted row is then not found.
             ' FOR KEY SHARE OF newer, older'
             ' ON CONFLICT DO NOTHING',
             vector_table

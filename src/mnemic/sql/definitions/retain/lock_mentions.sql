@@ -1,5 +1,5 @@
--- Takes the lock alone; returns false if those who share it did not finish within the time limit. A huge
--- import must not keep a new entity waiting: it may miss links into that import, no more.
+-- Takes an owner's mentions lock exclusively; returns false if sharers did not finish within the timeout. A huge
+-- import must not block a new entity: the entity then misses links into that import.
 CREATE OR REPLACE FUNCTION mnemic.lock_mentions(wanted_owner text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

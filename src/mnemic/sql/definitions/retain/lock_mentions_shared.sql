@@ -1,5 +1,5 @@
--- Takes the shared lock; returns whether the owner has any entity. A function, because each of its
--- statements sees what was committed before it, and so the second one what the first one waited for.
+-- Shares an owner's mentions lock; returns whether the owner has any entity. In PL/pgSQL each statement sees what
+-- was committed before it, so the second one sees what the first one waited for.
 CREATE OR REPLACE FUNCTION mnemic.lock_mentions_shared(wanted_owner text) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,7 @@
--- @@0005
--- Mentions. Whoever stores memories looks for known names in them; whoever brings a new name looks for
--- it in the memories there are. Neither sees what the other has not committed, so they take turns: the
--- former share a lock of the owner, the latter need it alone.
--- @@0023
--- The lock of an owner's mentions, as in migration 0005, but without verifying the tenant: who lies about it locks
--- nothing that he reads.
+-- The key of an owner's mentions lock. Storing memories searches them for known names; a new name is searched for
+-- in existing memories. Neither sees what the other has not committed, so writers of memories share this lock and
+-- writers of names take it exclusively. The tenant need not be verified: a false claim locks nothing that the
+-- caller can read.
 CREATE OR REPLACE FUNCTION mnemic.mentions_lock_key(wanted_owner text) RETURNS bigint
 LANGUAGE sql STABLE
 RETURN hashtextextended(

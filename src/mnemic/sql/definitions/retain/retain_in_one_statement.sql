@@ -1,17 +1,11 @@
--- @@0023
--- A whole call of one batch, as one statement: the turns of at most one conversation, the batch, and its row in the
--- memory log. The places of turns count from the first free one. Returns what became of it:
---   stored  all of it is stored
---   known   an item is known already, so that there is something to reinforce
---   more    the owner has names that may be mentioned, or another model serves
--- In the last two cases it leaves nothing.
--- @@0026
--- A whole call of one batch, as in migration 0023, but for its vectors: the statement that calls this stores them behind it,
--- in the table that it names, so that its plan can be kept. Returns what became of the call:
---   stored  all of it is stored
---   known   an item is known already, so that there is something to reinforce
---   more    the owner has names that may be mentioned, other vectors serve, or a transaction can say better what is wrong
--- In the last two cases it leaves nothing.
+-- A whole retain call of one batch in one statement: the turns of at most one conversation, the memories, and the
+-- row in the memory log. Positions of turns count from the first free one. The calling statement stores the
+-- vectors afterwards, in the table that it names, so that its plan can be kept. Returns:
+--   stored  everything is stored
+--   known   an item is known already and must be reinforced
+--   more    the ordinary transaction is needed: the owner has names that may be mentioned, another vector table
+--           is in use, or it can report an error better
+-- In the last two cases nothing is written.
 CREATE OR REPLACE FUNCTION mnemic.retain_in_one_statement(
     entered uuid, for_owner text, in_channel text, by_process text,
     firsts json, others json, places int[], other_places int[], row_count int,
@@ -27,12 +21,12 @@ DECLARE
     stored uuid[];
     outcome text := 'stored';
 BEGIN
-    -- The lock of the model comes before that of the conversation, and that before the one of mentions, here as everywhere.
+    -- Fixed lock order to avoid deadlocks, here as everywhere: model, conversation, mentions.
     PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     IF in_conversation IS NULL THEN
         PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(for_owner));
     END IF;
-    -- Before anything is written, for owners who always have names.
+    -- Check before writing anything: keep a failed fast path cheap for owners who have entities.
     SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
     INTO serving
     FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model
@@ -78,9 +72,9 @@ BEGIN
     END IF;
     RETURN outcome;
 EXCEPTION
-    -- What was written is undone, and only that: a variable keeps its value.
+    -- The writes are rolled back; variables keep their values.
     WHEN SQLSTATE 'MN001' THEN RETURN outcome;
-    -- The day has no partition in the log yet, or something is wrong with what is stored.
+    -- The log has no partition for the day yet, or a row is invalid.
     WHEN check_violation THEN RETURN 'more';
 END
 $$;

@@ -1,4 +1,4 @@
--- @@
+-- Gives a new tenant the default schedules.
 CREATE OR REPLACE FUNCTION mnemic.create_default_schedules() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,9 +1,9 @@
--- The ticks of a cron expression on one day of a time zone, in no order: at least the one nearest to a moment on the
--- side that is looked at, before it (`backward`) or after it.
+-- The times of a cron expression on one day of a time zone, unordered: at least the one nearest to a moment,
+-- before it (`backward`) or after it.
 --
--- Where the zone's clock is put forward, what falls into the hole comes as soon as the hole is over; where it is put
--- back, an hour that happens twice ticks the second time only. But an expression that names no hours ticks in
--- every hour that passes, also in both of those: it is asked minute by minute, for the three hours that are nearest.
+-- When the clock is put forward, times within the gap come right after it; when it is put back, times in the
+-- repeated hour come the second time only. But an expression that names no hours runs in every hour that passes,
+-- including both of those: its times are enumerated minute by minute for the three nearest hours.
 CREATE OR REPLACE FUNCTION mnemic.cron_times_on_day(
     day date, minutes smallint[], hours smallint[], zone text, moment timestamptz, backward boolean
 ) RETURNS SETOF timestamptz

@@ -1,6 +1,6 @@
 -- stage: before tables
--- Every tenant is born with these, each once a day at a time of its own, so that many tenants do not all come
--- at once. From then on they are the tenant's: it may change, pause or delete them.
+-- The schedules that every new tenant gets, each once a day at a time derived from the tenant, so that tenants do
+-- not all run at once. The tenant may change, pause or delete them.
 CREATE OR REPLACE FUNCTION mnemic.default_schedules(born uuid)
 RETURNS TABLE (name text, job_type text, every_s int, next_run_at timestamptz)
 LANGUAGE sql STABLE

@@ -1,6 +1,6 @@
--- Whether this transaction may tick for all tenants: a worker that proved it, or whoever owns the tables, as
--- pg_cron does when `mnemic.use_pg_cron` has told it to. The latter only inside of run_due_schedules, which sets
--- `mnemic.running_schedules`: what else an administrator calls stays within the tenant that was proved.
+-- Whether this transaction may run the schedules of all tenants: a worker that proved it, or the owner of the
+-- tables, as pg_cron is after `mnemic.use_pg_cron`. The latter only within run_due_schedules, which sets
+-- `mnemic.running_schedules`: everything else that an administrator calls is limited to the proven tenant.
 CREATE OR REPLACE FUNCTION mnemic.may_run_schedules() RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp

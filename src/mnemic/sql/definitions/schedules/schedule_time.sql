@@ -1,6 +1,6 @@
 -- needs: schedules/cron_time
--- The same for a schedule. An interval keeps to its grid, forward and back: its ticks lie whole intervals away from
--- the next one.
+-- The next time of a schedule after a moment; with `backward` the last one up to it. An interval stays on its
+-- grid: its times are whole intervals away from `next_run_at`.
 CREATE OR REPLACE FUNCTION mnemic.schedule_time(planned queue.schedules, moment timestamptz, backward boolean DEFAULT false)
 RETURNS timestamptz
 LANGUAGE sql STABLE

@@ -1,5 +1,6 @@
--- A statement that is a transaction by itself begins with this: it proves the tenant for whom it is signed, as a round trip of
--- its own does in other transactions. Without a signature it does nothing, so that one query serves both.
+-- The first call of a statement that is a transaction by itself: it sets and proves the tenant for which it is
+-- signed, as a separate round trip does in other transactions. Without a signature it does nothing, so that one
+-- query serves both.
 CREATE OR REPLACE FUNCTION mnemic.authenticate_tenant(tenant uuid, signed text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -11,7 +12,7 @@ DECLARE
 BEGIN
     IF signed IS NOT NULL THEN
         SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-        -- Hashed before they are compared, so that the time it takes tells nothing.
+        -- Compare hashes, so that the time of the comparison reveals nothing.
         IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
             inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
         )), 'hex'), 'UTF8'))) IS NOT TRUE THEN

@@ -1,5 +1,5 @@
--- For restoring a backup, which gives everything to whoever restores: hands back to mnemic_definer the
--- functions that must run as it, and the tables that its functions make.
+-- After restoring a backup, which gives everything to the restoring role: gives mnemic_definer its functions back,
+-- and the tables that its functions create.
 CREATE OR REPLACE PROCEDURE mnemic.restore_definer_ownership()
 LANGUAGE plpgsql
 AS $$

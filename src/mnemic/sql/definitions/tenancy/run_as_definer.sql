@@ -1,6 +1,6 @@
 -- stage: before tables
--- For migrations: give a SECURITY DEFINER function to mnemic_definer, and to `callers` the right
--- to call it.
+-- For definitions: makes mnemic_definer the owner of a SECURITY DEFINER function and grants its execution to
+-- `callers`.
 CREATE OR REPLACE PROCEDURE mnemic.run_as_definer(sealed regprocedure, callers text DEFAULT 'mnemic_app')
 LANGUAGE plpgsql
 AS $$

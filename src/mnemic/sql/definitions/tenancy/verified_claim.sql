@@ -1,12 +1,8 @@
 -- stage: before tables
 -- needs: tenancy/run_as_definer, tenancy/transaction_identity
--- @@0001
--- What this transaction states in `mnemic.<purpose>`, or NULL when it states nothing or the proof
--- does not hold. The hashes are hashed once more before they are compared, so that the time it takes
--- tells nothing.
--- @@0026
--- Verifying and entering, as in migrations 0001 and 0011. The key is read by a statement without parameters, whose plan is
--- kept, and entering reads it once; what is assigned or compared is evaluated without a statement of its own.
+-- The value of the setting `mnemic.<purpose>`, if the proof in `mnemic.<purpose>_proof` is valid for this
+-- transaction; else NULL. The key is read by a statement without parameters, whose plan is kept; the rest is
+-- evaluated without further statements.
 CREATE OR REPLACE FUNCTION mnemic.verified_claim(purpose text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -18,7 +14,7 @@ DECLARE
     outer_block bytea;
 BEGIN
     SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
-    -- Hashed once more before they are compared, so that the time it takes tells nothing.
+    -- Compare hashes, so that the time of the comparison reveals nothing.
     IF sha256(convert_to(proof, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
         inner_block || convert_to(purpose || E'\n' || stated || E'\n' || mnemic.transaction_identity(), 'UTF8')
     )), 'hex'), 'UTF8')) THEN

@@ -1,4 +1,4 @@
--- Forgets secrets that no message is signed with any more; returns how many.
+-- Deletes previous secrets whose grace period has ended; returns how many.
 CREATE OR REPLACE FUNCTION mnemic.delete_expired_webhook_secrets() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Forgets attempts that are older than `keep_days` days, at most `most`; returns how many.
+-- Deletes recorded delivery attempts that are older than `keep_days` days, at most `most`; returns how many.
 CREATE OR REPLACE FUNCTION mnemic.drop_webhook_deliveries(keep_days int, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

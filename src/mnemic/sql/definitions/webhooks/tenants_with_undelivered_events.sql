@@ -1,4 +1,5 @@
--- @@
+-- For workers, who serve all tenants: the tenants that have events which an enabled webhook has not been given
+-- yet. Needs a proof of `working`.
 CREATE OR REPLACE FUNCTION mnemic.tenants_with_undelivered_events(most int) RETURNS TABLE (tenant_id uuid, name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -19,7 +20,7 @@ BEGIN
             )
         )
     )
-    -- Not always the same ones first.
+    -- In random order, so that no tenant is always last.
     ORDER BY random()
     LIMIT most;
 END

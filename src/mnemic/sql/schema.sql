@@ -629,7 +629,7 @@ ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
+COMMENT ON TABLE queue.schedules IS 'Recurring jobs.';
 
 CREATE FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) RETURNS uuid
     LANGUAGE plpgsql
@@ -2288,7 +2288,7 @@ ALTER TABLE ONLY traces.memory_log ALTER COLUMN detail SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE traces.memory_log IS 'What was written and read, a row per call, a partition per day.';
+COMMENT ON TABLE traces.memory_log IS 'Writes and reads, a row per call, a partition per day.';
 
 CREATE FUNCTION mnemic.retain_in_one_statement(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, places integer[], other_places integer[], row_count integer, by_model text, with_dimensions integer, vector_table text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone, is_logged boolean, entry traces.memory_log) RETURNS text
     LANGUAGE plpgsql
@@ -2980,7 +2980,7 @@ CREATE TABLE mnemic.workers (
     CONSTRAINT workers_worker_check CHECK (((char_length(worker) >= 1) AND (char_length(worker) <= 256)))
 );
 
-COMMENT ON TABLE mnemic.workers IS 'Workers that are alive, or died a moment ago.';
+COMMENT ON TABLE mnemic.workers IS 'Registered workers and their heartbeats.';
 
 CREATE TABLE queue.attempts (
     tenant_id uuid NOT NULL,
@@ -3001,7 +3001,7 @@ ALTER TABLE ONLY queue.attempts ALTER COLUMN worker SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.attempts FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.attempts IS 'Attempts at jobs that were not the last one.';
+COMMENT ON TABLE queue.attempts IS 'Attempts at jobs that did not end the job.';
 
 CREATE TABLE queue.finished_jobs (
     tenant_id uuid NOT NULL,
@@ -3099,7 +3099,7 @@ ALTER TABLE ONLY queue.jobs ALTER COLUMN progress SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.jobs FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.jobs IS 'Work that is still to be done.';
+COMMENT ON TABLE queue.jobs IS 'Unfinished jobs.';
 
 CREATE VIEW queue.all_jobs WITH (security_invoker='true') AS
  SELECT jobs.tenant_id,
@@ -3188,7 +3188,7 @@ ALTER TABLE ONLY queue.event_consumers ALTER COLUMN types SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_consumers FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.event_consumers IS 'Who follows events under a name, and up to where.';
+COMMENT ON TABLE queue.event_consumers IS 'Named consumers of events and their positions.';
 
 CREATE TABLE queue.event_inbox (
     tenant_id uuid NOT NULL,
@@ -3206,7 +3206,7 @@ ALTER TABLE ONLY queue.event_inbox ALTER COLUMN data SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_inbox FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.event_inbox IS 'Events that have no position yet; nobody reads them here.';
+COMMENT ON TABLE queue.event_inbox IS 'Events that have no position yet.';
 
 ALTER TABLE queue.event_inbox ALTER COLUMN inbox_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME queue.event_inbox_inbox_id_seq
@@ -3245,7 +3245,7 @@ ALTER TABLE ONLY queue.events ALTER COLUMN data SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.events FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.events IS 'What happened, in the order in which it is read.';
+COMMENT ON TABLE queue.events IS 'Published events, in the order in which they are read.';
 
 CREATE TABLE queue.idempotent_requests (
     tenant_id uuid NOT NULL,
@@ -3274,7 +3274,7 @@ ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN answer SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.idempotent_requests FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.idempotent_requests IS 'Answers to requests that may be repeated, for a day.';
+COMMENT ON TABLE queue.idempotent_requests IS 'Responses to requests that may be repeated, for a day.';
 
 CREATE TABLE queue.job_keys (
     tenant_id uuid NOT NULL,
@@ -3330,7 +3330,7 @@ ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN error SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhook_deliveries FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.webhook_deliveries IS 'What was sent to webhooks, attempt by attempt, and what came of it.';
+COMMENT ON TABLE queue.webhook_deliveries IS 'Delivery attempts of webhooks and their results.';
 
 CREATE TABLE queue.webhooks (
     tenant_id uuid NOT NULL,
@@ -3366,7 +3366,7 @@ ALTER TABLE ONLY queue.webhooks ALTER COLUMN disabled_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhooks FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE queue.webhooks IS 'Addresses that events are sent to.';
+COMMENT ON TABLE queue.webhooks IS 'URLs that events are sent to.';
 
 CREATE TABLE state.api_keys (
     tenant_id uuid NOT NULL,
@@ -3395,7 +3395,7 @@ ALTER TABLE ONLY state.api_keys ALTER COLUMN prefix SET STATISTICS 0;
 
 ALTER TABLE ONLY state.api_keys FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.api_keys IS 'Who may call a server, as what, and for whom; never the key, only its hash.';
+COMMENT ON TABLE state.api_keys IS 'API keys: role, owner and hash; never the key itself.';
 
 CREATE TABLE state.archived_entities (
     tenant_id uuid NOT NULL,
@@ -3446,7 +3446,7 @@ ALTER TABLE ONLY state.conversations ALTER COLUMN metadata SET STATISTICS 0;
 
 ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.conversations IS 'Who talked when; the turns themselves are memories.';
+COMMENT ON TABLE state.conversations IS 'Conversations of an owner; their turns are memories.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -3536,7 +3536,7 @@ ALTER TABLE ONLY state.entities ALTER COLUMN process SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entities FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.entities IS 'Who and what an owner knows, one row each.';
+COMMENT ON TABLE state.entities IS 'Entities that an owner knows, one row each.';
 
 CREATE TABLE state.entity_facts (
     tenant_id uuid NOT NULL,
@@ -3564,7 +3564,7 @@ ALTER TABLE ONLY state.entity_facts ALTER COLUMN process SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_facts FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.entity_facts IS 'What is and was known about entities; `memory_id` is the evidence.';
+COMMENT ON TABLE state.entity_facts IS 'Current and earlier facts about entities; `memory_id` is the evidence.';
 
 CREATE TABLE state.entity_names (
     tenant_id uuid NOT NULL,
@@ -3585,7 +3585,7 @@ ALTER TABLE ONLY state.entity_names ALTER COLUMN first_word SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.entity_names IS 'What entities are called: each one''s own name and its aliases.';
+COMMENT ON TABLE state.entity_names IS 'Names of entities: each one''s own name and its aliases.';
 
 CREATE VIEW state.entity_records WITH (security_invoker='true') AS
  SELECT entity_id,
@@ -3631,7 +3631,7 @@ ALTER TABLE ONLY state.entity_relations ALTER COLUMN process SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_relations FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.entity_relations IS 'How entities stand to each other; both ends belong to one owner.';
+COMMENT ON TABLE state.entity_relations IS 'Relations between entities; both ends belong to one owner.';
 
 CREATE TABLE state.error_events (
     tenant_id uuid NOT NULL,
@@ -3849,7 +3849,7 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_versions FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.memory_versions IS 'What memories were before each change; written by the database, never changed.';
+COMMENT ON TABLE state.memory_versions IS 'Earlier versions of memories; written by a trigger, never changed.';
 
 CREATE VIEW state.memory_history WITH (security_invoker='true') AS
  SELECT memory_versions.memory_id,
@@ -4131,7 +4131,7 @@ ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.tenants IS 'Who shares this database, each behind a wall of its own.';
+COMMENT ON TABLE state.tenants IS 'The tenants of this database, separated by row-level security.';
 
 CREATE TABLE state.tool_invocations (
     tenant_id uuid NOT NULL,
@@ -4156,7 +4156,7 @@ ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.tool_invocations IS 'Tools that were called in a conversation, and what came of it.';
+COMMENT ON TABLE state.tool_invocations IS 'Tool calls in a conversation and their results.';
 
 CREATE TABLE state.triples (
     tenant_id uuid NOT NULL,
@@ -4221,7 +4221,7 @@ ALTER TABLE ONLY traces.audit_log ALTER COLUMN detail SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE traces.audit_log IS 'Destructive acts: the intent before, the outcome after.';
+COMMENT ON TABLE traces.audit_log IS 'Destructive actions: the intent before, the outcome after.';
 
 CREATE VIEW traces.dead_xrefs WITH (security_invoker='true') AS
  SELECT 'relationship'::text AS kind,
@@ -4334,7 +4334,7 @@ ALTER TABLE ONLY traces.snapshots ALTER COLUMN rows SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.snapshots FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE traces.snapshots IS 'What the views above showed when a tenant last looked.';
+COMMENT ON TABLE traces.snapshots IS 'Stored rows of the five overview views of each tenant.';
 
 CREATE VIEW traces.stale_active WITH (security_invoker='true') AS
  SELECT category,

@@ -193,7 +193,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "CREATE TABLE state.planted (tenant_id uuid, id uuid,"
         " FOREIGN KEY (tenant_id, id) REFERENCES state.attack_probe)",
         "CREATE FUNCTION public.planted() RETURNS int RETURN 1",
-        "CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text LANGUAGE sql STABLE RETURN 'always'",
+        "CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text"
+        " LANGUAGE sql STABLE RETURN 'always'",
         "CREATE OR REPLACE FUNCTION mnemic.current_tenant() RETURNS uuid LANGUAGE sql RETURN '{b}'::uuid",
         "ALTER FUNCTION mnemic.verified_claim SECURITY INVOKER",
         "ALTER FUNCTION mnemic.current_tenant RENAME TO planted",
@@ -395,10 +396,11 @@ SEARCHES_FOR_B = (
     f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
     " mnemic.nearest_vectors('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
     f"SELECT unnest(near_ids) AS memory_id FROM {FIRST_TABLE},"
-    f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL, NULL,"
-    " 40, 100)",
+    f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL,"
+    " NULL, 40, 100)",
     "SELECT unnest(memory_ids) AS memory_id"
-    f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY}, {{as_of}}, 99)",
+    f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
+    " {as_of}, 99)",
     "SELECT drawn.memory_id FROM mnemic.recall_vectors('{b}', 'somebody', "
     f"{THEIRS}, true, NULL::halfvec[]) AS found, unnest({THEIRS}) WITH ORDINALITY AS drawn (memory_id, place)"
     " WHERE drawn.place = ANY(found.vector_places)",

@@ -1,4 +1,4 @@
-"""Attacks on ingested documents, and on changing the embedding model (migration 0018); see `attacks`."""
+"""Attacks on ingested documents, and on changing the embedding model; see `attacks`."""
 
 from tests.db.fortress import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
 

@@ -123,7 +123,8 @@ WEAKNESSES = {
         LANGUAGE plpgsql STABLE STRICT AS $$
         BEGIN RETURN nullif(current_setting('mnemic.' || purpose, true), ''); END $$""",
     "proofs hold for ever": """
-        CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text LANGUAGE sql STABLE RETURN 'always'""",
+        CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text LANGUAGE sql STABLE RETURN
+        'always'""",
     "statistics are kept": """
         ALTER TABLE state.attack_probe ALTER secret SET STATISTICS -1;
         ANALYZE state.attack_probe""",

@@ -1,4 +1,4 @@
-"""Attacks on storing memories and on comparing them (migration 0026); see `attacks`."""
+"""Attacks on storing memories and on comparing them; see `attacks`."""
 
 from mnemic.db.vectors import table_name_of
 from tests.db.fortress import FIRST_MODEL

@@ -144,7 +144,8 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
     memory: AsyncMemory, access: Access, tenant_a: Tenant
 ) -> None:
     async with memory._core.place.database._pool.connection() as connection:
-        process = (await (await connection.execute("SELECT mnemic.backend_identity() AS p")).fetchone() or {})["p"]
+        cursor = await connection.execute("SELECT mnemic.backend_identity() AS process")
+        process = (await cursor.fetchone() or {})["process"]
         signed = access.key.signature("enter", str(tenant_a.id), process=process)
         await connection.execute(ENTER, [tenant_a.id, signed])
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()

@@ -1,6 +1,6 @@
 """Tenants, and the proofs by which the database believes which one a transaction works for.
 
-The database does not take Mnemic's word: migration 0001 verifies, for each statement, that the
+The database does not take Mnemic's word: `mnemic.verified_claim` verifies, for each statement, that the
 stated tenant was signed with a key that the application's role cannot read. A proof is an
 HMAC-SHA-256 over *purpose*, *subject* and *moment*:
 

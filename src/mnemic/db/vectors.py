@@ -4,7 +4,7 @@ One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or 
 in the same transaction, and may rely on the answer until it ends: changing the model waits for that
 (docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
 
-What `retain` does with vectors is in the database itself (migration 0026).
+What `retain` does with vectors is in the database itself (`sql/definitions/retain/`).
 """
 
 from collections.abc import Iterable, Sequence

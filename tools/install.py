@@ -1,9 +1,9 @@
 """Install a file of pinned requirements into the environment that runs this, and show the progress.
 
 `.venv/bin/python tools/install.py constraints.txt` prints which package of how many is being downloaded and
-installed: on a terminal in one line that is rewritten, elsewhere a line for every tenth package. pip by itself
-prints either several lines per package or nothing, and nothing at all while it unpacks. If pip fails, all that it
-printed is shown.
+installed: on a terminal in one line that is rewritten, elsewhere a line for every tenth package. pip by
+itself prints several lines per package or nothing, and always nothing while it unpacks. If pip fails, its
+whole output is shown.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 from sysconfig import get_path
 from tempfile import TemporaryDirectory
 
-# Wheels only, and only those whose hashes are in the file: no code of anybody else runs during the installation.
+# Only wheels, and only those whose hashes are in the file: installing runs no code of the packages.
 PIP_INSTALL = [
     *(sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"),
     *("--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r"),
@@ -67,7 +67,8 @@ def follow(pip: subprocess.Popen[bytes], requirements: str, log: Path, packages:
     while pip.poll() is None:
         printed = log.read_text("utf-8", "replace")
         now = installing(printed, before, packages) or downloading(requirements, printed)
-        if now != shown:
+        # The total is right only after pip has skipped what is for other platforms.
+        if now.count > 0 and now != shown:
             show(now, shown)
             shown = now
         time.sleep(POLL_INTERVAL_S)
@@ -83,7 +84,7 @@ def downloading(requirements: str, printed: str) -> Progress:
 
 
 def installing(printed: str, before: set[str], packages: Path) -> Progress | None:
-    """Progress of the second step, in which pip unpacks them all and prints nothing; None before it begins."""
+    """Progress of the second step, in which pip unpacks all of them silently; None before it begins."""
     collected = UNPACKING.search(printed)
     if collected is None:
         return None

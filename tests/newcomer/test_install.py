@@ -1,4 +1,4 @@
-"""Installing from a clone: two pinned lists, the first enough for the demo, and a tool that shows progress."""
+"""Installing from a clone: two pinned lists, of which the demo needs one, and a tool that shows progress."""
 
 import base64
 import hashlib

@@ -110,4 +110,7 @@ def tens(progress: Progress) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("Interrupted; the next run goes on from here.")

@@ -113,4 +113,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit("Interrupted; the next run goes on from here.")
+        sys.exit("\nInterrupted. Run it again to finish the installation.")

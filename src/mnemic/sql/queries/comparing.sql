@@ -2,7 +2,7 @@
 
 -- name: next_owner
 -- An owner of whom memories wait; no row if none waits.
-SELECT owner FROM queue.deduplication_backlog ORDER BY owner LIMIT 1
+SELECT owner FROM queue.deduplication_backlog WHERE tenant_id = %(tenant_id)s ORDER BY owner LIMIT 1
 
 -- name: compare
 -- Compares some of an owner's memories that wait, and links those that look alike; returns how many were compared.

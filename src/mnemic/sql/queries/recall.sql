@@ -35,15 +35,18 @@ FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(l
 WITH near AS (
     SELECT entity_id, 0 AS hops FROM unnest(%(entity_ids)s::uuid[]) AS given (entity_id)
     UNION
-    SELECT to_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
+    SELECT to_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s
+      AND owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
     UNION
-    SELECT from_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
+    SELECT from_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
 )
 SELECT linked.memory_id, min(near.hops) AS hops
 FROM near
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memory_entities
-    WHERE entity_id = near.entity_id AND owner = %(owner)s
+    WHERE memory_entities.tenant_id = %(tenant_id)s AND entity_id = near.entity_id AND owner = %(owner)s
     ORDER BY memory_id DESC
     LIMIT %(limit)s
 ) AS linked
@@ -96,8 +99,10 @@ CROSS JOIN LATERAL (
 -- The names of the entities that memories mention, in the order of the alphabet.
 SELECT linked.memory_id, array_agg(entities.name ORDER BY entities.name) AS names
 FROM state.memory_entities AS linked
-JOIN state.entities ON entities.owner = linked.owner AND entities.entity_id = linked.entity_id
-WHERE linked.memory_id = ANY(%(ids)s::uuid[])
+JOIN state.entities
+    ON entities.tenant_id = %(tenant_id)s
+      AND entities.owner = linked.owner AND entities.entity_id = linked.entity_id
+WHERE linked.tenant_id = %(tenant_id)s AND linked.memory_id = ANY(%(ids)s::uuid[])
 GROUP BY linked.memory_id
 
 -- name: reinforce
@@ -107,7 +112,8 @@ INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count, 
 SELECT found.tenant_id, given.memory_id, given.times, to_timestamp(given.last_s)
 FROM unnest(%(ids)s::uuid[], %(times)s::int[], %(last_s)s::float8[]) AS given (memory_id, times, last_s)
 CROSS JOIN LATERAL (
-    SELECT tenant_id FROM state.memories WHERE memories.memory_id = given.memory_id OFFSET 0
+    SELECT tenant_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id OFFSET 0
 ) AS found
 ORDER BY given.memory_id
 ON CONFLICT (tenant_id, memory_id) DO UPDATE

@@ -10,7 +10,8 @@ SELECT wanted.index, known.memory_id, known.deleted_at AS forgotten_at
 FROM unnest(%(external_indexes)s::int[], %(external_ids)s::text[]) AS wanted (index, external_id)
 CROSS JOIN LATERAL (
     SELECT memory_id, deleted_at FROM state.memories
-    WHERE memories.external_id = wanted.external_id AND (owner = %(owner)s) IS TRUE AND coalesce(chunk_index, 0) = 0
+    WHERE memories.tenant_id = %(tenant_id)s
+      AND memories.external_id = wanted.external_id AND (owner = %(owner)s) IS TRUE AND coalesce(chunk_index, 0) = 0
     OFFSET 0
 ) AS known
 UNION ALL
@@ -18,7 +19,8 @@ SELECT wanted.index, known.memory_id, NULL
 FROM unnest(%(hash_indexes)s::int[], string_to_array(%(hashes)s, ' ')) AS wanted (index, content_hash)
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memories
-    WHERE memories.content_hash = decode(wanted.content_hash, 'hex') AND (owner = %(owner)s) IS TRUE
+    WHERE memories.tenant_id = %(tenant_id)s
+      AND memories.content_hash = decode(wanted.content_hash, 'hex') AND (owner = %(owner)s) IS TRUE
       AND status = 'active' AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
     OFFSET 0
 ) AS known
@@ -56,7 +58,8 @@ RETURNING conversation, turn_count AS next_place
 UPDATE state.conversations
 SET turn_count = turn_count - unused
 FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation, unused)
-WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
+WHERE conversations.tenant_id = %(tenant_id)s
+  AND conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: store
 -- Stores a batch: its rows, given as JSON, and their vectors. One row with the ids of the rows that were new (the others
@@ -93,18 +96,19 @@ WITH again AS MATERIALIZED (
     SELECT memories.memory_id, times
     FROM state.memories
     JOIN unnest(%(ids)s::uuid[], %(times)s::int[]) AS given (memory_id, times) USING (memory_id)
-    ORDER BY memories.memory_id
+    WHERE memories.tenant_id = %(tenant_id)s ORDER BY memories.memory_id
     FOR NO KEY UPDATE OF memories
 )
 UPDATE state.memories
 SET reinforcement_count = reinforcement_count + times,
     salience = least(1, salience + (1 - salience) * 0.1 * times)
 FROM again
-WHERE memories.memory_id = again.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = again.memory_id
 
 -- name: existing_evidence
 -- Which of these ids are memories of this owner.
-SELECT memory_id FROM state.memories WHERE memory_id = ANY(%(ids)s::uuid[]) AND owner = %(owner)s
+SELECT memory_id FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[]) AND owner = %(owner)s
 
 -- name: derive
 -- Links memories to the ones they were derived from.

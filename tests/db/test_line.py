@@ -28,7 +28,7 @@ async def line(database: Database) -> AsyncIterator[Line]:
 
 
 async def take_turn(line: Line) -> None:
-    assert await line.rows("workers.turn", {**TURN, "outcomes": Jsonb([])}) == []
+    assert await line.rows("workers.settle_and_claim", {**TURN, "outcomes": Jsonb([])}) == []
 
 
 def processes(admin: AppConnection) -> list[object]:

@@ -1,4 +1,4 @@
--- The tenant at a glance.
+-- Counts of a tenant.
 
 -- name: stats
 -- One row: how much the tenant holds.

@@ -1,12 +1,12 @@
 -- The archive of deleted entities. All queries of one delete or restore run in one transaction.
 
 -- name: lock
--- Holds an entity: nobody can add to it, relate it or link it any more until the transaction ends.
+-- Locks an entity: until the transaction ends, nobody can add to it, relate it or link it.
 SELECT entity_id FROM state.entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(entity_id)s FOR UPDATE
 
 -- name: archive
--- Copies an entity and all that belongs to it into the archive.
+-- Copies an entity and everything that belongs to it into the archive.
 INSERT INTO state.archived_entities (tenant_id, entity_id, owner, category, name, snapshot, process)
 SELECT gone.tenant_id, gone.entity_id, gone.owner, gone.category, gone.name,
     jsonb_build_object(
@@ -27,11 +27,11 @@ WHERE gone.tenant_id = %(tenant_id)s AND gone.owner = %(owner)s AND gone.entity_
 RETURNING entity_id, owner, category, name, process, archived_at
 
 -- name: delete_entity
--- Deletes an entity; what belongs to it goes with it.
+-- Deletes an entity with everything that belongs to it.
 DELETE FROM state.entities WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(entity_id)s
 
 -- name: find
--- Holds a deleted entity, by its id or else the last one of that category and name.
+-- Locks a deleted entity, by its id or else the last one of that category and name.
 SELECT entity_id, category, name
 FROM state.archived_entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
@@ -42,7 +42,7 @@ LIMIT 1
 FOR UPDATE
 
 -- name: restore_entity
--- Brings the entity itself back, unless its name is taken again.
+-- Restores the entity itself, unless its name is taken.
 INSERT INTO state.entities (tenant_id, entity_id, owner, category, name, salience, metadata, process, version, created_at)
 SELECT archived.tenant_id, archived.entity_id, archived.owner, archived.category, archived.name,
     kept.salience, kept.metadata, kept.process, kept.version + 1, kept.created_at
@@ -53,7 +53,7 @@ WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 ON CONFLICT DO NOTHING
 
 -- name: restore_names
--- Brings its names back.
+-- Restores its names.
 INSERT INTO state.entity_names (tenant_id, owner, entity_id, name, first_word, created_at)
 SELECT archived.tenant_id, archived.owner, archived.entity_id, kept.name, kept.first_word, kept.created_at
 FROM state.archived_entities AS archived
@@ -62,7 +62,7 @@ WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 RETURNING name
 
 -- name: restore_facts
--- Brings its facts back, living and retired; evidence that is gone stays away.
+-- Restores its facts, current and retired, without evidence that was deleted.
 INSERT INTO state.entity_facts (tenant_id, fact_id, owner, entity_id, attribute, value, confidence, provenance, memory_id,
     process, recorded_at, retired_at)
 SELECT archived.tenant_id, kept.fact_id, archived.owner, archived.entity_id, kept.attribute, kept.value, kept.confidence,
@@ -76,7 +76,7 @@ LEFT JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memo
 WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 
 -- name: restore_relations
--- Brings its relations back, as far as their other ends are there.
+-- Restores its relations to entities that exist.
 INSERT INTO state.entity_relations (tenant_id, owner, from_id, to_id, kind, confidence, provenance, memory_id, process,
     created_at, updated_at)
 SELECT archived.tenant_id, archived.owner, kept.from_id, kept.to_id, kept.kind, kept.confidence, kept.provenance,
@@ -93,8 +93,7 @@ WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 ON CONFLICT DO NOTHING
 
 -- name: hand_over_relations
--- Leaves its relations to entities that are archived themselves with those, so that restoring the other
--- end brings them back.
+-- Copies its relations to archived entities into their archive rows, so that restoring the other end restores them.
 UPDATE state.archived_entities AS other
 SET snapshot = jsonb_set(other.snapshot, '{relations}', (other.snapshot -> 'relations') || mine.relations)
 FROM (
@@ -111,7 +110,7 @@ FROM (
 WHERE other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.entity_id = mine.other_id
 
 -- name: restore_mentions
--- Links it to the memories that it was linked to, as far as they are there.
+-- Links it again to those memories that still exist.
 INSERT INTO state.memory_entities (tenant_id, owner, memory_id, entity_id)
 SELECT archived.tenant_id, archived.owner, memories.memory_id, archived.entity_id
 FROM state.archived_entities AS archived
@@ -119,18 +118,18 @@ CROSS JOIN jsonb_array_elements_text(archived.snapshot -> 'memory_ids') AS kept 
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = kept.memory_id::uuid
 WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 
--- name: leave
--- Takes a restored entity out of the archive.
+-- name: remove
+-- Removes a restored entity from the archive.
 DELETE FROM state.archived_entities WHERE tenant_id = %(tenant_id)s AND entity_id = %(entity_id)s
 
 -- name: place
--- Where a deleted entity stands in the list, for the page behind it.
+-- The pagination cursor of a row: its sort key.
 SELECT archived_at AS before_at, entity_id AS before_id
 FROM state.archived_entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(before)s
 
 -- name: list
--- Deleted entities of an owner, the last deleted first, from the one behind (before_at, before_id) on.
+-- Deleted entities of an owner, last deleted first, starting after the cursor (before_at, before_id).
 SELECT entity_id, owner, category, name, process, archived_at
 FROM state.archived_entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s

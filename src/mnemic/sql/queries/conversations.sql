@@ -17,7 +17,7 @@ ORDER BY last_turn_at DESC, conversation
 LIMIT %(limit)s
 
 -- name: turns
--- Turns of a conversation in order, from a place on; chunks of a long turn follow each other.
+-- Turns of a conversation in order, from a position on; the chunks of a long turn follow each other.
 SELECT * FROM state.memory_records
 WHERE owner = %(owner)s AND conversation = %(conversation)s AND "position" >= %(from_position)s
   AND deleted_at IS NULL
@@ -39,7 +39,7 @@ ORDER BY "position" DESC, chunk_index DESC
 LIMIT %(limit)s
 
 -- name: add_tool
--- Records one call of a tool; no row if the conversation, or the turn, is not there.
+-- Records a tool call; no row if the conversation or the turn does not exist.
 INSERT INTO state.tool_invocations (
     tenant_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 )

@@ -1,8 +1,8 @@
--- Entities: who and what an owner knows. What is handed out comes from the view state.entity_records.
+-- Entities of an owner. Results come from the view state.entity_records.
 
 -- name: put
--- Makes the entity or adds to it, and holds its row until the transaction ends: whoever adds to the same
--- entity waits here. `updated_at` is the moment of the change, after the waiting.
+-- Creates the entity or adds to it, and locks its row until the transaction ends, so that concurrent writers wait here.
+-- `updated_at` is the time of the change, after the wait.
 INSERT INTO state.entities AS kept (tenant_id, owner, category, name, salience, metadata, process)
 VALUES (%(tenant_id)s, %(owner)s, mnemic.name_key(%(category)s), %(name)s, coalesce(%(salience)s::real, 0.5),
     %(metadata)s, %(process)s)
@@ -20,8 +20,8 @@ ON CONFLICT DO NOTHING
 RETURNING name
 
 -- name: retire_facts
--- Retires the living values that the given ones replace. A value stays if it is the same, from the same
--- kind of source, at least as certain, and has evidence or none is given.
+-- Retires the living values that the given ones replace. A value stays if it is the same, from the same kind of
+-- source, at least as certain, and has evidence or none is given.
 UPDATE state.entity_facts AS kept
 SET retired_at = greatest(%(moment)s, kept.recorded_at)
 FROM jsonb_each(%(facts)s) AS given (attribute, value)
@@ -74,7 +74,7 @@ ORDER BY entity_id DESC
 LIMIT %(limit)s
 
 -- name: hold
--- Which of these entities the owner has; none of them can be deleted until the transaction ends.
+-- Which of these entities the owner has; they cannot be deleted until the transaction ends.
 SELECT entity_id
 FROM state.entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = ANY(%(entity_ids)s::uuid[])

@@ -1,4 +1,4 @@
--- Relations between entities, and what can be reached along them.
+-- Relations between entities, and the graph that they form.
 
 -- name: put
 -- Relates two entities, or renews what is known about their relation; evidence is kept unless replaced.
@@ -18,11 +18,11 @@ WHERE tenant_id = %(tenant_id)s
   AND owner = %(owner)s AND from_id = %(from_id)s AND to_id = %(to_id)s AND kind = %(kind)s
 
 -- name: walk
--- The entities that can be reached from one of the owner's within some steps, whichever way relations
--- point, nearest first; no row if the start is not there. A row
--- of `walk` is a whole step: whom it reached first (`frontier`), whom all steps so far (`visited`), and
--- whether it met a limit (`is_cut`). So nobody is visited twice, cycles end, and a step never reads more
--- than `edges_max` relations in a direction nor reaches more than `limit` entities in all.
+-- The entities that can be reached from one of the owner's within some steps, whichever way relations point,
+-- nearest first; no row if the start is not there. A row of `walk` is a whole step: whom it reached first
+-- (`frontier`), whom all steps so far (`visited`), and whether it met a limit (`is_cut`). So nobody is visited
+-- twice, cycles end, and a step never reads more than `edges_max` relations in a direction nor reaches more than
+-- `limit` entities in all.
 WITH RECURSIVE walk AS (
     SELECT 0 AS depth, ARRAY[%(start_id)s::uuid] AS frontier, ARRAY[%(start_id)s::uuid] AS visited, false AS is_cut
     UNION ALL

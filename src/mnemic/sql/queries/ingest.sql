@@ -1,7 +1,7 @@
--- Documents that are ingested in the background: their sources and the chunks made from them.
+-- Documents that are ingested in the background: their sources and their chunks.
 
 -- name: get
--- A document with what is known about its ingestion; `is_ingested` is false for one that was put.
+-- A document with the state of its ingestion; `is_ingested` is false for one that was put.
 SELECT
     document.document_id, document.version, document.content_hash, source.document_id IS NOT NULL AS is_ingested,
     source.media_type, source.ingested_version, source.job_id,
@@ -13,7 +13,7 @@ LEFT JOIN state.document_sources AS source
 WHERE document.tenant_id = %(tenant_id)s AND document.owner = %(owner)s AND document.name = %(name)s
 
 -- name: put_source
--- Keeps the text of a document, in place of the one that it had.
+-- Stores the text of a document, replacing an earlier one.
 INSERT INTO state.document_sources AS kept (
     tenant_id, document_id, owner, channel, tags, media_type, content, sections
 )
@@ -25,16 +25,16 @@ SET channel = excluded.channel, tags = excluded.tags, media_type = excluded.medi
     sections = excluded.sections
 
 -- name: set_job
--- Says which job ingests a document.
+-- Records which job ingests a document.
 UPDATE state.document_sources SET job_id = %(job_id)s
 WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s
 
 -- name: has_job
--- Whether a job has not ended yet.
+-- Whether a job is unfinished.
 SELECT EXISTS (SELECT FROM queue.jobs WHERE tenant_id = %(tenant_id)s AND job_id = %(job_id)s) AS has_job
 
 -- name: source
--- What a job needs to know about the document that it ingests.
+-- Everything that a job needs in order to ingest a document.
 SELECT
     document.document_id, document.owner, document.name, document.version, document.metadata, document.process,
     source.channel, source.tags, source.media_type, source.content, source.sections
@@ -48,19 +48,19 @@ WHERE document.tenant_id = %(tenant_id)s AND document.document_id = %(document_i
 SELECT content FROM state.document_sources WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s
 
 -- name: hold_version
--- The version of a document, which cannot change until the transaction ends.
+-- The version of a document, locked until the transaction ends.
 SELECT version FROM state.reference_documents
 WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s FOR SHARE
 
 -- name: made
--- The chunks that are there, with what has to be compared.
+-- The existing chunks with the columns that are compared.
 SELECT
     content_hash, occurrence, memory_id, chunk_index, start_character, end_character, headings, page, context
 FROM state.document_chunks
 WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s
 
 -- name: add_chunks
--- Says which memories are chunks of a document. Those that somebody else has added meanwhile stay as they are.
+-- Adds chunks to a document; those that another job has added stay as they are.
 INSERT INTO state.document_chunks (
     tenant_id, document_id, owner, content_hash, occurrence, memory_id, chunk_index, start_character, end_character,
     headings, page, context
@@ -75,8 +75,8 @@ FROM json_to_recordset(%(chunks)s::json) AS given (
 ON CONFLICT DO NOTHING
 
 -- name: move_chunks
--- Updates the positions of chunks. OFFSET 0 keeps the planner from reading the whole document for each batch: it looks
--- up each chunk by the primary key.
+-- Updates the positions of chunks. OFFSET 0 keeps the planner from reading the whole document for each batch: it
+-- looks up each chunk by the primary key.
 UPDATE state.document_chunks AS kept
 SET chunk_index = given.chunk_index, start_character = given.start_character, end_character = given.end_character,
     headings = given.headings, page = given.page
@@ -94,7 +94,7 @@ WHERE kept.tenant_id = %(tenant_id)s AND kept.document_id = given.document_id
   AND kept.content_hash = given.content_hash AND kept.occurrence = given.occurrence
 
 -- name: describe_memories
--- Lets memories of a document know under which headings and on which page they stand now.
+-- Updates the headings and pages in the metadata of a document's memories.
 UPDATE state.memories AS kept
 SET metadata = given.metadata, changed_by = 'system', change_reason = 'document changed'
 FROM json_to_recordset(%(memories)s::json) AS given (memory_id uuid, metadata jsonb)
@@ -102,20 +102,20 @@ WHERE kept.tenant_id = %(tenant_id)s
   AND kept.memory_id = given.memory_id AND kept.metadata ->> 'document' = %(name)s AND kept.category = 'reference'
 
 -- name: set_contexts
--- Says what stands before chunks, as it is embedded with them.
+-- Stores the context that is embedded in front of chunks.
 UPDATE state.document_chunks AS kept
 SET context = given.context
 FROM unnest(%(ids)s::uuid[], %(contexts)s::text[]) AS given (memory_id, context)
 WHERE kept.tenant_id = %(tenant_id)s AND kept.document_id = %(document_id)s AND kept.memory_id = given.memory_id
 
 -- name: embeddable
--- Memories with what is to be embedded, their context left out: it is about to change.
+-- Memories to embed, without their context, which is about to change.
 SELECT memory_id, version, owner, name, content FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])
 
 -- name: forget_chunks
--- Forgets the memories of chunks, unless another chunk or document has the same words, or they are no memories of
--- documents: somebody had them before.
+-- Forgets the memories of chunks, unless another chunk or document has the same text, or the memory does not come
+-- from a document.
 UPDATE state.memories AS forgotten
 SET deleted_at = now(), changed_by = %(changed_by)s, change_reason = %(reason)s
 WHERE forgotten.tenant_id = %(tenant_id)s AND forgotten.memory_id = ANY(%(ids)s::uuid[])
@@ -141,17 +141,17 @@ WHERE gone.tenant_id = %(tenant_id)s AND gone.document_id = given.document_id
 RETURNING gone.memory_id
 
 -- name: remove_all_chunks
--- Takes all chunks of a document away; returns their memories.
+-- Deletes all chunks of a document; returns their memories.
 DELETE FROM state.document_chunks
 WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s RETURNING memory_id
 
 -- name: complete
--- Says that all chunks of a version are there.
+-- Records that all chunks of a version exist.
 UPDATE state.document_sources SET ingested_version = %(version)s
 WHERE tenant_id = %(tenant_id)s AND document_id = %(document_id)s
 
 -- name: chunks
--- The chunks of a document in their order, a page at a time, or those that are one memory.
+-- The chunks of a document in order, a page at a time, or those of one memory.
 SELECT chunk.chunk_index, chunk.memory_id, chunk.start_character, chunk.end_character, chunk.headings, chunk.page
 FROM state.document_chunks AS chunk
 WHERE tenant_id = %(tenant_id)s AND chunk.document_id = %(document_id)s AND chunk.chunk_index > %(after)s

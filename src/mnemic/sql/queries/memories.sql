@@ -5,7 +5,7 @@
 SELECT * FROM state.memory_records WHERE owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: list
--- Memories of an owner, newest first, a page at a time; NULL filters let everything through.
+-- Memories of an owner, newest first, a page at a time; NULL filters match everything.
 SELECT * FROM state.memory_records
 WHERE owner = %(owner)s
   AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
@@ -21,12 +21,12 @@ ORDER BY memory_id DESC
 LIMIT %(limit)s
 
 -- name: lock
--- One memory, held until the transaction ends so that nobody changes it meanwhile.
+-- One memory, locked until the transaction ends.
 SELECT memory_id FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s FOR UPDATE
 
 -- name: write
--- Writes everything about a memory that may change; the database keeps what it was before.
+-- Writes all mutable columns of a memory; a trigger stores the previous version.
 UPDATE state.memories
 SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = %(metadata)s, channel = %(channel)s,
     source = %(source)s, provenance = %(provenance)s, evidence = %(evidence)s, confidence = %(confidence)s,
@@ -36,7 +36,7 @@ SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = 
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: write_shared
--- Writes what the chunks of one text share to the other chunks of a memory's text.
+-- Copies the columns that the chunks of one text share to the other chunks of the text.
 UPDATE state.memories
 SET status = %(status)s, superseded_by = %(superseded_by)s, merged_into = %(merged_into)s, valid_from = %(valid_from)s,
     valid_to = %(valid_to)s, expires_at = %(expires_at)s, deleted_at = %(deleted_at)s, changed_by = %(changed_by)s,
@@ -48,7 +48,7 @@ WHERE memories.tenant_id = %(tenant_id)s
        %(valid_to)s::timestamptz, %(expires_at)s::timestamptz, %(deleted_at)s::timestamptz)
 
 -- name: unlink_mentions
--- Takes away the links from a memory to entities, except where it is the evidence for what is known of them.
+-- Deletes the links from a memory to entities, except where the memory is evidence for a fact or relation.
 DELETE FROM state.memory_entities AS link
 WHERE link.tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
   AND NOT EXISTS (
@@ -62,7 +62,7 @@ WHERE link.tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(mem
   )
 
 -- name: history
--- Every version of a memory, the first one first.
+-- Every version of a memory, oldest first.
 SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s
 ORDER BY version
@@ -73,7 +73,7 @@ SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND version = %(version)s
 
 -- name: as_of
--- A memory as it was known at a moment; no row if it was not known then.
+-- A memory as it was known at a time; no row if it was not known then.
 SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s
   AND recorded_at <= %(moment)s AND (known_until IS NULL OR known_until > %(moment)s)
@@ -91,7 +91,7 @@ WHERE part.tenant_id = %(tenant_id)s AND part.owner = %(owner)s AND part.memory_
 ORDER BY chunks.chunk_index
 
 -- name: relate
--- Relates two memories of one owner; no row if one of them is not there.
+-- Relates two memories of one owner; no row if one of them does not exist.
 INSERT INTO state.memory_relationships AS kept (tenant_id, from_id, to_id, kind, confidence, process)
 SELECT source.tenant_id, source.memory_id, target.memory_id, %(kind)s, %(confidence)s, %(process)s
 FROM state.memories AS source, state.memories AS target
@@ -113,7 +113,7 @@ ORDER BY memory_relationships.created_at, from_id, to_id, kind
 LIMIT %(limit)s
 
 -- name: near_duplicates
--- Pairs of an owner's memories that look alike, are both alive and await a decision.
+-- Near duplicates among an owner's active memories that await a decision.
 SELECT near.memory_id, near.like_id, near.similarity, near.decision, near.found_at
 FROM state.near_duplicates AS near
 JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = near.memory_id
@@ -124,7 +124,7 @@ ORDER BY near.found_at, near.memory_id, near.like_id
 LIMIT %(limit)s
 
 -- name: decide_near_duplicate
--- Records what somebody decided about a pair.
+-- Records the decision about a pair of near duplicates.
 UPDATE state.near_duplicates AS near
 SET decision = %(decision)s
 FROM state.memories

@@ -1,11 +1,11 @@
--- Mentions: which memories speak of which entities.
+-- Mentions: which memories mention which entities.
 
--- name: share
--- Whether an owner has any entity; new names wait until the transaction ends.
+-- name: lock_shared
+-- Whether an owner has any entity; shares the owner's mentions lock until the transaction ends.
 SELECT mnemic.lock_mentions_shared(%(owner)s) AS has_names
 
--- name: hold
--- Waits for whoever is linking memories of this owner, and keeps others from beginning.
+-- name: lock
+-- Takes the owner's mentions lock exclusively; false after a timeout.
 SELECT mnemic.lock_mentions(%(owner)s) AS is_held
 
 -- name: known_names
@@ -16,7 +16,7 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND first_word = ANY(%(wor
 LIMIT %(limit)s
 
 -- name: link
--- Links memories of an owner to entities, pair by pair; returns nothing, counts what is new.
+-- Links memories of an owner to entities, pair by pair; the row count is that of new links.
 INSERT INTO state.memory_entities (tenant_id, owner, memory_id, entity_id)
 SELECT memories.tenant_id, memories.owner, memories.memory_id, pair.entity_id
 FROM unnest(%(memory_ids)s::uuid[], %(entity_ids)s::uuid[]) AS pair (memory_id, entity_id)
@@ -25,7 +25,7 @@ JOIN state.memories
 ON CONFLICT DO NOTHING
 
 -- name: hold_memory
--- A memory of the owner that serves as evidence; it cannot be erased until the transaction ends.
+-- A memory of the owner that serves as evidence, locked against erasure until the transaction ends.
 SELECT memory_id FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s FOR KEY SHARE
 
@@ -35,8 +35,8 @@ SELECT memory_id, content
 FROM mnemic.memories_with_phrases(%(owner)s, %(phrases)s::text[], %(scan_max)s, %(limit)s)
 
 -- name: newest_with_texts
--- Those of the newest memories that contain one of these texts. For names that PostgreSQL finds no words
--- in, such as those in scripts without blanks between words.
+-- Those of the newest memories that contain one of these texts. For names that PostgreSQL cannot split into words,
+-- such as those in scripts without spaces.
 SELECT newest.memory_id, newest.content
 FROM (
     SELECT memory_id, content FROM state.memories

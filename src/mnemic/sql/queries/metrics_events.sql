@@ -1,4 +1,4 @@
--- Metrics events: what was measured. Append-only.
+-- Metrics events. Append-only.
 
 -- name: append
 -- Adds an event and returns it.

@@ -1,4 +1,4 @@
--- Attributes of processes: one JSON value per owner, process and attribute, with where it comes from.
+-- Attributes of processes: one JSON value per owner, process and attribute, with its provenance.
 
 -- name: set
 -- Writes the value and returns it.

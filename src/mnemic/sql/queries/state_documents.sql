@@ -1,9 +1,9 @@
 -- State documents: one JSON document per owner and key, with a version that counts its changes.
 
 -- name: set
--- Writes the document and returns it; no row when `expected_version` is not the version it has now
--- (0 means: it must not exist yet; NULL: whatever it is). A version above 0 goes by UPDATE alone, so
--- that a document deleted in the meantime is not brought back.
+-- Writes the document and returns it; no row when `expected_version` is not the version it has now (0 means: it
+-- must not exist yet; NULL: whatever it is). A version above 0 goes by UPDATE alone, so that a document deleted in
+-- the meantime is not brought back.
 WITH changed AS (
     UPDATE state.state_documents
     SET document = %(document)s, process = %(process)s, version = version + 1, updated_at = now()
@@ -38,7 +38,7 @@ ORDER BY key
 LIMIT %(limit)s
 
 -- name: delete
--- Deletes the document if it has the expected version (NULL: whatever it is).
+-- Deletes the document if it has the expected version (NULL: any).
 DELETE FROM state.state_documents
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND key = %(key)s
   AND (%(expected_version)s::int IS NULL OR version = %(expected_version)s::int)

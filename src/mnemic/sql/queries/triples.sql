@@ -11,7 +11,7 @@ SET confidence = excluded.confidence, provenance = excluded.provenance, process 
 RETURNING triple_id, owner, subject, predicate, object, confidence, provenance, memory_id, process, recorded_at
 
 -- name: list
--- Statements of an owner, newest first, a page at a time; NULL lets every subject, predicate or object through.
+-- Statements of an owner, newest first, a page at a time; NULL matches every subject, predicate or object.
 SELECT triple_id, owner, subject, predicate, object, confidence, provenance, memory_id, process, recorded_at
 FROM state.triples
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
@@ -23,5 +23,5 @@ ORDER BY triple_id DESC
 LIMIT %(limit)s
 
 -- name: remove
--- Takes one statement away.
+-- Deletes one statement.
 DELETE FROM state.triples WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND triple_id = %(triple_id)s

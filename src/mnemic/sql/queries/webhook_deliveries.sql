@@ -1,4 +1,4 @@
--- What was sent to webhooks, attempt by attempt.
+-- Delivery attempts of webhooks.
 
 -- name: add
 -- Writes an attempt down, if the webhook is still there.
@@ -12,7 +12,7 @@ WHERE webhooks.tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s
 RETURNING delivery_id, webhook_id, owner, event_position, event_type, attempt, status_code, error, duration_ms, at
 
 -- name: place
--- Where an attempt stands in the list of its webhook.
+-- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, delivery_id AS before_id
 FROM queue.webhook_deliveries
 WHERE tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s AND delivery_id = %(before)s

@@ -83,6 +83,8 @@ def beat(
     (moment,) = cursor.fetchone() or ("",)
     proof = key.proof("working", WORKING, moment=str(moment))
     connection.execute(query("session.prove"), {"purpose": "working", "subject": WORKING, "proof": proof})
-    told = connection.execute(query("workers.beat"), {"worker": worker, "types": list(types)}).fetchone()
+    told = connection.execute(
+        query("workers.record_heartbeat"), {"worker": worker, "types": list(types)}
+    ).fetchone()
     connection.commit()
     return told == (True,)

@@ -183,7 +183,7 @@ class Worker:
         self._is_ready.set()
 
     async def _join(self, queries: Queries) -> None:
-        await queries.execute("workers.join", {"worker": self.name, "types": list(self._handlers)})
+        await queries.execute("workers.register", {"worker": self.name, "types": list(self._handlers)})
 
     async def _take_turns(self) -> None:
         while not self._is_finished():
@@ -272,7 +272,7 @@ class Worker:
             "slots": slots,
             "after_tenant": self._served_last,
         }
-        return [Claim._make(row) for row in await self._line.rows("workers.turn", parameters)]
+        return [Claim._make(row) for row in await self._line.rows("workers.settle_and_claim", parameters)]
 
     def _free_slots(self) -> int:
         """How many jobs may be claimed now."""
@@ -307,7 +307,7 @@ class Worker:
         await self._report(queries)
         held = {
             (row["job_id"], row["claim"]): row
-            for row in await queries.rows("workers.held", {"worker": self.name})
+            for row in await queries.rows("workers.claimed_jobs", {"worker": self.name})
         }
         for key, attempt in self._running.items():
             if key not in held:
@@ -335,7 +335,7 @@ class Worker:
         for attempt in news:
             attempt.job.has_news = False
         reports = _as_json([attempt.report() for attempt in news])
-        await queries.execute("workers.report", {"worker": self.name, "reports": reports})
+        await queries.execute("workers.record_progress", {"worker": self.name, "reports": reports})
 
     async def _guard(self) -> None:
         while not self._is_over:
@@ -357,14 +357,14 @@ class Worker:
             signs = [Sign(row["worker"], row["beats"], row["silent_s"]) for row in rows]
             for dead in self._witness.dead_among(signs):
                 logger.warning("the worker %s died", dead.worker)
-                await queries.one("workers.strike", {"worker": dead.worker, "beats": dead.beats})
-            rescued = (await queries.one("workers.rescue"))["rescued"]
+                await queries.one("workers.remove", {"worker": dead.worker, "beats": dead.beats})
+            rescued = (await queries.one("workers.requeue_jobs_of_dead_workers"))["rescued"]
             if rescued:
                 logger.warning("%d jobs of workers that died were freed", rescued)
             if time.monotonic() >= self._buried_at_s + BURY_EVERY_S:
                 self._buried_at_s = time.monotonic()
                 limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": BURY_MAX}
-                await queries.one("workers.bury_unknown", limits)
+                await queries.one("workers.dead_letter_unknown", limits)
 
     async def _promote(self) -> None:
         """Look for scheduled jobs when the next one is due, and when there may be a new one."""
@@ -404,7 +404,7 @@ class Worker:
             return
         try:
             async with self._database.proven("working", WORKING) as queries:
-                await queries.one("workers.strike", {"worker": self.name, "beats": None})
+                await queries.one("workers.remove", {"worker": self.name, "beats": None})
         except MnemicError as error:
             logger.warning("the worker could not say that it leaves: %s", error)
 

@@ -152,13 +152,13 @@ def _send(
     given = dict(arguments)
     variadic = [given.pop(parameter.name) for parameter in call.parameters if parameter.is_variadic]
     before = [given.pop(parameter.name) for parameter in call.parameters[:1]] if variadic else []
-    first: list[Any] = [[]] if call.route.apart else []
+    first: list[Any] = [[]] if call.route.is_stream else []
     request = call.request(None, *first, *before, *(variadic[0] if variadic else []), **given)
-    media_type = "application/x-ndjson" if call.route.apart else "application/json"
+    media_type = "application/x-ndjson" if call.route.is_stream else "application/json"
     return client.request(
         request.method,
         request.path,
         params=request.query,
-        content=b'"x"\n' if call.route.apart else request.body,
+        content=b'"x"\n' if call.route.is_stream else request.body,
         headers={"Content-Type": media_type, **(headers or {})},
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http import event_stream
 from mnemic.types.event import Event, EventConsumer, EventReading
 from tests.asking import until
 
@@ -71,7 +71,7 @@ async def test_of_two_readers_under_one_name_the_older_one_is_told(memory: Any, 
 async def test_an_older_reader_that_waits_gets_nothing_any_more(
     memory: Any, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_events, "HELD_S", 0.0)
+    monkeypatch.setattr(event_stream, "RECHECK_AFTER_S", 0.0)
     await set_many(memory, "one")
     async with (
         aclosing(memory.events.subscribe(owner, start="beginning")) as older,

@@ -18,7 +18,7 @@ READ_WITHOUT_ARGUMENTS = [
     route
     for route in SURFACE
     if route.method == "GET"
-    and not route.apart
+    and not route.is_stream
     and not any(parameter.is_required for parameter in find_call(route, AsyncMemory).parameters)
 ]
 CHANGING = frozenset({"log.list", "metrics.overview", "metrics.summary"})

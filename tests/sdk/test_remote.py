@@ -23,8 +23,7 @@ from mnemic.errors import (
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.sdk.http import connection as remote_link
-from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http import connection, event_stream
 from mnemic.sdk.http.connection import ATTEMPTS_MAX
 from tests.sdk.scripted_http import HANG_UP, Answer, Script, problem, scripted
 
@@ -37,8 +36,8 @@ BUSY = problem(503, "DatabaseUnavailableError", "The database is away.")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits for long."""
-    monkeypatch.setattr(remote_link, "PAUSE_FIRST_S", 0.001)
-    monkeypatch.setattr(remote_events, "STREAM_PAUSE_S", 0.001)
+    monkeypatch.setattr(connection, "BACKOFF_FIRST_S", 0.001)
+    monkeypatch.setattr(event_stream, "RECONNECT_DELAY_S", 0.001)
 
 
 @asynccontextmanager
@@ -278,7 +277,7 @@ async def test_the_environment_names_the_server(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_certificates_are_checked() -> None:
-    link = remote_link.Link(load_settings(database_url="https://memory.example", api_key=KEY))
+    link = connection.HttpConnection(load_settings(database_url="https://memory.example", api_key=KEY))
     context = link._client._transport._pool._ssl_context  # type: ignore[attr-defined]
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
     await link.aclose()

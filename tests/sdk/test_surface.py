@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, SURFACE, Route
+from mnemic.sdk.http.surface import CLIENT_SIDE, LOCAL_ONLY, ROUTES, SURFACE, Route
 from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
 from tools.generate_docs import http_page
@@ -38,7 +38,7 @@ def _group(member: property) -> type | None:
 
 
 def test_every_call_is_made_over_http_or_says_why_not() -> None:
-    known = [*ROUTES, *LOCAL, *ON_THIS_SIDE]
+    known = [*ROUTES, *LOCAL_ONLY, *CLIENT_SIDE]
     assert sorted(public_calls()) == sorted(known)
 
 
@@ -93,6 +93,8 @@ def test_none_can_be_said_in_a_query_where_it_differs_from_leaving_it_out() -> N
         (route.call, parameter.name)
         for route in SURFACE
         for parameter in find_call(route, AsyncMemory).parameters
-        if parameter.place == "query" and parameter.can_say_null and "str | None" in str(parameter.annotation)
+        if parameter.location == "query"
+        and parameter.null_is_distinct
+        and "str | None" in str(parameter.annotation)
     ]
     assert free == []

@@ -25,7 +25,7 @@ from mnemic.types.tiers import RevenueEvent, StateDocument
 
 ID = UUID("019a8f2e-6c00-7abc-8def-0123456789ab")
 WHEN = datetime(2026, 3, 1, 10, 0, 0, 123456, tzinfo=UTC)
-ORDINARY = [route for route in SURFACE if not route.apart]
+ORDINARY = [route for route in SURFACE if not route.is_stream]
 
 json_values = st.recursive(
     st.none()
@@ -49,7 +49,7 @@ def received(call: Call, *arguments: Any, **named: Any) -> dict[str, Any]:
     path = {
         parameter.name: value
         for parameter, value in zip(
-            [each for each in call.parameters if each.place == "path"],
+            [each for each in call.parameters if each.location == "path"],
             request.path.removeprefix(call.route.path.split("{", maxsplit=1)[0]).split("/"),
             strict=False,
         )
@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_refused_in_clear_words(
     name: str, query: list[tuple[str, str]], body: bytes, complaint: str
 ) -> None:
     call = call_named(name)
-    path = {parameter.name: "x" for parameter in call.parameters if parameter.place == "path"}
+    path = {parameter.name: "x" for parameter in call.parameters if parameter.location == "path"}
     with pytest.raises(InvalidInputError) as caught:
         call.arguments(path, query, body)
     assert complaint in str(caught.value)
@@ -200,18 +200,18 @@ def test_every_call_has_an_example_that_can_be_sent(route: Route) -> None:
     body = json.dumps(
         {each.name: shown[each.name] for each in call.parameters if _is_shown_in_body(each, shown)}
     )
-    path = {each.name: "x" for each in call.parameters if each.place == "path"}
+    path = {each.name: "x" for each in call.parameters if each.location == "path"}
     query = [
         (each.name, text if isinstance(text, str) else json.dumps(text))
         for each in call.parameters
-        if each.place == "query" and each.name in shown
+        if each.location == "query" and each.name in shown
         for text in (shown[each.name] if each.is_list else [shown[each.name]])
     ]
     assert set(call.arguments(path, query, body.encode())) >= set(shown)
 
 
 def _is_shown_in_body(parameter: Any, shown: dict[str, Any]) -> bool:
-    return parameter.place == "body" and parameter.name in shown
+    return parameter.location == "body" and parameter.name in shown
 
 
 def _shape(value: Any) -> Any:

@@ -20,10 +20,10 @@ from mnemic.retain.items import as_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import Storage
-from mnemic.sdk.http.connection import Link, read_answer
-from mnemic.sdk.http.event_stream import Step, follow, follow_as, stream
-from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, WHO_AM_I
-from mnemic.sdk.http.wire import Call, Request, line_of
+from mnemic.sdk.http.connection import HttpConnection, parse_response
+from mnemic.sdk.http.event_stream import StreamItem, follow, follow_as_consumer, stream
+from mnemic.sdk.http.surface import CLIENT_SIDE, LOCAL_ONLY, ROUTES, WHO_AM_I
+from mnemic.sdk.http.wire import Call, Request, json_line
 from mnemic.sdk.progress import progress_reporter
 from mnemic.types.event import Event, check_event_types
 from mnemic.types.scope import check_name
@@ -41,17 +41,17 @@ class RemoteCore(Core):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, Models(settings))
-        self._link: Link | None = None
+        self._connection: HttpConnection | None = None
         self._tenant: Tenant | None = None
 
     @property
-    def link(self) -> Link:
+    def link(self) -> HttpConnection:
         """The open link; an error that says what is wrong when there is none."""
         if self._closed:
             raise ClosedError("This Memory is closed. Open a new one.")
-        if self._link is None:
+        if self._connection is None:
             raise ClosedError("This AsyncMemory is not open yet. Use `async with`, or await its open().")
-        return self._link
+        return self._connection
 
     @property
     def tenant(self) -> Tenant:
@@ -71,26 +71,26 @@ class RemoteCore(Core):
         async with self._opening:
             if self._closed:
                 raise ClosedError("This Memory is closed. Open a new one.")
-            if self._link is not None:
+            if self._connection is not None:
                 return
-            link = Link(self.settings)
+            link = HttpConnection(self.settings)
             try:
                 self._tenant = await self._find_tenant(link)
             except BaseException:
                 await link.aclose()
                 raise
-            self._link = link
+            self._connection = link
 
     async def aclose(self) -> None:
         """Close the link, once and for all."""
         async with self._opening:
-            link, self._link, self._closed = self._link, None, True
+            link, self._connection, self._closed = self._connection, None, True
             if link is not None:
                 await link.aclose()
 
-    async def _find_tenant(self, link: Link) -> Tenant:
-        answer = await link.send(Request("GET", WHO_AM_I), None, is_repeatable=True)
-        found = read_answer(_WHO_AM_I, answer)
+    async def _find_tenant(self, link: HttpConnection) -> Tenant:
+        answer = await link.send(Request("GET", WHO_AM_I), None, is_idempotent=True)
+        found = parse_response(_WHO_AM_I, answer)
         wanted = self.settings.tenant
         if "tenant" in self.settings.model_fields_set and wanted != found.tenant:
             raise ConfigurationError(
@@ -117,7 +117,7 @@ def _twin(group: str, name: str, member: Any) -> Any:
     if isinstance(member, property):
         given = get_type_hints(member.fget)["return"]
         return _group(name, given) if hasattr(given, "__name__") and _is_group(given) else None
-    if not isfunction(member) or path in ON_THIS_SIDE:
+    if not isfunction(member) or path in CLIENT_SIDE:
         return None
     if path not in ROUTES:
         return _refusing(path, member)
@@ -140,8 +140,8 @@ def _sending(call: Call) -> Callable[..., Any]:
     async def send(self: Any, *arguments: Any, **named: Any) -> Any:
         caller: Caller = self._caller
         request = call.request(self, *arguments, **named)
-        answer = await _link(caller).send(request, caller.scope, is_repeatable=call.route.is_repeatable)
-        return None if call.has_no_answer else read_answer(call.answer, answer)
+        answer = await _connection(caller).send(request, caller.scope, is_idempotent=call.route.is_idempotent)
+        return None if call.returns_nothing else parse_response(call.response, answer)
 
     return send
 
@@ -154,8 +154,8 @@ def _sending_lines(call: Call) -> Callable[..., Any]:
         request = call.request(self, items, **named)
         with progress_reporter(progress) as report:
             lines = _lines(as_items(items), report)
-            answer = await _link(caller).send_lines(request, caller.scope, lines)
-            return read_answer(call.answer, answer)
+            answer = await _connection(caller).send_stream(request, caller.scope, lines)
+            return parse_response(call.response, answer)
 
     return send
 
@@ -163,7 +163,7 @@ def _sending_lines(call: Call) -> Callable[..., Any]:
 async def _lines(items: Iterable[Any], report: Callable[[int], None]) -> AsyncIterator[bytes]:
     pending = bytearray()
     for count, item in enumerate(items, start=1):
-        pending += line_of(item)
+        pending += json_line(item)
         if len(pending) >= SENT_BYTES:
             yield bytes(pending)
             pending.clear()
@@ -181,12 +181,12 @@ def _following(call: Call) -> Callable[..., Any]:
         check_start("start", named.get("start", "now"))
         caller: Caller = self._caller
 
-        def open_stream(after: int | None) -> AsyncGenerator[Step, None]:
-            return stream(lambda: _link(caller), caller.scope, request, after)
+        def open_stream(after: int | None) -> AsyncGenerator[StreamItem, None]:
+            return stream(lambda: _connection(caller), caller.scope, request, after)
 
         if consumer is None:
             return follow(open_stream)
-        return follow_as(self, check_name("consumer", consumer), open_stream, **named)
+        return follow_as_consumer(self, check_name("consumer", consumer), open_stream, **named)
 
     return subscribe
 
@@ -194,12 +194,12 @@ def _following(call: Call) -> Callable[..., Any]:
 def _refusing(path: str, member: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(member)
     def refuse(self: Any, *arguments: Any, **named: Any) -> Any:
-        raise ConfigurationError(f"memory.{path} is not there over HTTP: {LOCAL[path]}.")
+        raise ConfigurationError(f"memory.{path} is not there over HTTP: {LOCAL_ONLY[path]}.")
 
     return refuse
 
 
-def _link(caller: Caller) -> Link:
+def _connection(caller: Caller) -> HttpConnection:
     core = caller.core
     assert isinstance(core, RemoteCore), "a remote twin has a remote core"
     return core.link

@@ -30,14 +30,14 @@ from mnemic.types.identity import new_id
 from mnemic.types.scope import Scope
 
 ATTEMPTS_MAX = 4
-PAUSE_FIRST_S = 0.2
-PAUSE_MAX_S = 5.0
+BACKOFF_FIRST_S = 0.2
+BACKOFF_MAX_S = 5.0
 RETRY_AFTER_MAX_S = 30.0
 """A server that asks for more patience than this gets none: the caller should know."""
 
 REQUEST_TIMEOUT_S = 120.0
 BATCH_TIMEOUT_S = 3600.0
-STREAM_SILENCE_MAX_S = 60.0
+STREAM_IDLE_MAX_S = 60.0
 """A stream of events is never silent for longer, since the server sends heartbeats."""
 
 BUSY_STATUSES = frozenset({429, 502, 503, 504})
@@ -45,19 +45,19 @@ OWNER_HEADER = "Mnemic-Owner"
 CHANNEL_HEADER = "Mnemic-Channel"
 PROCESS_HEADER = "Mnemic-Process"
 
-Answer = TypeVar("Answer")
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AttemptResult:
     """What became of one attempt: a body, or an error and how long to wait before the next, if ever."""
 
     body: bytes = b""
     error: MnemicError | None = None
-    wait_s: float | None = None
+    retry_delay_s: float | None = None
 
 
-class Link:
+class HttpConnection:
     """An open connection to a server. Whoever opens it closes it."""
 
     def __init__(self, settings: Settings) -> None:
@@ -81,20 +81,20 @@ class Link:
         """Close the connections."""
         await self._client.aclose()
 
-    async def send(self, request: Request, scope: Scope | None, *, is_repeatable: bool) -> bytes:
+    async def send(self, request: Request, scope: Scope | None, *, is_idempotent: bool) -> bytes:
         """Send a request until it is answered; returns the body, or raises what the server raised."""
         headers = _headers(scope) | {"Content-Type": JSON_MEDIA_TYPE}
-        if not is_repeatable:
+        if not is_idempotent:
             headers["Idempotency-Key"] = str(new_id())
         attempt = 1
         while (outcome := await self._attempt(request, headers, request.body)).error is not None:
-            if outcome.wait_s is None or attempt == ATTEMPTS_MAX:
+            if outcome.retry_delay_s is None or attempt == ATTEMPTS_MAX:
                 raise outcome.error
-            await asyncio.sleep(max(outcome.wait_s, _pause_s(attempt)))
+            await asyncio.sleep(max(outcome.retry_delay_s, _backoff_s(attempt)))
             attempt += 1
         return outcome.body
 
-    async def send_lines(self, request: Request, scope: Scope, lines: AsyncIterator[bytes]) -> bytes:
+    async def send_stream(self, request: Request, scope: Scope, lines: AsyncIterator[bytes]) -> bytes:
         """Send a stream, once."""
         headers = _headers(scope) | {"Content-Type": LINES_MEDIA_TYPE}
         outcome = await self._attempt(request, headers, lines, timeout_s=BATCH_TIMEOUT_S)
@@ -107,7 +107,7 @@ class Link:
         self, request: Request, scope: Scope, headers: dict[str, str]
     ) -> AsyncIterator[AsyncIterator[str]]:
         """The lines of an answer that has no end."""
-        timeout = httpx.Timeout(STREAM_SILENCE_MAX_S)
+        timeout = httpx.Timeout(STREAM_IDLE_MAX_S)
         try:
             async with self._client.stream(
                 request.method,
@@ -118,7 +118,7 @@ class Link:
             ) as response:
                 if not response.is_success:
                     await response.aread()
-                    raise error_in(response)
+                    raise error_from_response(response)
                 yield response.aiter_lines()
         except httpx.TransportError as error:
             raise self._unavailable(error) from error
@@ -130,7 +130,7 @@ class Link:
         content: bytes | AsyncIterator[bytes] | None,
         *,
         timeout_s: float | None = None,
-    ) -> Outcome:
+    ) -> AttemptResult:
         timeout = httpx.USE_CLIENT_DEFAULT if timeout_s is None else httpx.Timeout(timeout_s)
         try:
             response = await self._client.request(
@@ -143,12 +143,12 @@ class Link:
             )
         except httpx.ReadTimeout as error:
             # It may still be at work on it: asking again would only add to that.
-            return Outcome(error=self._unavailable(error))
+            return AttemptResult(error=self._unavailable(error))
         except httpx.TransportError as error:
-            return Outcome(error=self._unavailable(error), wait_s=0.0)
+            return AttemptResult(error=self._unavailable(error), retry_delay_s=0.0)
         if response.is_success:
-            return Outcome(body=response.content)
-        return Outcome(error=error_in(response), wait_s=_wait_s(response))
+            return AttemptResult(body=response.content)
+        return AttemptResult(error=error_from_response(response), retry_delay_s=_retry_delay_s(response))
 
     def _unavailable(self, error: httpx.TransportError) -> ServerUnavailableError:
         what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
@@ -185,7 +185,7 @@ def server_url(settings: Settings) -> SplitResult:
     return url
 
 
-def read_answer(adapter: TypeAdapter[Answer], answer: bytes | str) -> Answer:
+def parse_response(adapter: TypeAdapter[Parsed], answer: bytes | str) -> Parsed:
     """What the server answered; ServerError if that is something else than was asked for."""
     try:
         return adapter.validate_json(answer)
@@ -195,7 +195,7 @@ def read_answer(adapter: TypeAdapter[Answer], answer: bytes | str) -> Answer:
         ) from None
 
 
-def error_in(response: httpx.Response) -> MnemicError:
+def error_from_response(response: httpx.Response) -> MnemicError:
     """The error that an answer carries, of the same class and with the same message as on the server."""
     problem = _problem(response)
     detail = problem.get("detail")
@@ -205,7 +205,7 @@ def error_in(response: httpx.Response) -> MnemicError:
         return ServerUnavailableError(told) if response.status_code in BUSY_STATUSES else ServerError(told)
     raised = getattr(errors, str(problem.get("error")), None)
     if raised is errors.TooManyRequestsError:
-        return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or PAUSE_MAX_S)
+        return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or BACKOFF_MAX_S)
     if isinstance(raised, type) and issubclass(raised, MnemicError) and "__init__" not in vars(raised):
         return raised(detail)
     return ServerError(detail)
@@ -219,7 +219,7 @@ def _problem(response: httpx.Response) -> dict[str, Any]:
     return problem if isinstance(problem, dict) else {}
 
 
-def _wait_s(response: httpx.Response) -> float | None:
+def _retry_delay_s(response: httpx.Response) -> float | None:
     """How long to wait before asking again, at least; None if that would not help."""
     asked_s = _retry_after_s(response)
     if asked_s is not None:
@@ -232,9 +232,9 @@ def _retry_after_s(response: httpx.Response) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _pause_s(attempt: int) -> float:
+def _backoff_s(attempt: int) -> float:
     """Twice as long each time, and not the same for all who were turned away together."""
-    longest = min(PAUSE_MAX_S, PAUSE_FIRST_S * 2.0 ** (attempt - 1))
+    longest = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2.0 ** (attempt - 1))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - nothing secret depends on it
 
 

@@ -26,18 +26,18 @@ from mnemic.errors import (
 )
 from mnemic.events.following import carry_on
 from mnemic.sdk.groups.events import AsyncEvents
-from mnemic.sdk.http.connection import Link, read_answer
+from mnemic.sdk.http.connection import HttpConnection, parse_response
 from mnemic.sdk.http.wire import Request
 from mnemic.types.event import Event, EventReading
 from mnemic.types.scope import Scope
 
-STREAM_PAUSE_S = 0.5
+RECONNECT_DELAY_S = 0.5
 """Between the end of a stream and the next attempt."""
 
-HELD_S = 1.0
+RECHECK_AFTER_S = 1.0
 """For so long after a move the place is one's own; later it is looked at before an event is handed out."""
 
-PASSING: tuple[type[MnemicError], ...] = (
+TRANSIENT_ERRORS: tuple[type[MnemicError], ...] = (
     ServerUnavailableError,
     DatabaseUnavailableError,
     QueryTimeoutError,
@@ -48,9 +48,9 @@ PASSING: tuple[type[MnemicError], ...] = (
 EVENT_ID = "id: "
 EVENT_DATA = "data: "
 
-Step = Event | int
+StreamItem = Event | int
 """An event, or the position up to which there is none that is wanted."""
-OpenStream = Callable[[int | None], AsyncGenerator[Step, None]]
+OpenStream = Callable[[int | None], AsyncGenerator[StreamItem, None]]
 """Gives what follows a position, without end; None begins where the request says."""
 
 _EVENT = TypeAdapter(Event)
@@ -66,11 +66,11 @@ async def follow(open_stream: OpenStream) -> AsyncIterator[Event]:
                 yield step
 
 
-async def follow_as(
+async def follow_as_consumer(
     events: AsyncEvents, consumer: str, open_stream: OpenStream, **named: Any
 ) -> AsyncIterator[Event]:
     """Events under a consumer's name; `events` makes its calls by the server."""
-    place = KeptPlace(events, await events.take_consumer(consumer, **named))
+    place = ConsumerPosition(events, await events.take_consumer(consumer, **named))
     async with aclosing(open_stream(place.position)) as steps:
         async for step in steps:
             if isinstance(step, Event):
@@ -79,7 +79,7 @@ async def follow_as(
             await place.move(step.position if isinstance(step, Event) else step)
 
 
-class KeptPlace:
+class ConsumerPosition:
     """How far a consumer is, as the server keeps it for this reader."""
 
     def __init__(self, events: AsyncEvents, reading: EventReading) -> None:
@@ -90,13 +90,13 @@ class KeptPlace:
 
     async def move(self, position: int) -> None:
         """Done with everything up to here; ConflictError if another reader has taken over."""
-        await carry_on(lambda: self._send(position), PASSING)
+        await carry_on(lambda: self._send(position), TRANSIENT_ERRORS)
         self.position = position
         self._held_at_s = monotonic()
 
     async def hold(self) -> None:
         """The same about what it is done with already, if nobody has asked for some time."""
-        if monotonic() - self._held_at_s > HELD_S:
+        if monotonic() - self._held_at_s > RECHECK_AFTER_S:
             await self.move(self.position)
 
     async def _send(self, position: int) -> None:
@@ -111,12 +111,12 @@ class KeptPlace:
 
 
 async def stream(
-    open_link: Callable[[], Link], scope: Scope, request: Request, after: int | None
-) -> AsyncGenerator[Step, None]:
+    open_link: Callable[[], HttpConnection], scope: Scope, request: Request, after: int | None
+) -> AsyncGenerator[StreamItem, None]:
     """What a server tells, without end. Once a position is known, it is patient with the server."""
     has_begun = after is not None
     while True:
-        pause_s = STREAM_PAUSE_S
+        pause_s = RECONNECT_DELAY_S
         headers = {"Last-Event-ID": str(after)} if after is not None else {}
         try:
             async with open_link().stream(request, scope, headers) as lines:
@@ -125,15 +125,15 @@ async def stream(
                     async for step in steps:
                         yield step
                         after = step.position if isinstance(step, Event) else step
-        except PASSING as error:
+        except TRANSIENT_ERRORS as error:
             if not has_begun:
                 raise
-            pause_s = error.retry_after_s if isinstance(error, TooManyRequestsError) else STREAM_PAUSE_S
+            pause_s = error.retry_after_s if isinstance(error, TooManyRequestsError) else RECONNECT_DELAY_S
             logger.warning("following events pauses for %.1f s: %s", pause_s, error)
         await asyncio.sleep(pause_s)
 
 
-async def _steps(lines: AsyncIterator[str]) -> AsyncGenerator[Step, None]:
+async def _steps(lines: AsyncIterator[str]) -> AsyncGenerator[StreamItem, None]:
     """What the lines of a stream say. Each part ends with an empty line, and an event has its data in one."""
     passed: int | None = None
     async for line in lines:
@@ -141,7 +141,7 @@ async def _steps(lines: AsyncIterator[str]) -> AsyncGenerator[Step, None]:
             passed = _position(line.removeprefix(EVENT_ID))
         elif line.startswith(EVENT_DATA):
             passed = None
-            yield read_answer(_EVENT, line.removeprefix(EVENT_DATA))
+            yield parse_response(_EVENT, line.removeprefix(EVENT_DATA))
         elif not line and passed is not None:
             yield passed
             passed = None

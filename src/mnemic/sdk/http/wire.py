@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.http.surface import Route
-from mnemic.sdk.http.wire_types import is_json, is_list, wire_type
+from mnemic.sdk.http.wire_types import is_json, is_list, json_type
 from mnemic.types.entity import Entity, Triple
 
-Place = Literal["path", "query", "body"]
+Location = Literal["path", "query", "body"]
 NULL = "null"
 JSON_MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
@@ -46,7 +46,7 @@ class Parameter:
     """One parameter of a call and how it travels; `annotation` is what it is in Python."""
 
     name: str
-    place: Place
+    location: Location
     annotation: Any
     default: Any
     is_variadic: bool
@@ -57,7 +57,7 @@ class Parameter:
         return self.default is inspect.Parameter.empty and not self.is_variadic
 
     @property
-    def can_say_null(self) -> bool:
+    def null_is_distinct(self) -> bool:
         """Whether None differs from leaving it out, so that a query must be able to say it."""
         return self.default is not None and not self.is_required and NoneType in get_args(self.annotation)
 
@@ -67,14 +67,14 @@ class Parameter:
         return self.is_variadic or is_list(self.annotation)
 
     @cached_property
-    def wire(self) -> Any:
+    def json_type(self) -> Any:
         """What it is in JSON."""
-        return wire_type(list[self.annotation] if self.is_variadic else self.annotation)  # type: ignore[name-defined]
+        return json_type(list[self.annotation] if self.is_variadic else self.annotation)  # type: ignore[name-defined]
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
         """Reads it from a path or a query."""
-        return TypeAdapter(self.wire)
+        return TypeAdapter(self.json_type)
 
 
 class Call:
@@ -88,11 +88,11 @@ class Call:
         self.parameters = tuple(
             self._parameter(parameter)
             for parameter in list(self._signature.parameters.values())[1:]
-            if parameter.name not in route.apart
+            if parameter.name not in route.excluded
         )
 
     @cached_property
-    def answer(self) -> TypeAdapter[Any]:
+    def response(self) -> TypeAdapter[Any]:
         """Writes and reads what the call returns."""
         return TypeAdapter(self.returns)
 
@@ -102,7 +102,7 @@ class Call:
         return self._hints["return"]
 
     @property
-    def has_no_answer(self) -> bool:
+    def returns_nothing(self) -> bool:
         """Whether the call returns nothing."""
         return self.returns is NoneType
 
@@ -112,9 +112,9 @@ class Call:
         if not self._carries_body:
             return None
         fields: dict[str, Any] = {
-            parameter.name: (parameter.wire, ... if parameter.is_required else _default(parameter))
+            parameter.name: (parameter.json_type, ... if parameter.is_required else _default(parameter))
             for parameter in self.parameters
-            if parameter.place == "body"
+            if parameter.location == "body"
         }
         # Strict, so that nothing is made to fit; the names are ours, so none is pydantic's.
         config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
@@ -129,7 +129,7 @@ class Call:
             if parameter.name not in given:
                 continue
             value = given[parameter.name]
-            match parameter.place:
+            match parameter.location:
                 case "path":
                     path = path.replace(f"{{{parameter.name}}}", _segment(_text(parameter.name, value)))
                 case "query":
@@ -145,7 +145,7 @@ class Call:
         """The arguments that a request carries; InvalidInputError for what is missing, strange or unknown."""
         given = self._from_query(query)
         for parameter in self.parameters:
-            if parameter.place == "path":
+            if parameter.location == "path":
                 given[parameter.name] = _reference(parameter, path[parameter.name])
         body_model = self.body_model
         if body_model is not None:
@@ -174,17 +174,19 @@ class Call:
 
     @property
     def _carries_body(self) -> bool:
-        return self.route.method not in ("GET", "DELETE") and not self.route.apart
+        return self.route.method not in ("GET", "DELETE") and not self.route.is_stream
 
     def _parameter(self, parameter: inspect.Parameter) -> Parameter:
-        place: Place = "body" if self._carries_body else "query"
+        location: Location = "body" if self._carries_body else "query"
         if f"{{{parameter.name}}}" in self.route.path:
-            place = "path"
+            location = "path"
         is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
-        return Parameter(parameter.name, place, self._hints[parameter.name], parameter.default, is_variadic)
+        return Parameter(
+            parameter.name, location, self._hints[parameter.name], parameter.default, is_variadic
+        )
 
     def _from_query(self, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        known = {parameter.name: parameter for parameter in self.parameters if parameter.place == "query"}
+        known = {parameter.name: parameter for parameter in self.parameters if parameter.location == "query"}
         texts = dict[str, list[str]]()
         for name, text in query:
             if name not in known:
@@ -221,7 +223,7 @@ def _default(parameter: Parameter) -> Any:
 
 def _from_texts(parameter: Parameter, texts: list[str]) -> Any:
     """The value of a query parameter; `name=` is an empty list, `null` is None where that says something."""
-    if parameter.can_say_null and texts == [NULL]:
+    if parameter.null_is_distinct and texts == [NULL]:
         return None
     if parameter.is_list:
         values: Any = [] if texts == [""] else texts
@@ -264,7 +266,7 @@ def _query(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 
 def _text(name: str, value: Any) -> str:
     """A value as it stands in a path or a query."""
-    value = plain(value)
+    value = to_json(value)
     text = value if isinstance(value, str) else _dumps(value).decode()
     try:
         text.encode()
@@ -286,10 +288,10 @@ def _json_value(name: str, value: Any, annotation: Any) -> Any:
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"{name} must be JSON: {error}.") from None
         return value
-    return plain(value)
+    return to_json(value)
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value in the words of JSON; what callers put into `metadata` is left as it is."""
     match value:
         case None | bool() | int() | float() | str():
@@ -305,15 +307,15 @@ def plain(value: Any) -> Any:
         case Triple():
             return str(value.triple_id)
         case Mapping():
-            return {key: each if key == "metadata" else plain(each) for key, each in value.items()}
+            return {key: each if key == "metadata" else to_json(each) for key, each in value.items()}
         case Iterable():
-            return [plain(each) for each in value]
+            return [to_json(each) for each in value]
     raise InvalidInputError(f"A value of the type {type(value).__name__} cannot be sent to a server.")
 
 
-def line_of(item: Any) -> bytes:
+def json_line(item: Any) -> bytes:
     """One item of many, on a line of its own."""
-    return _dumps(plain(item)) + b"\n"
+    return _dumps(to_json(item)) + b"\n"
 
 
 def _dumps(value: Any) -> bytes:

@@ -25,7 +25,7 @@ Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 _WIRE: dict[Any, Any] = {float: Number, bytes: Base64Bytes}
 
 
-def wire_type(annotation: Any) -> Any:
+def json_type(annotation: Any) -> Any:
     """The type of a parameter in JSON."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
@@ -36,7 +36,7 @@ def wire_type(annotation: Any) -> Any:
     if origin in _LISTS:
         (inner,) = get_args(annotation)
         # In a list, ids are references that may be other texts, too.
-        return list[str] if _members(inner) == {str, UUID} else list[wire_type(inner)]  # type: ignore[misc]
+        return list[str] if _members(inner) == {str, UUID} else list[json_type(inner)]  # type: ignore[misc]
     if origin is tuple:
         return _tuple(get_args(annotation))
     if origin in (Mapping, dict):
@@ -64,14 +64,14 @@ def _members(annotation: Any) -> set[Any]:
 
 def _tuple(inner: tuple[Any, ...]) -> Any:
     if len(inner) == 2 and inner[1] is ...:
-        return list[wire_type(inner[0])]  # type: ignore[misc]
-    return tuple[tuple(wire_type(each) for each in inner)]  # type: ignore[misc]
+        return list[json_type(inner[0])]  # type: ignore[misc]
+    return tuple[tuple(json_type(each) for each in inner)]  # type: ignore[misc]
 
 
 def _union(members: tuple[Any, ...]) -> Any:
     kept = [member for member in members if not is_dataclass(member)]
     texts = {member for member in kept if str in kept and member in (str, UUID, datetime, Decimal)}
-    others = [wire_type(member) for member in kept if member not in texts]
+    others = [json_type(member) for member in kept if member not in texts]
     text = _text(texts, alone=not set(kept) - texts - {NoneType})
     return Union[tuple([text, *others] if texts else others)]  # noqa: UP007
 

@@ -29,6 +29,7 @@ TARGET = SDK / "_sync.py"
 OPENED_BY_USERS = "AsyncMemory"
 RENAMED = {"aclose": "close", "__aenter__": "__enter__", "__aexit__": "__exit__"}
 PROPERTY_DECORATORS = {"property", "cached_property", "functools.cached_property"}
+ROUTED = "routed"
 ASYNC_ITERATOR = re.compile(r"(?:\w+\.)*Async(?:Iterator|Generator)\[")
 STILL_ASYNC = re.compile(r"\b(?:Abstract)?Async\w*|\bAwaitable\b|\bCoroutine\b|\bSelf\b")
 
@@ -150,14 +151,14 @@ class Twins:
         twin = parse_one(f"def {name}() -> {returns}:\n{indent(body, '    ')}", ast.FunctionDef)
         twin.args = source.args
         twin.body = [*self.docstring(source), *twin.body]
-        twin.decorator_list = [ast.Name("property")] if source.decorator_list else []
+        twin.decorator_list = [ast.Name("property")] if is_property(source) else []
         return twin
 
     def refuse_untranslatable(self, owner: ast.ClassDef, source: Method) -> None:
         name = f"{owner.name}.{source.name}"
         if source.returns is None:
             raise CannotTranslateError(f"{name} does not say what it returns")
-        if unknown := {ast.unparse(item) for item in source.decorator_list} - PROPERTY_DECORATORS:
+        if unknown := decorators(source) - PROPERTY_DECORATORS - {ROUTED}:
             raise CannotTranslateError(f"{name} has the decorator {unknown}")
         if taken := self.names.intersection(re.findall(r"\w+", ast.unparse(source.args))):
             raise CannotTranslateError(f"{name} takes {set(taken)}, which synchronous callers do not have")
@@ -173,7 +174,7 @@ class Twins:
                 return "self._portal.run(self._async.__aenter__())\nreturn self", "Self"
             case "__aexit__":
                 return "self.close()", "None"
-        called = "" if source.decorator_list else f"({passed_on(source.args)})"
+        called = "" if is_property(source) else f"({passed_on(source.args)})"
         call = f"self._async.{source.name}{called}"
         if isinstance(source, ast.AsyncFunctionDef) and not is_generator(source):
             call = f"self._portal.run({call})"
@@ -212,6 +213,16 @@ def is_kept(owner: ast.ClassDef, method: Method) -> bool:
     if method.name == "__init__":
         return owner.name == OPENED_BY_USERS
     return method.name in RENAMED or not method.name.startswith("_")
+
+
+def decorators(method: Method) -> set[str]:
+    """The names of the decorators, without their arguments."""
+    called = (item.func if isinstance(item, ast.Call) else item for item in method.decorator_list)
+    return {ast.unparse(item) for item in called}
+
+
+def is_property(method: Method) -> bool:
+    return not decorators(method).isdisjoint(PROPERTY_DECORATORS)
 
 
 def is_generator(method: Method) -> bool:

@@ -231,7 +231,7 @@ async def test_the_key_is_told_to_nobody(caplog: pytest.LogCaptureFixture) -> No
 async def test_calls_that_need_the_machine_itself_say_why() -> None:
     async with speaking_to() as (memory, _):
         with pytest.raises(
-            ConfigurationError, match=r"memory\.admin\.backup is not there over HTTP: it reads"
+            ConfigurationError, match=r"memory\.admin\.backup is not available over HTTP: it reads"
         ):
             await memory.admin.backup("x")
         with pytest.raises(ConfigurationError, match="needs the database itself"):
@@ -249,7 +249,7 @@ async def test_calls_that_need_the_machine_itself_say_why() -> None:
         ({"url": "https://", "api_key": KEY}, "names no host"),
         ({"url": f"https://memory.example:{KEY}", "api_key": KEY}, "port that is no number"),
         ({"url": "https://memory.example", "api_key": f"{KEY}\nX: y"}, "characters that no key has"),
-        ({"url": "https://memory.example", "api_key": KEY, "embedder": "test"}, "models of its own"),
+        ({"url": "https://memory.example", "api_key": KEY, "embedder": "test"}, "its own models"),
         ({"url": "postgresql://127.0.0.1/x", "api_key": KEY}, "api_key goes with"),
     ],
 )

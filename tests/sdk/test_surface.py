@@ -11,22 +11,23 @@ import pytest
 from mnemic.sdk.http.surface import CLIENT_SIDE, LOCAL_ONLY, ROUTES, SURFACE, Route
 from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.routing import routed
 from tools.generate_docs import http_page
 
 SCOPED_THEMSELVES = frozenset({"events.consumers", "events.replay", "events.forget_consumer"})
 """They take no owner and stay with the scope's: see tests/conformance/test_bound_keys.py."""
 
 
-def public_calls() -> Iterator[str]:
-    """The names of all calls, from `memory` on."""
+def public_calls() -> Iterator[tuple[str, Any]]:
+    """All calls: the name after `memory.` and the function."""
     for name, member in vars(AsyncMemory).items():
         if name.startswith("_"):
             continue
         if inspect.isfunction(member):
-            yield name
+            yield name, member
         elif isinstance(member, property) and (group := _group(member)) is not None:
             yield from (
-                f"{name}.{call}"
+                (f"{name}.{call}", function)
                 for call, function in vars(group).items()
                 if inspect.isfunction(function) and not call.startswith("_")
             )
@@ -37,9 +38,33 @@ def _group(member: property) -> type | None:
     return given if inspect.isclass(given) and given.__name__.startswith("Async") else None
 
 
-def test_every_call_is_made_over_http_or_says_why_not() -> None:
+def test_every_call_has_its_line_in_the_table() -> None:
     known = [*ROUTES, *LOCAL_ONLY, *CLIENT_SIDE]
-    assert sorted(public_calls()) == sorted(known)
+    assert sorted(name for name, _ in public_calls()) == sorted(known)
+
+
+def test_every_call_is_routed_under_its_own_name() -> None:
+    wrong = {
+        name: routed_as
+        for name, function in public_calls()
+        if (routed_as := getattr(function, "call_name", None)) != (None if name in CLIENT_SIDE else name)
+    }
+    assert wrong == {}
+
+
+def test_a_call_without_a_line_in_the_table_cannot_be_declared() -> None:
+    with pytest.raises(LookupError, match=r"state\.rename is neither in ROUTES nor in LOCAL_ONLY"):
+        routed("state.rename")
+
+
+def test_a_routed_call_keeps_its_signature_hints_and_docstring() -> None:
+    for name, function in public_calls():
+        if name not in CLIENT_SIDE:
+            body = function.__wrapped__
+            assert inspect.signature(function) == inspect.signature(body)
+            assert get_type_hints(function) == get_type_hints(body)
+            assert function.__doc__ == body.__doc__
+            assert inspect.iscoroutinefunction(function) == inspect.iscoroutinefunction(body)
 
 
 def test_no_two_routes_are_the_same() -> None:

@@ -18,9 +18,9 @@ from mnemic.recall.calls import recall_request
 from mnemic.recall.request import check_request
 from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items
-from mnemic.runtime.core import Caller, Core
-from mnemic.runtime.models_in_use import Models
+from mnemic.runtime.core import Core
 from mnemic.runtime.storage import is_server
+from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
@@ -43,14 +43,14 @@ from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.working import work_in_process
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 
 
-class AsyncMemory:
+class AsyncMemory(CallGroup):
     """The memory of agents, in one place and one tenant.
 
     >>> async with AsyncMemory(owner="alice") as memory:
@@ -81,20 +81,15 @@ class AsyncMemory:
         nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
         comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
         """
-        settled = _settle(url, data_dir, api_key, tenant, settings)
-        if is_server(settled):
-            self._become_remote(settled, embedder, llm, reranker)
-        else:
-            self._core = Core(settled, Models(settled, embedder, llm, reranker))
-        self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
-            owner=owner, channel=channel, process=process
-        )
-        self._is_view = False
+        resolved = _resolve_settings(url, data_dir, api_key, tenant, settings)
+        backend = choose_backend(resolved, embedder=embedder, llm=llm, reranker=reranker)
+        scope = Scope(resolved.owner, resolved.channel, resolved.process)
+        super().__init__(backend, scope.narrowed(owner=owner, channel=channel, process=process))
+        self._owns_backend = True
 
     async def open(self) -> Self:
         """Start or join the embedded server, or connect to the URL. Doing it twice does no harm."""
-        await self._core.open()
-        work_in_process(self._core)
+        await self._backend.open()
         return self
 
     async def aclose(self) -> None:
@@ -103,8 +98,8 @@ class AsyncMemory:
         Closing twice does no harm. Closing a view made by `scope` does nothing: it lives with the
         memory that it is a view of.
         """
-        if not self._is_view:
-            await self._core.aclose()
+        if self._owns_backend:
+            await self._backend.aclose()
 
     async def __aenter__(self) -> Self:
         """Open."""
@@ -123,15 +118,13 @@ class AsyncMemory:
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
         """A cheap view of the same memory with other defaults; what is not given stays as it is."""
-        return self._view(self._core, self._scope.narrowed(owner=owner, channel=channel, process=process))
+        return self._in_scope(self._scope.narrowed(owner=owner, channel=channel, process=process))
 
-    @classmethod
-    def _view(cls, core: Core, scope: Scope) -> "AsyncMemory":
-        """A memory over what somebody else opens and closes."""
-        view = cls.__new__(cls)
-        view._core, view._scope, view._is_view = core, scope, True
-        return view
+    def _in_scope(self, scope: Scope) -> "AsyncMemory":
+        """A view of the same memory in exactly this scope."""
+        return _borrowing(self._backend, scope)
 
+    @routed("retain")
     async def retain(
         self,
         content: ItemInput | Iterable[ItemInput],
@@ -181,6 +174,7 @@ class AsyncMemory:
         }
         return await retain_items(self._caller, as_items(content), fields, owner=owner, channel=channel)
 
+    @routed("retain_many")
     async def retain_many(
         self,
         items: Iterable[ItemInput],
@@ -205,6 +199,7 @@ class AsyncMemory:
                 on_progress=report,
             )
 
+    @routed("recall")
     async def recall(
         self,
         query: str,
@@ -264,112 +259,112 @@ class AsyncMemory:
     @property
     def memories(self) -> AsyncMemories:
         """Single memories, their history, how they stand to each other."""
-        return AsyncMemories(self._caller)
+        return AsyncMemories(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:
         """Who talked when, what was said, which tools were called."""
-        return AsyncConversations(self._caller)
+        return AsyncConversations(self._backend, self._scope)
 
     @property
     def documents(self) -> AsyncDocuments:
         """Texts under names."""
-        return AsyncDocuments(self._caller)
+        return AsyncDocuments(self._backend, self._scope)
 
     @property
     def state(self) -> AsyncState:
         """JSON documents by key."""
-        return AsyncState(self._caller)
+        return AsyncState(self._backend, self._scope)
 
     @property
     def entities(self) -> AsyncEntities:
         """Who and what is known, and how they hang together."""
-        return AsyncEntities(self._caller)
+        return AsyncEntities(self._backend, self._scope)
 
     @property
     def triples(self) -> AsyncTriples:
         """Statements of subject, predicate and object."""
-        return AsyncTriples(self._caller)
+        return AsyncTriples(self._backend, self._scope)
 
     @property
     def journal(self) -> AsyncJournal:
         """What agents evaluated, did and mean to do next."""
-        return AsyncJournal(self._caller)
+        return AsyncJournal(self._backend, self._scope)
 
     @property
     def revenue(self) -> AsyncRevenue:
         """Money that came in."""
-        return AsyncRevenue(self._caller)
+        return AsyncRevenue(self._backend, self._scope)
 
     @property
     def errors(self) -> AsyncErrors:
         """What went wrong."""
-        return AsyncErrors(self._caller)
+        return AsyncErrors(self._backend, self._scope)
 
     @property
     def metrics(self) -> AsyncMetrics:
         """Measured values and their summaries."""
-        return AsyncMetrics(self._caller)
+        return AsyncMetrics(self._backend, self._scope)
 
     @property
     def actors(self) -> AsyncActors:
         """Whom not to trust."""
-        return AsyncActors(self._caller)
+        return AsyncActors(self._backend, self._scope)
 
     @property
     def processes(self) -> AsyncProcesses:
         """What is known about the parts of a system."""
-        return AsyncProcesses(self._caller)
+        return AsyncProcesses(self._backend, self._scope)
 
     @property
     def schedules(self) -> AsyncSchedules:
         """Jobs that come again and again."""
-        return AsyncSchedules(self._caller)
+        return AsyncSchedules(self._backend, self._scope)
 
     @property
     def shares(self) -> AsyncShares:
         """Who else may recall an owner's memories."""
-        return AsyncShares(self._caller)
+        return AsyncShares(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:
         """Who may call a server."""
-        return AsyncKeys(self._caller)
+        return AsyncKeys(self._backend, self._scope)
 
     @property
     def events(self) -> AsyncEvents:
         """What happened, in order, to be followed and read again."""
-        return AsyncEvents(self._caller)
+        return AsyncEvents(self._backend, self._scope)
 
     @property
     def webhooks(self) -> AsyncWebhooks:
         """Addresses that events are sent to."""
-        return AsyncWebhooks(self._caller)
+        return AsyncWebhooks(self._backend, self._scope)
 
     @property
     def audit(self) -> AsyncAudit:
         """Acts that destroy or carry away much, their intents and outcomes."""
-        return AsyncAudit(self._caller)
+        return AsyncAudit(self._backend, self._scope)
 
     @property
     def jobs(self) -> AsyncJobs:
         """Work that is done later."""
-        return AsyncJobs(self._caller)
+        return AsyncJobs(self._backend, self._scope)
 
     @property
     def log(self) -> AsyncLog:
         """Which calls wrote and read."""
-        return AsyncLog(self._caller)
+        return AsyncLog(self._backend, self._scope)
 
     @property
     def admin(self) -> AsyncAdmin:
         """Erasing, moving, backing up, looking at the whole."""
-        return AsyncAdmin(self._caller)
+        return AsyncAdmin(self._backend, self._scope)
 
     @property
     def tenant(self) -> Tenant:
         """The tenant that this memory works in."""
-        return self._core.tenant
+        return self._backend.tenant
 
     @property
     def owner(self) -> str | None:
@@ -387,23 +382,29 @@ class AsyncMemory:
         return self._scope.process
 
     @property
-    def _caller(self) -> Caller:
-        return Caller(self._core, self._scope)
-
-    def _become_remote(self, settings: Settings, *models: object) -> None:
-        """Make all calls by the server that the settings name: this is now the class's remote twin."""
-        if any(model is not None for model in models):
-            raise ConfigurationError(
-                "A Mnemic server has models of its own: leave embedder, llm and reranker out."
-            )
-        # Its HTTP client takes a third of the time that importing all of this does; few memories need it.
-        from mnemic.sdk.http.client import RemoteCore, remote_twin  # noqa: PLC0415
-
-        self._core = RemoteCore(settings)
-        self.__class__ = remote_twin(AsyncMemory)
+    def _core(self) -> Core:
+        """The core of a local backend; ConfigurationError on the HTTP backend."""
+        return self._backend.core
 
 
-def _settle(
+def memory_on_core(core: Core, scope: Scope) -> AsyncMemory:
+    """A memory on a core that its owner opens and closes; closing the memory does nothing.
+
+    Servers and workers use it to run many tenants on one database (`mnemic.sdk.tenants`), tests to run many
+    memories on one.
+    """
+    return _borrowing(LocalBackend(core), scope)
+
+
+def _borrowing(backend: Backend, scope: Scope) -> AsyncMemory:
+    """A memory on a backend that another object opens and closes."""
+    memory = AsyncMemory.__new__(AsyncMemory)
+    CallGroup.__init__(memory, backend, scope)
+    memory._owns_backend = False
+    return memory
+
+
+def _resolve_settings(
     url: str | None,
     data_dir: str | PathLike[str] | None,
     api_key: str | None,
@@ -422,10 +423,10 @@ def _settle(
         "tenant": tenant,
     }
     base = settings.model_dump(exclude_unset=True) if settings is not None else {}
-    settled = load_settings(**base | {name: value for name, value in given.items() if value is not None})
-    if api_key is not None and (data_dir is not None or not is_server(settled)):
+    resolved = load_settings(**base | {name: value for name, value in given.items() if value is not None})
+    if api_key is not None and (data_dir is not None or not is_server(resolved)):
         raise ConfigurationError(
             "api_key goes with the https:// URL of a Mnemic server; no such URL was given."
         )
     # A folder in the call means the embedded server, whatever the environment says about a URL.
-    return settled.model_copy(update={"database_url": None}) if data_dir is not None else settled
+    return resolved.model_copy(update={"database_url": None}) if data_dir is not None else resolved

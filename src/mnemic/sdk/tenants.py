@@ -19,7 +19,7 @@ from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
-from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.types.scope import Scope
 
 TENANTS_MAX = 1_000
@@ -102,4 +102,4 @@ class Tenants:
         core = await self.core(tenant)
         settings = core.settings
         scope = Scope(None, settings.channel, process or settings.process, key_id, request_id)
-        return AsyncMemory._view(core, scope)
+        return memory_on_core(core, scope)

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import flagged_actors
 from mnemic.types.tiers import ActorFlag, Severity
 
 
-class AsyncActors:
+class AsyncActors(CallGroup):
     """People, accounts and agents that an owner should not trust, and why."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("actors.flag")
     async def flag(
         self,
         actor: str,
@@ -36,16 +34,19 @@ class AsyncActors:
             at=at,
         )
 
+    @routed("actors.clear")
     async def clear(self, actor: str, *, reason: str, owner: str | None = None) -> int:
         """Clear all open flags of an actor; returns how many there were. They stay as history."""
         return await flagged_actors.clear_actor(
             self._caller.database, self._caller.scoped(owner), actor, reason=reason
         )
 
+    @routed("actors.is_flagged")
     async def is_flagged(self, actor: str, *, owner: str | None = None) -> bool:
         """Whether an actor has a flag that is not cleared."""
         return await flagged_actors.is_flagged(self._caller.database, self._caller.scoped(owner), actor)
 
+    @routed("actors.list")
     async def list(
         self,
         *,

@@ -21,8 +21,8 @@ from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.record.comparing import compare_waiting
-from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
@@ -30,12 +30,10 @@ from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
 
 
-class AsyncAdmin:
+class AsyncAdmin(CallGroup):
     """What concerns all that is held about an owner, or the whole place."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("admin.erase")
     async def erase(self, owner: str, *, mode: ErasureMode = "erase") -> ErasureReceipt:
         """Erase all that is held about an owner, or archive it; returns a receipt with rows per table.
 
@@ -50,6 +48,7 @@ class AsyncAdmin:
             await drop_indexes_of(self._caller.core, owner)
         return receipt
 
+    @routed("admin.export")
     async def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
@@ -60,25 +59,27 @@ class AsyncAdmin:
         scope = self._caller.scoped(owner)
         return await export_owner(self._caller.database, scope, check_path(path), replace=replace)
 
+    @routed("admin.import_")
     async def import_(self, path: str | PathLike[str], *, embed: bool = True) -> Imported:
         """Take an exported file into this tenant, all of it or nothing; what is there already stays.
 
         Its memories are embedded anew, by this memory's model, unless `embed` is False or the embedder
         fails: then they are found by their words until `embed_backlog` has run. The audit log tells of it.
         """
-        imported = await import_owner(self._caller.database, self._caller.scope, check_path(path))
+        imported = await import_owner(self._caller.database, self._scope, check_path(path))
         if embed:
             with suppress(EmbeddingError):
                 await embed_backlog(self._caller.core)
         return replace(imported, awaiting_embedding_count=await count_backlog(self._caller.database))
 
+    @routed("admin.backup")
     async def backup(self, path: str | PathLike[str], *, replace: bool = False) -> Backup:
         """Write everything, of all tenants, into one file, while others go on working.
 
         The audit log of this memory's tenant tells of it. The file holds the intent and not yet the
         outcome: where it is restored, its own making is listed as unfinished.
         """
-        file, scope = check_path(path), nobodys(self._caller.scope)
+        file, scope = check_path(path), nobodys(self._scope)
         async with audited(
             self._caller.database, scope, action="backup", target=file_target(file), keeps_message=False
         ) as act:
@@ -86,6 +87,7 @@ class AsyncAdmin:
             act.outcome(size_bytes=backup.size_bytes)
         return backup
 
+    @routed("admin.restore")
     async def restore(self, path: str | PathLike[str], *, replace: bool = False) -> None:
         """Bring back a backup into this place. What is there is replaced only if `replace` says so.
 
@@ -96,12 +98,14 @@ class AsyncAdmin:
         """
         core, backup = self._caller.core, check_path(path)
         async with core.closed_for_a_while():
-            await restore_place(core.settings, backup, replace=replace, by=self._caller.scope)
+            await restore_place(core.settings, backup, replace=replace, by=self._scope)
 
+    @routed("admin.embed_backlog")
     async def embed_backlog(self) -> int:
         """Embed what was stored while the embedder failed; returns how many memories that were."""
         return await embed_backlog(self._caller.core)
 
+    @routed("admin.reembed")
     async def reembed(self, *, wait: bool = False) -> ModelChange:
         """Change to the embedder that this memory was opened with: embed everything anew, in the background.
 
@@ -111,16 +115,18 @@ class AsyncAdmin:
         when the other model serves, or the change was called off.
         """
         core = self._caller.core
-        change = await ask_for_change(core, self._caller.scope)
+        change = await ask_for_change(core, self._scope)
         if not wait or change.job_id is None:
             return change
         await finish(core, change.job_id)
         return await read_change(core.storage.tenant_database)
 
+    @routed("admin.owners")
     async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
         """Owners that have memories, by name; `after` is the last one of the page before."""
         return await list_owners(self._caller.database, after=after, limit=limit)
 
+    @routed("admin.stats")
     async def stats(self) -> TenantStats:
         """How much this tenant holds."""
         await compare_waiting(self._caller.database)

@@ -5,19 +5,17 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import audit
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.traces import AuditRecord
 
 
-class AsyncAudit:
+class AsyncAudit(CallGroup):
     """Acts that destroy or carry away much: an intent before each, an outcome after it.
 
     A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("audit.list")
     async def list(
         self,
         *,
@@ -31,7 +29,7 @@ class AsyncAudit:
         """Intents and outcomes, newest first; `before` is the last `audit_id` of the page before."""
         return await audit.list_acts(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             action=action,
             since=since,
             until=until,
@@ -39,8 +37,9 @@ class AsyncAudit:
             limit=limit,
         )
 
+    @routed("audit.unfinished")
     async def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
         """Intents that have no outcome: acts that still run, or were cut short by a crash."""
         return await audit.unfinished_acts(
-            self._caller.database, self._caller.scope.narrowed(owner=owner), limit=limit
+            self._caller.database, self._scope.narrowed(owner=owner), limit=limit
         )

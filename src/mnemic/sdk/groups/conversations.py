@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_flag, check_id, check_number, check_text, check_time
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.memory import MemoryRecord
@@ -16,18 +16,17 @@ from mnemic.types.scope import check_name
 POSITION_MAX = 2**31 - 1
 
 
-class AsyncConversations:
+class AsyncConversations(CallGroup):
     """Conversations. They come into being with their first turn: `retain(…, conversation=…)`."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("conversations.get")
     async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
         """One conversation; NotFoundError if the owner has none of that name."""
         return await conversations.get_conversation(
             self._caller.database, self._caller.scoped(owner), conversation
         )
 
+    @routed("conversations.list")
     async def list(
         self,
         *,
@@ -45,6 +44,7 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.turns")
     async def turns(
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
@@ -59,6 +59,7 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.recent")
     async def recent(
         self, *, conversation: str | None = None, limit: int = 20, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
@@ -70,6 +71,7 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.record_tool")
     async def record_tool(
         self,
         conversation: str,
@@ -97,6 +99,7 @@ class AsyncConversations:
             memory_id=check_id("memory_id", memory_id) if memory_id is not None else None,
         )
 
+    @routed("conversations.tools")
     async def tools(
         self, conversation: str, *, limit: int = 100, owner: str | None = None
     ) -> Sequence[ToolInvocation]:

@@ -13,19 +13,17 @@ from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, read_source, settled_media_type
 from mnemic.errors import InvalidInputError
 from mnemic.retain.calls import retain_items
-from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 
-class AsyncDocuments:
+class AsyncDocuments(CallGroup):
     """Documents by name: short ones are put, large ones and files are ingested in the background."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("documents.put")
     async def put(
         self,
         name: str,
@@ -55,6 +53,7 @@ class AsyncDocuments:
             store=store,
         )
 
+    @routed("documents.ingest")
     async def ingest(
         self,
         name: str,
@@ -124,10 +123,12 @@ class AsyncDocuments:
             channel=channel,
         )
 
+    @routed("documents.status")
     async def status(self, name: str, *, owner: str | None = None) -> Ingestion:
         """How far the ingestion of a document has come; `memory.jobs.status(job_id)` says more."""
         return await ingest.read_ingestion(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.chunks")
     async def chunks(
         self,
         name: str,
@@ -150,14 +151,17 @@ class AsyncDocuments:
             limit=limit,
         )
 
+    @routed("documents.text")
     async def text(self, name: str, *, owner: str | None = None) -> str:
         """The whole text of a document: as it was put, or as it was read from its file."""
         return await documents.read_text(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.get")
     async def get(self, name: str, *, owner: str | None = None) -> ReferenceDocument:
         """The entry of a document, without its text."""
         return await documents.get_document(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.list")
     async def list(
         self, *, after: str = "", limit: int = 100, owner: str | None = None
     ) -> Sequence[ReferenceDocument]:
@@ -166,6 +170,7 @@ class AsyncDocuments:
             self._caller.database, self._caller.scoped(owner), after=after, limit=limit
         )
 
+    @routed("documents.delete")
     async def delete(self, name: str, *, owner: str | None = None) -> bool:
         """Forget a document with all memories made from it; returns whether there was one."""
         return await documents.delete_document(self._caller.database, self._caller.scoped(owner), name)

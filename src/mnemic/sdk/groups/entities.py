@@ -8,7 +8,7 @@ from mnemic.govern.audit import audited
 from mnemic.knowledge import archive, entities, graph
 from mnemic.knowledge.entities import EntityInput
 from mnemic.knowledge.references import check_reference
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.entity import (
     ArchivedEntity,
     Entity,
@@ -20,7 +20,7 @@ from mnemic.types.entity import (
 from mnemic.types.memory import Provenance
 
 
-class AsyncEntities:
+class AsyncEntities(CallGroup):
     """People, projects, products and whatever else memories are about.
 
     A call names an entity by its id, by the entity itself, or by category and name. Upper and lower case
@@ -28,9 +28,7 @@ class AsyncEntities:
     has it; aliases may be shared, and `find` gives all who bear one.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("entities.upsert")
     async def upsert(
         self,
         category: str,
@@ -64,12 +62,14 @@ class AsyncEntities:
         )
         return await entities.upsert_entity(self._caller.database, self._caller.scoped(owner), given)
 
+    @routed("entities.get")
     async def get(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> Entity:
         """One entity, by its id or as `get(category, name)`; NotFoundError if the owner does not have it."""
         return await entities.get_entity(self._caller.database, self._caller.scoped(owner), entity, name)
 
+    @routed("entities.find")
     async def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
     ) -> Sequence[Entity]:
@@ -78,6 +78,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), name, category=category, limit=limit
         )
 
+    @routed("entities.list")
     async def list(
         self,
         *,
@@ -91,6 +92,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), category=category, before=before, limit=limit
         )
 
+    @routed("entities.history")
     async def history(
         self,
         entity: EntityReference,
@@ -110,6 +112,7 @@ class AsyncEntities:
             limit=limit,
         )
 
+    @routed("entities.mentions")
     async def mentions(
         self,
         entity: EntityReference,
@@ -123,6 +126,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), entity, before=before, limit=limit
         )
 
+    @routed("entities.mentioned")
     async def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
     ) -> Sequence[Entity]:
@@ -131,6 +135,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), memory_id, limit=limit
         )
 
+    @routed("entities.delete")
     async def delete(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> ArchivedEntity:
@@ -143,6 +148,7 @@ class AsyncEntities:
         async with audited(database, scope, action="delete_entity", target=str(reference)) as act:
             return await archive.delete_entity(database, scope, reference, and_then=act.commit_with)
 
+    @routed("entities.archived")
     async def archived(
         self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
     ) -> Sequence[ArchivedEntity]:
@@ -151,6 +157,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), before=before, limit=limit
         )
 
+    @routed("entities.restore")
     async def restore(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> Entity:
@@ -161,6 +168,7 @@ class AsyncEntities:
         """
         return await archive.restore_entity(self._caller.database, self._caller.scoped(owner), entity, name)
 
+    @routed("entities.relate")
     async def relate(
         self,
         from_entity: EntityReference,
@@ -184,6 +192,7 @@ class AsyncEntities:
             evidence=evidence,
         )
 
+    @routed("entities.unrelate")
     async def unrelate(
         self, from_entity: EntityReference, to_entity: EntityReference, kind: str, *, owner: str | None = None
     ) -> bool:
@@ -192,6 +201,7 @@ class AsyncEntities:
             self._caller.database, self._caller.scoped(owner), from_entity, to_entity, kind
         )
 
+    @routed("entities.graph")
     async def graph(
         self,
         start: EntityReference,

@@ -5,18 +5,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import error_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import ErrorEvent, Severity
 
 
-class AsyncErrors:
+class AsyncErrors(CallGroup):
     """What went wrong in the systems that use this memory. Never changed afterwards."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("errors.record")
     async def record(
         self,
         kind: str,
@@ -39,6 +37,7 @@ class AsyncErrors:
             at=at,
         )
 
+    @routed("errors.list")
     async def list(
         self,
         *,

@@ -11,7 +11,7 @@ from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
 from mnemic.events.following import Passed, follow
 from mnemic.events.log import Wanted
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_id
 from mnemic.types.event import (
     Event,
@@ -24,15 +24,13 @@ from mnemic.types.event import (
 from mnemic.types.scope import check_name
 
 
-class AsyncEvents:
+class AsyncEvents(CallGroup):
     """What happened to memories, entities, relations and state: to be followed, listed and read again.
 
     A memory that is used for an owner sees the events of that owner; one without sees all of its tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("events.subscribe")
     def subscribe(
         self,
         consumer: str | None = None,
@@ -52,6 +50,7 @@ class AsyncEvents:
         name = check_name("consumer", consumer) if consumer is not None else None
         return self._follow(wanted, name, check_start("start", start))
 
+    @routed("events.take_consumer")
     async def take_consumer(
         self,
         consumer: str,
@@ -69,6 +68,7 @@ class AsyncEvents:
         database, wanted = self._caller.database, self._wanted(types, owner)
         return await consumers.take_consumer(database, name, wanted, start=place)
 
+    @routed("events.move_consumer")
     async def move_consumer(
         self,
         consumer: str,
@@ -86,7 +86,7 @@ class AsyncEvents:
         left, reached = check_position("expected", expected), check_position("position", position)
         if reached < left:
             raise InvalidInputError("position must not lie before expected; `replay` reads again.")
-        held = check_name("consumer", consumer), self._caller.scope.narrowed(owner=owner).owner
+        held = check_name("consumer", consumer), self._scope.narrowed(owner=owner).owner
         await consumers.move_once(
             self._caller.database, EventReading(*held, left, check_id("reader", reader)), position=reached
         )
@@ -113,6 +113,7 @@ class AsyncEvents:
             if inspect.isawaitable(outcome):
                 await outcome
 
+    @routed("events.list")
     async def list(
         self,
         *,
@@ -130,15 +131,17 @@ class AsyncEvents:
             self._caller.database, self._wanted(types, owner), after=place, limit=limit
         )
 
+    @routed("events.consumers")
     async def consumers(self, *, after: str = "", limit: int = 100) -> Sequence[EventConsumer]:
         """Who follows events under a name, and how far behind; `after` is the last name of a page."""
         return await consumers.list_consumers(
             self._caller.database,
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             after=check_name("after", after) if after != "" else "",
             limit=limit,
         )
 
+    @routed("events.replay")
     async def replay(self, consumer: str, position: Start) -> None:
         """Put a consumer behind a position ("beginning" and "now" stand for the ends of the log).
 
@@ -148,14 +151,13 @@ class AsyncEvents:
             self._caller.database,
             consumer,
             check_start("position", position),
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
         )
 
+    @routed("events.forget_consumer")
     async def forget_consumer(self, consumer: str) -> bool:
         """Delete a consumer and its place; returns whether there was one."""
-        return await consumers.delete_consumer(
-            self._caller.database, consumer, owner=self._caller.scope.owner
-        )
+        return await consumers.delete_consumer(self._caller.database, consumer, owner=self._scope.owner)
 
     async def _follow(
         self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
@@ -169,7 +171,7 @@ class AsyncEvents:
                 yield event
 
     def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> Wanted:
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         return Wanted(scope.owner, check_event_types("types", types))
 
 

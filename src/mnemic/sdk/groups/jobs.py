@@ -10,7 +10,7 @@ from uuid import UUID
 from mnemic.jobs import queue
 from mnemic.jobs.handling import RunningJob
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.sdk.working import prepare
 from mnemic.types.checks import check_number
 from mnemic.types.job import Job, JobState
@@ -21,12 +21,10 @@ WAIT_LONGEST_S = 0.5
 Function = TypeVar("Function", bound=Callable[[RunningJob], Any])
 
 
-class AsyncJobs:
+class AsyncJobs(CallGroup):
     """Work that is done later, by whichever worker knows how, and not lost on the way."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("jobs.enqueue")
     async def enqueue(
         self,
         type: str,
@@ -43,7 +41,7 @@ class AsyncJobs:
         Higher `priority` goes first, from -100 to 100. It does not begin before `run_at`. A job that belongs
         to an owner is erased with that owner.
         """
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         return await queue.enqueue(
             self._caller.database,
             type,
@@ -55,6 +53,7 @@ class AsyncJobs:
             max_attempts=max_attempts,
         )
 
+    @routed("jobs.enqueue_many")
     async def enqueue_many(
         self,
         type: str,
@@ -66,7 +65,7 @@ class AsyncJobs:
         owner: str | None = None,
     ) -> Sequence[UUID]:
         """Add a job for each payload, up to 10,000, all or none; returns their ids."""
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         async with self._caller.database.transaction() as transaction:
             return await queue.enqueue_many(
                 transaction,
@@ -78,10 +77,12 @@ class AsyncJobs:
                 max_attempts=max_attempts,
             )
 
+    @routed("jobs.status")
     async def status(self, job_id: UUID | str) -> Job:
         """One job with its progress, its result or error, and all attempts at it."""
         return await queue.get_job(self._caller.database, job_id)
 
+    @routed("jobs.list")
     async def list(
         self,
         *,
@@ -95,6 +96,7 @@ class AsyncJobs:
         wanted = queue.JobFilter(state, type, owner)
         return await queue.list_jobs(self._caller.database, wanted, before=before, limit=limit)
 
+    @routed("jobs.dead")
     async def dead(
         self,
         *,
@@ -107,10 +109,12 @@ class AsyncJobs:
         wanted = queue.JobFilter("dead", type, owner)
         return await queue.list_jobs(self._caller.database, wanted, before=before, limit=limit)
 
+    @routed("jobs.cancel")
     async def cancel(self, job_id: UUID | str) -> Job:
         """Cancel a job. One that runs is asked to stop: it is `cancelled` when its worker has done so."""
         return await queue.cancel_job(self._caller.database, job_id)
 
+    @routed("jobs.replay")
     async def replay(self, job_id: UUID | str) -> Job:
         """Let a dead job run again, with all its attempts before it."""
         return await queue.replay_job(self._caller.database, job_id)
@@ -127,6 +131,7 @@ class AsyncJobs:
             await asyncio.sleep(min(pause_s, left_s))
             pause_s = min(2 * pause_s, WAIT_LONGEST_S)
 
+    @routed("jobs.handler")
     def handler(self, type: str) -> Callable[[Function], Function]:
         """Have jobs of a type done by the decorated function, in this process.
 
@@ -140,6 +145,7 @@ class AsyncJobs:
 
         return register
 
+    @routed("jobs.work")
     async def work(self, *, concurrency: int = DEFAULT_CONCURRENCY) -> None:
         """Work on jobs of this tenant until interrupted: what Mnemic knows, and what has a `handler`.
 

@@ -5,18 +5,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import journal_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import JournalEvent
 
 
-class AsyncJournal:
+class AsyncJournal(CallGroup):
     """What an agent evaluated, did and means to do next, cycle by cycle. Never changed afterwards."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("journal.append")
     async def append(
         self,
         *,
@@ -42,6 +40,7 @@ class AsyncJournal:
             at=at,
         )
 
+    @routed("journal.list")
     async def list(
         self,
         *,

@@ -5,20 +5,18 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import keys
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.key import ApiKey, NewApiKey, Role
 
 
-class AsyncKeys:
+class AsyncKeys(CallGroup):
     """API keys of the tenant, for whoever has the database or an admin key.
 
     A memory that has an owner makes, sees and revokes the keys of that owner; one that has none, all of its
     tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("keys.create")
     async def create(
         self,
         *,
@@ -34,16 +32,18 @@ class AsyncKeys:
         """
         return await keys.create(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             role=role,
             name=name,
             expires_at=expires_at,
         )
 
+    @routed("keys.get")
     async def get(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
         """One key, without its text; NotFoundError if there is none."""
-        return await keys.get(self._caller.database, self._caller.scope.narrowed(owner=owner), key_id)
+        return await keys.get(self._caller.database, self._scope.narrowed(owner=owner), key_id)
 
+    @routed("keys.list")
     async def list(
         self,
         *,
@@ -58,15 +58,16 @@ class AsyncKeys:
         """
         return await keys.list_keys(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             include_ended=include_ended,
             before=before,
             limit=limit,
         )
 
+    @routed("keys.revoke")
     async def revoke(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
         """End a key with the next request that carries it. Revoking it again changes nothing.
 
         The audit log tells of it.
         """
-        return await keys.revoke(self._caller.database, self._caller.scope.narrowed(owner=owner), key_id)
+        return await keys.revoke(self._caller.database, self._scope.narrowed(owner=owner), key_id)

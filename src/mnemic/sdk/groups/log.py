@@ -5,16 +5,14 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import memory_log
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.traces import LoggedCall
 
 
-class AsyncLog:
+class AsyncLog(CallGroup):
     """Calls that wrote and, if the setting `memory_log` says so, calls that read."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("log.list")
     async def list(
         self,
         *,

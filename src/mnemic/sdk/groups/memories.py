@@ -10,7 +10,7 @@ from mnemic.record import memories, relationships
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.calls import reembed, supersede
 from mnemic.retain.items import check_fields
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import (
     check_choice,
     check_flag,
@@ -39,24 +39,24 @@ from mnemic.types.tags import check_tags
 REASON_MAX_CHARACTERS = 1024
 
 
-class AsyncMemories:
+class AsyncMemories(CallGroup):
     """Single memories. Every change keeps what was before; nothing here erases."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("memories.get")
     async def get(self, memory_id: UUID | str, *, owner: str | None = None) -> MemoryRecord:
         """One memory, whatever its status; NotFoundError if the owner has none with this id."""
         return await memories.get_memory(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.whole")
     async def whole(self, memory_id: UUID | str, *, owner: str | None = None) -> str:
         """The text that was retained: the memory's own, or that of all chunks it was split into."""
         return await memories.read_whole(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.list")
     async def list(
         self,
         *,
@@ -90,6 +90,7 @@ class AsyncMemories:
         }
         return await memories.list_memories(self._caller.database, self._caller.scoped(owner), filters)
 
+    @routed("memories.update")
     async def update(
         self,
         memory_id: UUID | str,
@@ -128,6 +129,7 @@ class AsyncMemories:
         )
         return await self._change(memory_id, memories.edited(changes), changed_by, reason, owner)
 
+    @routed("memories.supersede")
     async def supersede(
         self,
         memory_id: UUID | str,
@@ -152,6 +154,7 @@ class AsyncMemories:
             owner=owner,
         )
 
+    @routed("memories.forget")
     async def forget(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
@@ -161,6 +164,7 @@ class AsyncMemories:
         """
         return await self._change(memory_id, memories.forgotten, "user", reason, owner)
 
+    @routed("memories.restore")
     async def restore(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
@@ -171,12 +175,14 @@ class AsyncMemories:
         history = await self.history(memory_id, owner=owner)
         return await self._change(memory_id, memories.restored(history), "user", reason, owner)
 
+    @routed("memories.history")
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Every version of a memory, the first one first; the last one is what it is now."""
         return await memories.read_history(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.as_of")
     async def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
     ) -> MemoryRecord | None:
@@ -188,6 +194,7 @@ class AsyncMemories:
             check_time("moment", moment),
         )
 
+    @routed("memories.revert")
     async def revert(
         self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
@@ -198,14 +205,17 @@ class AsyncMemories:
         reason = reason or f"reverted to version {version}"
         return await self._change(memory_id, memories.reverted_to(earlier), "user", reason, owner)
 
+    @routed("memories.tag")
     async def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
         """Add tags."""
         return await self._change(memory_id, memories.retagged(check_tags(tags), ()), "user", None, owner)
 
+    @routed("memories.untag")
     async def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
         """Remove tags."""
         return await self._change(memory_id, memories.retagged((), check_tags(tags)), "user", None, owner)
 
+    @routed("memories.relate")
     async def relate(
         self,
         from_id: UUID | str,
@@ -226,6 +236,7 @@ class AsyncMemories:
             confidence=check_share("confidence", confidence),
         )
 
+    @routed("memories.related")
     async def related(
         self,
         memory_id: UUID | str,
@@ -243,12 +254,14 @@ class AsyncMemories:
             limit=limit,
         )
 
+    @routed("memories.near_duplicates")
     async def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Pairs of memories that look alike and await a decision, the oldest first."""
         return await relationships.list_near_duplicates(
             self._caller.database, self._caller.scoped(owner), limit=limit
         )
 
+    @routed("memories.decide_near_duplicate")
     async def decide_near_duplicate(
         self, memory_id: UUID | str, like_id: UUID | str, decision: Decision, *, owner: str | None = None
     ) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemic.maintenance.overview import read_overview, read_snapshots
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
 from mnemic.types.checks import check_flag
@@ -13,15 +13,13 @@ from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 
 
-class AsyncMetrics:
+class AsyncMetrics(CallGroup):
     """Measured values: latencies, counts, sizes. Never changed afterwards, read as summaries.
 
     `record` and `summary` are for values of your own; `overview` and `snapshots` tell how the tenant does.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("metrics.record")
     async def record(
         self,
         kind: MetricKind,
@@ -46,6 +44,7 @@ class AsyncMetrics:
             at=at,
         )
 
+    @routed("metrics.summary")
     async def summary(
         self,
         *,
@@ -70,10 +69,12 @@ class AsyncMetrics:
             limit=limit,
         )
 
+    @routed("metrics.overview")
     async def overview(self) -> Overview:
         """How the tenant is doing now: how long calls take, its jobs and events, what waits for a vector."""
         return await read_overview(self._caller.core)
 
+    @routed("metrics.snapshots")
     async def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
         """What the tenant holds, in counts: five views, as they were when last looked at.
 

@@ -4,18 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import process_attributes
 from mnemic.types.memory import Provenance
 from mnemic.types.tiers import ProcessAttribute
 
 
-class AsyncProcesses:
+class AsyncProcesses(CallGroup):
     """Attributes of processes, each with how it is known. `process` is the memory's own unless named."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("processes.set")
     async def set(
         self,
         attribute: str,
@@ -42,6 +40,7 @@ class AsyncProcesses:
             confidence=confidence,
         )
 
+    @routed("processes.get")
     async def get(
         self, attribute: str, *, process: str | None = None, owner: str | None = None
     ) -> ProcessAttribute | None:
@@ -50,6 +49,7 @@ class AsyncProcesses:
             self._caller.database, self._caller.scoped(owner), attribute, process=process
         )
 
+    @routed("processes.list")
     async def list(
         self,
         *,

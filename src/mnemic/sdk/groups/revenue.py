@@ -6,18 +6,16 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import revenue_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
 
 
-class AsyncRevenue:
+class AsyncRevenue(CallGroup):
     """Money that agents earned or gave back. Never changed afterwards: correct it by another event."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("revenue.append")
     async def append(
         self,
         amount: int | str | Decimal,
@@ -45,6 +43,7 @@ class AsyncRevenue:
             at=at,
         )
 
+    @routed("revenue.list")
     async def list(
         self,
         *,
@@ -69,6 +68,7 @@ class AsyncRevenue:
             limit=limit,
         )
 
+    @routed("revenue.totals")
     async def totals(
         self,
         *,

@@ -4,20 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemic.jobs import schedules
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.schedule import Schedule
 
 
-class AsyncSchedules:
+class AsyncSchedules(CallGroup):
     """Jobs that come again and again, once per tick however many workers there are.
 
     A worker (or pg_cron) does the ticking, by the clock of the database. Ticks that were missed because
     nobody was there come once, as soon as somebody is.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("schedules.set")
     async def set(
         self,
         name: str,
@@ -51,22 +49,27 @@ class AsyncSchedules:
             owner=owner,
         )
 
+    @routed("schedules.get")
     async def get(self, name: str) -> Schedule | None:
         """The schedule of a name, or None."""
         return await schedules.get_schedule(self._caller.database, name)
 
+    @routed("schedules.list")
     async def list(self, *, after: str = "", limit: int = 100) -> Sequence[Schedule]:
         """Schedules by name; `after` is the last name of the page before."""
         return await schedules.list_schedules(self._caller.database, after=after, limit=limit)
 
+    @routed("schedules.delete")
     async def delete(self, name: str) -> bool:
         """Delete a schedule; returns whether there was one. Jobs that it made stay."""
         return await schedules.delete_schedule(self._caller.database, name)
 
+    @routed("schedules.pause")
     async def pause(self, name: str) -> Schedule:
         """Let a schedule tick no more until it is resumed."""
         return await schedules.pause_schedule(self._caller.database, name)
 
+    @routed("schedules.resume")
     async def resume(self, name: str) -> Schedule:
         """Let a paused schedule tick again, from its next tick on: what it slept through does not come."""
         return await schedules.resume_schedule(self._caller.database, name)

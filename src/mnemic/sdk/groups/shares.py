@@ -5,17 +5,15 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import shares
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category
 from mnemic.types.share import Grant
 
 
-class AsyncShares:
+class AsyncShares(CallGroup):
     """Grants, by which one owner lets another recall memories. Without one, nobody reads another's."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("shares.grant")
     async def grant(
         self,
         to: str,
@@ -46,6 +44,7 @@ class AsyncShares:
             reason=reason,
         )
 
+    @routed("shares.revoke")
     async def revoke(
         self, grant_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> Grant:
@@ -55,6 +54,7 @@ class AsyncShares:
         """
         return await shares.revoke(self._caller.database, self._caller.scoped(owner), grant_id, reason=reason)
 
+    @routed("shares.list")
     async def list(
         self,
         *,

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import state_documents
 from mnemic.types.tiers import StateDocument
 
 
-class AsyncState:
+class AsyncState(CallGroup):
     """What a part of your system knows now: one JSON document per owner and key."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("state.set")
     async def set(
         self, key: str, document: Any, *, expected_version: int | None = None, owner: str | None = None
     ) -> StateDocument:
@@ -30,10 +28,12 @@ class AsyncState:
             expected_version=expected_version,
         )
 
+    @routed("state.get")
     async def get(self, key: str, *, owner: str | None = None) -> StateDocument | None:
         """The document under a key, or None."""
         return await state_documents.get_document(self._caller.database, self._caller.scoped(owner), key)
 
+    @routed("state.list")
     async def list(
         self, *, prefix: str = "", after: str = "", limit: int = 100, owner: str | None = None
     ) -> Sequence[StateDocument]:
@@ -42,6 +42,7 @@ class AsyncState:
             self._caller.database, self._caller.scoped(owner), prefix=prefix, after=after, limit=limit
         )
 
+    @routed("state.delete")
     async def delete(
         self, key: str, *, expected_version: int | None = None, owner: str | None = None
     ) -> bool:

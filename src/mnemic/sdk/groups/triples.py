@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mnemic.knowledge import triples
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.entity import Triple
 from mnemic.types.memory import Provenance
 
 
-class AsyncTriples:
+class AsyncTriples(CallGroup):
     """Statements between texts, each once per owner; upper and lower case make a difference."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("triples.add")
     async def add(
         self,
         subject: str,
@@ -38,6 +36,7 @@ class AsyncTriples:
             evidence=evidence,
         )
 
+    @routed("triples.list")
     async def list(
         self,
         *,
@@ -59,6 +58,7 @@ class AsyncTriples:
             limit=limit,
         )
 
+    @routed("triples.remove")
     async def remove(self, triple: Triple | UUID | str, *, owner: str | None = None) -> bool:
         """Take a statement away, by itself or its id; returns whether there was one."""
         return await triples.remove_triple(self._caller.database, self._caller.scoped(owner), triple)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.consumers import Start, check_start
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_id, check_text
 from mnemic.types.event import EventType, check_event_types
 from mnemic.types.identity import new_id
@@ -22,16 +22,14 @@ REASON_MAX_CHARACTERS = 1024
 TEST_TYPE = "webhook.test"
 
 
-class AsyncWebhooks:
+class AsyncWebhooks(CallGroup):
     """Addresses that events are sent to, signed by the Standard Webhooks scheme.
 
     A memory that is used for an owner makes and sees webhooks for the events of that owner; one without sees
     all of its tenant. A worker sends: `mnemic worker`, `mnemic serve`, or the one in this process.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("webhooks.create")
     async def create(
         self,
         url: str,
@@ -44,7 +42,7 @@ class AsyncWebhooks:
 
         `types` and `owner` say which events. `start` may also be "beginning" (of what is kept) or a position.
         """
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         checked_types = check_event_types("types", types)
         place = check_start("start", start)
         made = await webhooks.create_webhook(
@@ -57,16 +55,19 @@ class AsyncWebhooks:
         self._let_it_send()
         return made
 
+    @routed("webhooks.get")
     async def get(self, webhook_id: UUID | str) -> Webhook:
         """One webhook: its state, and since when it has been failing, if so."""
-        return await webhooks.get_webhook(self._caller.database, webhook_id, owner=self._caller.scope.owner)
+        return await webhooks.get_webhook(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.list")
     async def list(self, *, after: UUID | str | None = None, limit: int = 100) -> Sequence[Webhook]:
         """Webhooks, the oldest first; `after` is the id of the last one on the page before."""
         return await webhooks.list_webhooks(
-            self._caller.database, owner=self._caller.scope.owner, after=after, limit=limit
+            self._caller.database, owner=self._scope.owner, after=after, limit=limit
         )
 
+    @routed("webhooks.update")
     async def update(
         self,
         webhook_id: UUID | str,
@@ -80,47 +81,50 @@ class AsyncWebhooks:
         return await webhooks.update_webhook(
             self._caller.database,
             check_id("webhook_id", webhook_id),
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             url=await self._check_address(url) if url is not None else None,
             types=wanted,
             change_types=change_types,
         )
 
+    @routed("webhooks.rotate")
     async def rotate(self, webhook_id: UUID | str) -> NewWebhook:
         """Give it a new secret; returns the webhook and the secret, which is never shown again.
 
         For a day messages are signed with the old secret, too: give the receiver the new one meanwhile.
         Rotated again within that day, only the last two secrets sign.
         """
-        return await webhooks.rotate_secret(self._caller.database, webhook_id, owner=self._caller.scope.owner)
+        return await webhooks.rotate_secret(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.enable")
     async def enable(self, webhook_id: UUID | str, *, start: Start | None = None) -> Webhook:
         """Send again, from where it stopped, or from `start` on."""
         enabled = await webhooks.enable_webhook(
             self._caller.database,
             webhook_id,
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             start=check_start("start", start) if start is not None else None,
         )
         self._let_it_send()
         return enabled
 
+    @routed("webhooks.disable")
     async def disable(self, webhook_id: UUID | str, *, reason: str = "disabled by hand") -> Webhook:
         """Send nothing more, until it is enabled again."""
         checked = check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
         found = await self.get(webhook_id)
         async with self._caller.database.transaction() as transaction:
             await webhooks.disable_webhook(
-                transaction, found.webhook_id, owner=self._caller.scope.owner, reason=checked
+                transaction, found.webhook_id, owner=self._scope.owner, reason=checked
             )
         return await self.get(webhook_id)
 
+    @routed("webhooks.delete")
     async def delete(self, webhook_id: UUID | str) -> bool:
         """Delete a webhook with its log; returns whether there was one."""
-        return await webhooks.delete_webhook(
-            self._caller.database, webhook_id, owner=self._caller.scope.owner
-        )
+        return await webhooks.delete_webhook(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.deliveries")
     async def deliveries(
         self, webhook_id: UUID | str, *, before: UUID | str | None = None, limit: int = 100
     ) -> Sequence[WebhookDelivery]:
@@ -130,6 +134,7 @@ class AsyncWebhooks:
             self._caller.database, found.webhook_id, before=before, limit=limit
         )
 
+    @routed("webhooks.test")
     async def test(self, webhook_id: UUID | str) -> WebhookDelivery:
         """Send a message of the type "webhook.test" right now; returns what came of it."""
         found = await self.get(webhook_id)

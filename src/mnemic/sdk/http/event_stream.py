@@ -110,8 +110,8 @@ class ConsumerPosition:
         )
 
 
-async def stream(
-    open_link: Callable[[], HttpConnection], scope: Scope, request: Request, after: int | None
+async def stream_events(
+    open_connection: Callable[[], HttpConnection], scope: Scope, request: Request, after: int | None
 ) -> AsyncGenerator[StreamItem, None]:
     """What a server tells, without end. Once a position is known, it is patient with the server."""
     has_begun = after is not None
@@ -119,7 +119,7 @@ async def stream(
         pause_s = RECONNECT_DELAY_S
         headers = {"Last-Event-ID": str(after)} if after is not None else {}
         try:
-            async with open_link().stream(request, scope, headers) as lines:
+            async with open_connection().stream(request, scope, headers) as lines:
                 has_begun = True
                 async with aclosing(_steps(lines)) as steps:
                     async for step in steps:

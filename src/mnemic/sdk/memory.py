@@ -122,7 +122,7 @@ class AsyncMemory(CallGroup):
 
     def _in_scope(self, scope: Scope) -> "AsyncMemory":
         """A view of the same memory in exactly this scope."""
-        return _borrowing(self._backend, scope)
+        return _memory_on(self._backend, scope)
 
     @routed("retain")
     async def retain(
@@ -387,20 +387,19 @@ class AsyncMemory(CallGroup):
         return self._backend.core
 
 
-def memory_on_core(core: Core, scope: Scope) -> AsyncMemory:
-    """A memory on a core that its owner opens and closes; closing the memory does nothing.
+def memory_on_core(core: Core, scope: Scope, *, owns_core: bool = False) -> AsyncMemory:
+    """A memory on an existing core. Closing the memory closes the core only if the memory owns it.
 
-    Servers and workers use it to run many tenants on one database (`mnemic.sdk.tenants`), tests to run many
-    memories on one.
+    `mnemic.sdk.tenants` runs the memories of many tenants on one open database this way. Tests run many
+    memories on one: `Core(settings, models, storage=…)` takes a storage that is already open.
     """
-    return _borrowing(LocalBackend(core), scope)
+    return _memory_on(LocalBackend(core), scope, owns_backend=owns_core)
 
 
-def _borrowing(backend: Backend, scope: Scope) -> AsyncMemory:
-    """A memory on a backend that another object opens and closes."""
+def _memory_on(backend: Backend, scope: Scope, *, owns_backend: bool = False) -> AsyncMemory:
     memory = AsyncMemory.__new__(AsyncMemory)
     CallGroup.__init__(memory, backend, scope)
-    memory._owns_backend = False
+    memory._owns_backend = owns_backend
     return memory
 
 

@@ -19,6 +19,7 @@ from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
+from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.types.scope import Scope
 
@@ -39,9 +40,11 @@ class Tenants:
         embedder: EmbedderSpec | None = None,
         llm: LanguageModelSpec | None = None,
         reranker: RerankerSpec | None = None,
+        storage: Storage | None = None,
     ) -> None:
+        """`storage` is a storage that is already open; closing the tenants leaves it open."""
         self.settings = settings
-        self._host = Core(settings, Models(settings, embedder, llm, reranker))
+        self._host = Core(settings, Models(settings, embedder, llm, reranker), storage=storage)
         self._guests: OrderedDict[str, Core] = OrderedDict()
         self._choosing = asyncio.Lock()
 

@@ -139,7 +139,7 @@ async def test_a_consumer_is_taken_and_moved_by_hand(memory: Any, owner: str) ->
     with pytest.raises(ConflictError, match="was not marked as seen"):
         await memory.events.move_consumer(owner, **held, position=second.position)
     held["expected"] = first.position
-    with pytest.raises(InvalidInputError, match="position must not lie before expected"):
+    with pytest.raises(InvalidInputError, match="position must not be below expected"):
         await memory.events.move_consumer(owner, **held, position=reading.position)
     with pytest.raises(ConflictError):
         await memory.scope(owner="other").events.move_consumer(owner, **held, position=second.position)

@@ -12,7 +12,7 @@ SECRET = "hunter2"
 
 
 def test_an_api_key_without_a_server_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="api_key goes with"):
+    with pytest.raises(ConfigurationError, match="api_key needs"):
         Memory(data_dir=tmp_path, api_key=SECRET)
 
 

@@ -166,7 +166,7 @@ def test_bytes_arrive() -> None:
 @pytest.mark.parametrize(
     ("name", "query", "body", "complaint"),
     [
-        ("memories.list", [("colour", "red")], b"", "There is no parameter 'colour' here"),
+        ("memories.list", [("colour", "red")], b"", "There is no parameter 'colour'"),
         ("memories.list", [("limit", "1"), ("limit", "2")], b"", "limit was given 2 times"),
         ("memories.list", [("limit", "many")], b"", "limit: Input should be a valid integer"),
         ("memories.list", [("limit", "null")], b"", "limit: Input should be a valid integer"),

@@ -1,4 +1,4 @@
-"""`AsyncMemory`, the face of Mnemic. `Memory` in `_sync.py` is generated from it."""
+"""`AsyncMemory`, the main class of the SDK. `Memory` in `_sync.py` is generated from it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -51,7 +51,7 @@ from mnemic.types.scope import Scope
 
 
 class AsyncMemory(CallGroup):
-    """The memory of agents, in one place and one tenant.
+    """A memory for agents: one tenant, on a database or on a Mnemic server.
 
     >>> async with AsyncMemory(owner="alice") as memory:
     ...     print(memory.tenant.name)
@@ -72,14 +72,14 @@ class AsyncMemory(CallGroup):
         reranker: RerankerSpec | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """Say where the memory lives and on whose behalf it is used.
+        """Choose where the memory is stored and the defaults of its calls.
 
-        Without arguments that is the embedded server in the platform's data folder. `url` is a
-        `postgresql://` database of your own, or the `https://` address of a Mnemic server, which goes with an
-        `api_key` and uses the models of the server; `data_dir` is a folder for the embedded server, and
-        excludes `url`. `embedder` is "local", "provider:model" or an object; so is `llm`, which
-        nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
-        comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
+        Without arguments the memory uses the embedded server in the platform's data folder; `data_dir` is
+        another folder for the embedded server. `url` is a `postgresql://` database, or the `https://` address
+        of a Mnemic server, which needs an `api_key` and uses its own models. `url` and `data_dir` exclude
+        each other. `embedder` is "local", "provider:model" or an object. `llm` is "provider:model" or an
+        object; it is optional, and some techniques of recall use it. `reranker` is "llm" or an object.
+        Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
         resolved = _resolve_settings(url, data_dir, api_key, tenant, settings)
         backend = choose_backend(resolved, embedder=embedder, llm=llm, reranker=reranker)
@@ -88,15 +88,15 @@ class AsyncMemory(CallGroup):
         self._owns_backend = True
 
     async def open(self) -> Self:
-        """Start or join the embedded server, or connect to the URL. Doing it twice does no harm."""
+        """Start or join the embedded server, or connect to the URL. Opening twice does nothing."""
         await self._backend.open()
         return self
 
     async def aclose(self) -> None:
-        """Close the connections and give up the share in the embedded server.
+        """Close the connections and release the embedded server.
 
-        Closing twice does no harm. Closing a view made by `scope` does nothing: it lives with the
-        memory that it is a view of.
+        Closing twice does nothing. Closing a view made by `scope` does nothing, because the view shares the
+        connections of its memory.
         """
         if self._owns_backend:
             await self._backend.aclose()
@@ -117,7 +117,7 @@ class AsyncMemory(CallGroup):
     def scope(
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
-        """A cheap view of the same memory with other defaults; what is not given stays as it is."""
+        """Return a view of the same memory with other defaults; arguments that are None keep theirs."""
         return self._in_scope(self._scope.narrowed(owner=owner, channel=channel, process=process))
 
     def _in_scope(self, scope: Scope) -> "AsyncMemory":
@@ -148,11 +148,11 @@ class AsyncMemory(CallGroup):
         evidence: str | UUID | Sequence[str | UUID] | None = None,
         external_id: str | None = None,
     ) -> Retained:
-        """Remember a text, a message, a mapping, or a list of them: all of it, or none on an error.
+        """Store a text, a message, a mapping, or a list of them: all items, or none on an error.
 
-        A mapping has `content` and any of the keywords here, which are the defaults for all items. When
-        the call returns, everything is durable and findable by its words and by its meaning. Exact
-        duplicates are not stored again; they reinforce what is there.
+        A mapping has `content` and any of the keywords of this call, which are the defaults for all items.
+        When the call returns, every item is durable, and recall finds it by its words and by its meaning. An
+        exact duplicate is not stored again; it reinforces the stored memory.
         """
         fields = {
             "conversation": conversation,
@@ -184,10 +184,10 @@ class AsyncMemory(CallGroup):
         conversation: str | None = None,
         progress: bool | Callable[[int], None] = False,
     ) -> Retained:
-        """Remember many items in one go: all of them, or none on an error.
+        """Store many items: all of them, or none on an error.
 
-        `items` may be a generator of any length: memory use does not grow with it. `progress=True` shows
-        a progress bar on standard error; a function is called with the number of items made ready.
+        `items` may be a generator of any length; memory use does not grow with it. `progress=True` shows a
+        progress bar on standard error; a function is called with the number of items processed so far.
         """
         with progress_reporter(progress) as report:
             return await retain_items(
@@ -223,16 +223,16 @@ class AsyncMemory(CallGroup):
         explain: bool = False,
         include: Collection[Include] = (),
     ) -> Recalled:
-        """Find what matters for a query, best first, or refuse if nothing stored is close enough.
+        """Return the memories that best answer a query, or refuse if no memory is close enough.
 
-        It looks in the active channel and in `_global`, or in `channels`, at the owner's memories and at
-        those that grants let it see. The filters: a memory has one of `categories` and all `tags`, belongs
-        to `conversation`, happened from `since` on and before `until`, is at least `min_confidence` sure,
-        and is active, or has one of `statuses`. `as_of` answers with what was known and valid at that
-        moment. `at` is when the question is asked, for words such as "yesterday". Below the confidence
-        `refuse_below` it refuses; 0 never does. `techniques` switches ways of searching on and off,
-        `explain=True` gives every hit its reasons, `include` adds the turns around hits (`neighbours`) and
-        the names of the entities that they mention (`entities`).
+        Recall searches the memories of the owner, and those that grants make visible, in the active channel
+        and in `_global`, or in `channels`. Filters: a memory has one of `categories` and all `tags`, belongs
+        to `conversation`, happened at or after `since` and before `until`, has at least `min_confidence`, and
+        is active or has one of `statuses`. `as_of` returns what was known and valid at that time. `at` is the
+        time of the question, for words such as "yesterday". Recall refuses if its confidence is below
+        `refuse_below`; 0 never refuses. `techniques` selects the search techniques, `explain=True` adds the
+        reasons for each hit, and `include` adds the turns around hits (`neighbours`) and the names of the
+        entities that they mention (`entities`).
         """
         request = check_request(
             query,
@@ -258,17 +258,17 @@ class AsyncMemory(CallGroup):
 
     @property
     def memories(self) -> AsyncMemories:
-        """Single memories, their history, how they stand to each other."""
+        """Single memories: read, change, forget, restore and relate them."""
         return AsyncMemories(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:
-        """Who talked when, what was said, which tools were called."""
+        """Conversations, their turns and their tool calls."""
         return AsyncConversations(self._backend, self._scope)
 
     @property
     def documents(self) -> AsyncDocuments:
-        """Texts under names."""
+        """Documents by name."""
         return AsyncDocuments(self._backend, self._scope)
 
     @property
@@ -278,7 +278,7 @@ class AsyncMemory(CallGroup):
 
     @property
     def entities(self) -> AsyncEntities:
-        """Who and what is known, and how they hang together."""
+        """People, projects and other things that memories are about, and the relations between them."""
         return AsyncEntities(self._backend, self._scope)
 
     @property
@@ -288,97 +288,97 @@ class AsyncMemory(CallGroup):
 
     @property
     def journal(self) -> AsyncJournal:
-        """What agents evaluated, did and mean to do next."""
+        """Journal entries: what an agent evaluated, did and plans to do next."""
         return AsyncJournal(self._backend, self._scope)
 
     @property
     def revenue(self) -> AsyncRevenue:
-        """Money that came in."""
+        """Revenue events."""
         return AsyncRevenue(self._backend, self._scope)
 
     @property
     def errors(self) -> AsyncErrors:
-        """What went wrong."""
+        """Error events."""
         return AsyncErrors(self._backend, self._scope)
 
     @property
     def metrics(self) -> AsyncMetrics:
-        """Measured values and their summaries."""
+        """Measured values and their summaries, and the state of the tenant."""
         return AsyncMetrics(self._backend, self._scope)
 
     @property
     def actors(self) -> AsyncActors:
-        """Whom not to trust."""
+        """Flags on actors that should not be trusted."""
         return AsyncActors(self._backend, self._scope)
 
     @property
     def processes(self) -> AsyncProcesses:
-        """What is known about the parts of a system."""
+        """Attributes of the processes of a system."""
         return AsyncProcesses(self._backend, self._scope)
 
     @property
     def schedules(self) -> AsyncSchedules:
-        """Jobs that come again and again."""
+        """Recurring jobs."""
         return AsyncSchedules(self._backend, self._scope)
 
     @property
     def shares(self) -> AsyncShares:
-        """Who else may recall an owner's memories."""
+        """Grants that let other owners recall an owner's memories."""
         return AsyncShares(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:
-        """Who may call a server."""
+        """API keys for a Mnemic server."""
         return AsyncKeys(self._backend, self._scope)
 
     @property
     def events(self) -> AsyncEvents:
-        """What happened, in order, to be followed and read again."""
+        """Events: follow them, list them, read them again."""
         return AsyncEvents(self._backend, self._scope)
 
     @property
     def webhooks(self) -> AsyncWebhooks:
-        """Addresses that events are sent to."""
+        """URLs that receive events."""
         return AsyncWebhooks(self._backend, self._scope)
 
     @property
     def audit(self) -> AsyncAudit:
-        """Acts that destroy or carry away much, their intents and outcomes."""
+        """The audit log: operations that destroy, export or share data, with their outcomes."""
         return AsyncAudit(self._backend, self._scope)
 
     @property
     def jobs(self) -> AsyncJobs:
-        """Work that is done later."""
+        """Background jobs."""
         return AsyncJobs(self._backend, self._scope)
 
     @property
     def log(self) -> AsyncLog:
-        """Which calls wrote and read."""
+        """The log of calls that wrote and read."""
         return AsyncLog(self._backend, self._scope)
 
     @property
     def admin(self) -> AsyncAdmin:
-        """Erasing, moving, backing up, looking at the whole."""
+        """Erasure, export and import, backup and restore, statistics."""
         return AsyncAdmin(self._backend, self._scope)
 
     @property
     def tenant(self) -> Tenant:
-        """The tenant that this memory works in."""
+        """The tenant of this memory."""
         return self._backend.tenant
 
     @property
     def owner(self) -> str | None:
-        """The owner of calls that name none."""
+        """The default owner of calls."""
         return self._scope.owner
 
     @property
     def channel(self) -> str:
-        """The channel of calls that name none."""
+        """The default channel of calls."""
         return self._scope.channel
 
     @property
     def process(self) -> str:
-        """Which part of a system writes."""
+        """The process that writes, by name."""
         return self._scope.process
 
     @property
@@ -410,10 +410,11 @@ def _resolve_settings(
     tenant: str | None,
     settings: Settings | None,
 ) -> Settings:
-    """The settings to open with: the given ones, or the environment's, with the arguments on top."""
+    """The given settings, or those of the environment, with the arguments on top."""
     if url is not None and data_dir is not None:
         raise ConfigurationError(
-            "url and data_dir exclude each other: a database of your own, or the embedded server."
+            "url and data_dir exclude each other: pass url for your own database, or data_dir for the "
+            "embedded server."
         )
     given = {
         "database_url": url,
@@ -425,7 +426,7 @@ def _resolve_settings(
     resolved = load_settings(**base | {name: value for name, value in given.items() if value is not None})
     if api_key is not None and (data_dir is not None or not is_server(resolved)):
         raise ConfigurationError(
-            "api_key goes with the https:// URL of a Mnemic server; no such URL was given."
+            "api_key needs the https:// URL of a Mnemic server, and no such URL was given."
         )
-    # A folder in the call means the embedded server, whatever the environment says about a URL.
+    # data_dir selects the embedded server even if the environment names a URL.
     return resolved.model_copy(update={"database_url": None}) if data_dir is not None else resolved

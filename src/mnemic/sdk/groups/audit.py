@@ -1,4 +1,4 @@
-"""`memory.audit`: what was destroyed or carried away, by whom, and whether it went well."""
+"""`memory.audit`: the audit log."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,9 +10,10 @@ from mnemic.types.traces import AuditRecord
 
 
 class AsyncAudit(CallGroup):
-    """Acts that destroy or carry away much: an intent before each, an outcome after it.
+    """Operations that destroy, export or share data: a record of the intent before, one of the outcome after.
 
-    A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
+    A memory with an owner sees the records of that owner; a memory without one sees all records of its
+    tenant.
     """
 
     @routed("audit.list")
@@ -26,7 +27,7 @@ class AsyncAudit(CallGroup):
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[AuditRecord]:
-        """Intents and outcomes, newest first; `before` is the last `audit_id` of the page before."""
+        """Return intents and outcomes, newest first; `before` is the last `audit_id` of the previous page."""
         return await audit.list_acts(
             self._caller.database,
             self._scope.narrowed(owner=owner),
@@ -39,7 +40,7 @@ class AsyncAudit(CallGroup):
 
     @routed("audit.unfinished")
     async def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
-        """Intents that have no outcome: acts that still run, or were cut short by a crash."""
+        """Return intents without an outcome: operations that still run, or that a crash interrupted."""
         return await audit.unfinished_acts(
             self._caller.database, self._scope.narrowed(owner=owner), limit=limit
         )

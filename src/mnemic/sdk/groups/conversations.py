@@ -1,4 +1,4 @@
-"""`memory.conversations`: who talked when, what was said, which tools were called."""
+"""`memory.conversations`: conversations, their turns and their tool calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,11 +17,11 @@ POSITION_MAX = 2**31 - 1
 
 
 class AsyncConversations(CallGroup):
-    """Conversations. They come into being with their first turn: `retain(…, conversation=…)`."""
+    """Conversations. The first turn creates a conversation: `retain(…, conversation=…)`."""
 
     @routed("conversations.get")
     async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
-        """One conversation; NotFoundError if the owner has none of that name."""
+        """Return one conversation; NotFoundError if the owner has none of that name."""
         return await conversations.get_conversation(
             self._caller.database, self._caller.scoped(owner), conversation
         )
@@ -35,7 +35,7 @@ class AsyncConversations(CallGroup):
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Conversation]:
-        """Conversations, the latest first; `before` is the `last_turn_at` of the page before."""
+        """Return conversations, latest first; `before` is the last `last_turn_at` of the previous page."""
         return await conversations.list_conversations(
             self._caller.database,
             self._caller.scoped(owner),
@@ -48,7 +48,7 @@ class AsyncConversations(CallGroup):
     async def turns(
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
-        """Turns in the order in which they were said, from a position on."""
+        """Return the turns of a conversation in order, starting at a position."""
         if type(from_position) is not int or not 0 <= from_position <= POSITION_MAX:
             raise InvalidInputError(f"from_position must be a whole number from 0 to {POSITION_MAX}.")
         return await conversations.list_turns(
@@ -63,7 +63,7 @@ class AsyncConversations(CallGroup):
     async def recent(
         self, *, conversation: str | None = None, limit: int = 20, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
-        """The last turns, of one conversation or of all, in the order in which they were recorded."""
+        """Return the last turns, of one conversation or of all, in the order in which they were recorded."""
         return await conversations.recent_turns(
             self._caller.database,
             self._caller.scoped(owner),
@@ -85,7 +85,7 @@ class AsyncConversations(CallGroup):
         memory_id: UUID | str | None = None,
         owner: str | None = None,
     ) -> ToolInvocation:
-        """Record that a tool was called in a conversation; it is never changed afterwards."""
+        """Record a tool call in a conversation; the record is immutable."""
         return await conversations.add_tool_invocation(
             self._caller.database,
             self._caller.scoped(owner),
@@ -103,7 +103,7 @@ class AsyncConversations(CallGroup):
     async def tools(
         self, conversation: str, *, limit: int = 100, owner: str | None = None
     ) -> Sequence[ToolInvocation]:
-        """Tools called in a conversation, in order."""
+        """Return the tool calls of a conversation, in order."""
         return await conversations.list_tool_invocations(
             self._caller.database, self._caller.scoped(owner), conversation, limit=limit
         )

@@ -1,4 +1,4 @@
-"""`memory.errors`: what went wrong."""
+"""`memory.errors`: error events."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from mnemic.types.tiers import ErrorEvent, Severity
 
 
 class AsyncErrors(CallGroup):
-    """What went wrong in the systems that use this memory. Never changed afterwards."""
+    """Errors of the systems that use this memory. Records are immutable."""
 
     @routed("errors.record")
     async def record(
@@ -26,7 +26,7 @@ class AsyncErrors(CallGroup):
         owner: str | None = None,
         channel: str | None = None,
     ) -> ErrorEvent:
-        """Add an error; `kind` is a short word to find it by, `severity` low, medium, high or critical."""
+        """Record an error; `kind` is a name to filter by, `severity` is low, medium, high or critical."""
         return await error_events.record_error(
             self._caller.database,
             self._caller.scoped(owner, channel),
@@ -50,9 +50,10 @@ class AsyncErrors(CallGroup):
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[ErrorEvent]:
-        """Errors from `since` on and before `until`, newest first, of all channels unless one is named.
+        """Return errors from `since` (inclusive) to `until` (exclusive), newest first.
 
-        `before` is the `event_id` of the last error on the page before.
+        Without `channel` the errors of all channels are returned. `before` is the `event_id` of the last
+        error of the previous page.
         """
         return await error_events.list_errors(
             self._caller.database,

@@ -1,4 +1,4 @@
-"""`memory.journal`: the cycles of an agent."""
+"""`memory.journal`: journal entries of an agent."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from mnemic.types.tiers import JournalEvent
 
 
 class AsyncJournal(CallGroup):
-    """What an agent evaluated, did and means to do next, cycle by cycle. Never changed afterwards."""
+    """What an agent evaluated, did and plans to do next, cycle by cycle. Entries are immutable."""
 
     @routed("journal.append")
     async def append(
@@ -26,9 +26,9 @@ class AsyncJournal(CallGroup):
         owner: str | None = None,
         channel: str | None = None,
     ) -> JournalEvent:
-        """Add an entry, in text or any JSON; at least one of the first three must be given.
+        """Append an entry of text or JSON with at least one of `evaluated`, `acted` and `forward`.
 
-        `at` is when it happened, with its time zone; now unless given.
+        `at` is the time of the entry, with a time zone; the default is now.
         """
         return await journal_events.append_entry(
             self._caller.database,
@@ -51,9 +51,10 @@ class AsyncJournal(CallGroup):
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[JournalEvent]:
-        """Entries from `since` on and before `until`, newest first, of all channels unless one is named.
+        """Return entries from `since` (inclusive) to `until` (exclusive), newest first.
 
-        `before` is the `event_id` of the last entry on the page before.
+        Without `channel` the entries of all channels are returned. `before` is the `event_id` of the last
+        entry of the previous page.
         """
         return await journal_events.list_entries(
             self._caller.database,

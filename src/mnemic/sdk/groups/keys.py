@@ -1,4 +1,4 @@
-"""`memory.keys`: who may call a server of this tenant."""
+"""`memory.keys`: API keys for a Mnemic server."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,10 +10,10 @@ from mnemic.types.key import ApiKey, NewApiKey, Role
 
 
 class AsyncKeys(CallGroup):
-    """API keys of the tenant, for whoever has the database or an admin key.
+    """API keys of the tenant. Managing them needs access to the database, or an admin key.
 
-    A memory that has an owner makes, sees and revokes the keys of that owner; one that has none, all of its
-    tenant.
+    A memory with an owner creates, lists and revokes the keys of that owner; a memory without one, all keys
+    of its tenant.
     """
 
     @routed("keys.create")
@@ -25,10 +25,11 @@ class AsyncKeys(CallGroup):
         expires_at: datetime | str | None = None,
         owner: str | None = None,
     ) -> NewApiKey:
-        """Make a key; its text is in `key` of the answer, and nowhere else afterwards.
+        """Create a key. The result holds its text in `key`; it is not stored and cannot be read again.
 
-        `read` may read and recall, `write` may also change, `admin` may also manage the tenant. A key with an
-        owner works for that owner alone and is not `admin`. The audit log tells of it.
+        `read` allows reading and recall, `write` also changes, `admin` also the management of the tenant. A
+        key with an owner works only for that owner and cannot be `admin`. The creation is recorded in the
+        audit log.
         """
         return await keys.create(
             self._caller.database,
@@ -40,7 +41,7 @@ class AsyncKeys(CallGroup):
 
     @routed("keys.get")
     async def get(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
-        """One key, without its text; NotFoundError if there is none."""
+        """Return one key, without its text; NotFoundError if there is none."""
         return await keys.get(self._caller.database, self._scope.narrowed(owner=owner), key_id)
 
     @routed("keys.list")
@@ -52,9 +53,9 @@ class AsyncKeys(CallGroup):
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[ApiKey]:
-        """Keys, newest first; `include_ended` adds those that were revoked or have expired.
+        """Return keys, newest first; `include_ended` adds revoked and expired ones.
 
-        `before` is the `key_id` of the last one on the page before.
+        `before` is the `key_id` of the last key of the previous page.
         """
         return await keys.list_keys(
             self._caller.database,
@@ -66,8 +67,8 @@ class AsyncKeys(CallGroup):
 
     @routed("keys.revoke")
     async def revoke(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
-        """End a key with the next request that carries it. Revoking it again changes nothing.
+        """Revoke a key; the next request that uses it fails. Revoking it again does nothing.
 
-        The audit log tells of it.
+        The revocation is recorded in the audit log.
         """
         return await keys.revoke(self._caller.database, self._scope.narrowed(owner=owner), key_id)

@@ -1,4 +1,4 @@
-"""`memory.log`: which calls wrote and read."""
+"""`memory.log`: the log of calls that wrote and read."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from mnemic.types.traces import LoggedCall
 
 
 class AsyncLog(CallGroup):
-    """Calls that wrote and, if the setting `memory_log` says so, calls that read."""
+    """Calls that wrote and, if the setting `memory_log` includes them, calls that read."""
 
     @routed("log.list")
     async def list(
@@ -23,7 +23,7 @@ class AsyncLog(CallGroup):
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[LoggedCall]:
-        """Calls, newest first; `before` is the `log_id` of the last one on the page before."""
+        """Return calls, newest first; `before` is the `log_id` of the last call of the previous page."""
         return await memory_log.list_calls(
             self._caller.database,
             self._caller.scoped(owner),

@@ -9,7 +9,7 @@ from mnemic.types.tiers import StateDocument
 
 
 class AsyncState(CallGroup):
-    """What a part of your system knows now: one JSON document per owner and key."""
+    """Current state of an application: one JSON document per owner and key."""
 
     @routed("state.set")
     async def set(
@@ -17,8 +17,8 @@ class AsyncState(CallGroup):
     ) -> StateDocument:
         """Write a document and return it with its new version.
 
-        With `expected_version` it is written only if that is the version it has now (0: it must not
-        exist yet); otherwise ConflictError, and nothing is written.
+        With `expected_version` the document is written only if that is its current version (0: it must not
+        exist). Otherwise ConflictError is raised and nothing is written.
         """
         return await state_documents.set_document(
             self._caller.database,
@@ -30,14 +30,14 @@ class AsyncState(CallGroup):
 
     @routed("state.get")
     async def get(self, key: str, *, owner: str | None = None) -> StateDocument | None:
-        """The document under a key, or None."""
+        """Return the document of a key, or None."""
         return await state_documents.get_document(self._caller.database, self._caller.scoped(owner), key)
 
     @routed("state.list")
     async def list(
         self, *, prefix: str = "", after: str = "", limit: int = 100, owner: str | None = None
     ) -> Sequence[StateDocument]:
-        """Documents by key; `after` is the last key of the page before."""
+        """Return documents by key; `after` is the last key of the previous page."""
         return await state_documents.list_documents(
             self._caller.database, self._caller.scoped(owner), prefix=prefix, after=after, limit=limit
         )
@@ -46,7 +46,7 @@ class AsyncState(CallGroup):
     async def delete(
         self, key: str, *, expected_version: int | None = None, owner: str | None = None
     ) -> bool:
-        """Delete a document; returns whether there was one with that version."""
+        """Delete a document; returns whether it existed with that version."""
         return await state_documents.delete_document(
             self._caller.database, self._caller.scoped(owner), key, expected_version=expected_version
         )

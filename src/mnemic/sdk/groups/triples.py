@@ -10,7 +10,7 @@ from mnemic.types.memory import Provenance
 
 
 class AsyncTriples(CallGroup):
-    """Statements between texts, each once per owner; upper and lower case make a difference."""
+    """Statements between texts, unique per owner and case-sensitive."""
 
     @routed("triples.add")
     async def add(
@@ -24,7 +24,7 @@ class AsyncTriples(CallGroup):
         evidence: UUID | str | None = None,
         owner: str | None = None,
     ) -> Triple:
-        """Make a statement; making it again renews confidence and provenance. `evidence` is a memory's id."""
+        """Add a statement; adding it again updates confidence and provenance. `evidence` is a memory's id."""
         return await triples.add_triple(
             self._caller.database,
             self._caller.scoped(owner),
@@ -47,7 +47,7 @@ class AsyncTriples(CallGroup):
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Triple]:
-        """Statements, newest first, that have what is given; `before` is the last id of the page before."""
+        """Return matching statements, newest first; `before` is the last id of the previous page."""
         return await triples.list_triples(
             self._caller.database,
             self._caller.scoped(owner),
@@ -60,5 +60,5 @@ class AsyncTriples(CallGroup):
 
     @routed("triples.remove")
     async def remove(self, triple: Triple | UUID | str, *, owner: str | None = None) -> bool:
-        """Take a statement away, by itself or its id; returns whether there was one."""
+        """Remove a statement, given as a `Triple` or an id; returns whether it existed."""
         return await triples.remove_triple(self._caller.database, self._caller.scoped(owner), triple)

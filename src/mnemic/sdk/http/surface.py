@@ -1,12 +1,13 @@
-"""Every call of the SDK as HTTP: one line per call, and the only place where a path is written.
+"""The HTTP request of every call of the SDK: one line per call. Paths are written only here.
 
-The server builds its routes from this table (`mnemic.server.routes`), the remote SDK its requests
-(`mnemic.sdk.http.client`), and both read parameters and answers off the signatures of the calls themselves
-(`mnemic.sdk.http.wire`). A call that is neither in `SURFACE` nor in `LOCAL_ONLY` fails a test.
+The server builds its routes from this table (`mnemic.server.routes`), the HTTP backend its requests
+(`mnemic.sdk.http.client`). Both derive parameters and responses from the signatures of the calls
+(`mnemic.sdk.http.wire`). Every public call has a line in `SURFACE`, `LOCAL_ONLY` or `CLIENT_SIDE`; a test
+checks that.
 
-Ids and names stand in the path, percent-encoded; reads and deletes have the rest of their parameters in the
-query, other calls in a JSON object. `role` is what an API key needs. A key that is bound to an owner may
-only make calls that reach an owner: those that take `owner`.
+Ids and names are in the path, percent-encoded. The other parameters of reads and deletes are in the query,
+those of other calls in a JSON object. `role` is the role that an API key needs. A key that is bound to an
+owner may only make calls of reach "owner", which take `owner`.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ Reach = Literal["owner", "tenant"]
 
 @dataclass(frozen=True)
 class Route:
-    """One call: its name from `memory` on, its HTTP method and path, and who may make it."""
+    """One call: its name after `memory.`, its HTTP method and path, and the API keys that may make it."""
 
     call: str
     method: Method
@@ -28,11 +29,11 @@ class Route:
     role: Role
     reach: Reach = "owner"
     excluded: frozenset[str] = frozenset()
-    """Parameters that do not travel as one piece of JSON: a stream, or a function of the caller's."""
+    """Parameters that the request does not carry as JSON: a stream, or a callback of the caller."""
     detects_retries: bool = False
-    """Whether the call itself takes a repetition for what it is."""
+    """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
-    """Whether its answer holds something that is told once and stored nowhere."""
+    """Whether the response holds a secret that is not stored; it must not be cached."""
 
     @property
     def is_stream(self) -> bool:
@@ -41,7 +42,7 @@ class Route:
 
     @property
     def is_idempotent(self) -> bool:
-        """Whether making it twice is the same as making it once, whatever else happens."""
+        """Whether a request may be repeated as it is, without an `Idempotency-Key`."""
         return self.role == "read" or self.method == "GET" or self.detects_retries
 
 
@@ -173,12 +174,12 @@ SURFACE: tuple[Route, ...] = (
 )
 
 WHO_AM_I = "/v1/whoami"
-"""Whose key it is; asked when a remote memory is opened. No call of the SDK."""
+"""Returns tenant, role and owner of the API key. The HTTP backend requests it when it opens."""
 
 ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
 
-_WORKER = "handlers run in a worker, which needs the database itself"
-_FILES = "it reads or writes a file on the machine where the database is: run it there, or by `mnemic {}`"
+_WORKER = "handlers run in a worker, which needs direct access to the database"
+_FILES = "it reads or writes a file on the machine of the database: run it there, or use `mnemic {}`"
 LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
@@ -187,7 +188,7 @@ LOCAL_ONLY: dict[str, str] = {
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),
 }
-"""Calls that are not made over HTTP, and why."""
+"""Calls that are not available over HTTP, and why."""
 
 CLIENT_SIDE = frozenset({"open", "aclose", "scope", "documents.ingest_file", "events.on", "jobs.wait"})
-"""What is done where it is called, wherever the memory lives; it may make other calls for that."""
+"""Calls that always run in the process of the caller. They may make other calls, which are routed."""

@@ -15,7 +15,7 @@ import pytest
 from mnemic import AsyncMemory, Memory
 from mnemic.db.connection import Limits
 from mnemic.db.migrate import migrate
-from tests.conformance.faces import Awaited
+from tests.conformance.sync_as_async import Awaited
 from tests.password_server import PasswordServer
 from tests.running_folder import running
 from tests.server.running import RunningServer, running_server

@@ -1,4 +1,4 @@
-"""A stand-in for the async SDK, small but with every kind of method that the generator translates."""
+"""A small sample of an async SDK with every kind of method that the generator translates."""
 
 import asyncio
 import contextvars
@@ -24,7 +24,7 @@ def routed(name: str) -> Callable[[Function], Function]:
 
 
 class CannotOpen(Exception):
-    """What opening raises when it is told to."""
+    """The error of a failed opening."""
 
 
 class AsyncMemory:

@@ -19,7 +19,7 @@ async def tenants(database: Database) -> Tenants:
     return Tenants(Settings(embedder="test"), storage=storage)
 
 
-async def test_memories_share_the_pool_and_see_nothing_of_each_other(tenants: Tenants) -> None:
+async def test_memories_share_the_pool_and_are_isolated(tenants: Tenants) -> None:
     acme, other = await tenants.memory("acme"), await tenants.memory("other")
     assert acme.tenant != other.tenant
     await acme.retain("Alice moved to Berlin.", owner="alice")

@@ -212,7 +212,7 @@ class Memory(Facade[AsyncMemory]):
     def scope(
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> Memory:
-        """Return a view of the same memory with other defaults; arguments that are None keep theirs."""
+        """Return a view of the same memory with other defaults; None keeps the default of this memory."""
         return Memory._view(self._portal, self._async.scope(owner=owner, channel=channel, process=process))
 
     def retain(

@@ -16,7 +16,7 @@ from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
-from mnemic.runtime.storage import is_server
+from mnemic.runtime.storage import uses_http
 from mnemic.sdk.working import work_in_process
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def choose_backend(
     reranker: RerankerSpec | None = None,
 ) -> Backend:
     """The backend for the URL in the settings: HTTP for `https://`, otherwise local. It is not open yet."""
-    if not is_server(settings):
+    if not uses_http(settings):
         return LocalBackend(Core(settings, Models(settings, embedder, llm, reranker)))
     if (embedder, llm, reranker) != (None, None, None):
         raise ConfigurationError("A Mnemic server uses its own models: leave out embedder, llm and reranker.")

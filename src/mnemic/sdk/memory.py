@@ -19,7 +19,7 @@ from mnemic.recall.request import check_request
 from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items
 from mnemic.runtime.core import Core
-from mnemic.runtime.storage import is_server
+from mnemic.runtime.storage import uses_http
 from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
@@ -117,7 +117,7 @@ class AsyncMemory(CallGroup):
     def scope(
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
-        """Return a view of the same memory with other defaults; arguments that are None keep theirs."""
+        """Return a view of the same memory with other defaults; None keeps the default of this memory."""
         return self._in_scope(self._scope.narrowed(owner=owner, channel=channel, process=process))
 
     def _in_scope(self, scope: Scope) -> "AsyncMemory":
@@ -424,7 +424,7 @@ def _resolve_settings(
     }
     base = settings.model_dump(exclude_unset=True) if settings is not None else {}
     resolved = load_settings(**base | {name: value for name, value in given.items() if value is not None})
-    if api_key is not None and (data_dir is not None or not is_server(resolved)):
+    if api_key is not None and (data_dir is not None or not uses_http(resolved)):
         raise ConfigurationError(
             "api_key needs the https:// URL of a Mnemic server, and no such URL was given."
         )

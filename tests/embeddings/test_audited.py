@@ -13,7 +13,7 @@ from tests.fresh_tenants import OpenMemory
 
 async def acts(memory: AsyncMemory) -> list[AuditRecord]:
     """What the tenant's log says, oldest first."""
-    view = memory._view(memory._core, Scope(None, "_global", "tests"))
+    view = memory._in_scope(Scope(None, "_global", "tests"))
     return list(await view.audit.list())[::-1]
 
 

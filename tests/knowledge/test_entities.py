@@ -12,6 +12,7 @@ from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.knowledge.entities import ALIASES_MAX, FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import EntityReference
+from mnemic.types.scope import Scope
 from tests.conftest import AppConnection, ConnectAs
 from tests.knowledge.conftest import WriteMemories
 from tests.many_writers import WRITERS
@@ -310,8 +311,7 @@ async def test_bad_input_to_reading_is_refused(
 
 
 async def test_without_an_owner_there_is_no_call(memory: AsyncMemory) -> None:
-    ownerless = AsyncMemory(settings=memory._core.settings)
-    ownerless._core._storage = memory._core._storage
+    ownerless = memory._in_scope(Scope(None, memory.channel, memory.process))
     with pytest.raises(OwnerRequiredError):
         await ownerless.entities.upsert("person", "Ada")
 

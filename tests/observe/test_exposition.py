@@ -20,9 +20,7 @@ from tests.conftest import AppConnection, ConnectAs
 @pytest.fixture
 def tenants(database: Database, tenant_a: Tenant) -> Tenants:
     """The tenants of the test's database."""
-    tenants = Tenants(Settings(), embedder="test")
-    tenants._host._storage = Storage(database, tenant_a, server=None)
-    return tenants
+    return Tenants(Settings(), embedder="test", storage=Storage(database, tenant_a, server=None))
 
 
 async def values(tenants: Tenants) -> dict[str, dict[tuple[Any, ...], float]]:

@@ -30,7 +30,7 @@ NAME_CALLS = {
         "server/routes.py",
         "server/stream.py",
     )
-}  # fmt: skip
+} | set((SOURCE / "sdk" / "groups").glob("*.py"))  # fmt: skip
 
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 _QUERY_NAME = re.compile(r"(?P<file>[a-z_]+)\.[a-z_]+")

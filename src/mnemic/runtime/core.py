@@ -27,7 +27,8 @@ RECALL_COUNTS = ("recalled counts",)
 class Core:
     """What a memory and all its scoped views share. States: new → open → closed."""
 
-    def __init__(self, settings: Settings, models: Models) -> None:
+    def __init__(self, settings: Settings, models: Models, *, storage: Storage | None = None) -> None:
+        """With `storage` the core is open at once, and closing it leaves the storage open."""
         self.settings = settings
         self.models = models
         self.background_tasks = BackgroundTasks()
@@ -38,7 +39,8 @@ class Core:
         """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
         self.event_signal = EventSignal()
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
-        self._storage: Storage | None = None
+        self._storage = storage
+        self._owns_storage = storage is None
         self._is_guest = False
         self._closed = False
         self._opening = asyncio.Lock()
@@ -83,8 +85,8 @@ class Core:
 
     def beside(self, tenant: Tenant) -> "Core":
         """The same place and models for another tenant; it is closed before this one, which owns them."""
-        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
-        guest._storage = replace(self.storage, tenant=tenant)
+        settings = self.settings.model_copy(update={"tenant": tenant.name})
+        guest = Core(settings, self.models, storage=replace(self.storage, tenant=tenant))
         guest._is_guest = True
         guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
@@ -119,7 +121,7 @@ class Core:
                 return
             await self.event_signal.aclose()
             await self.models.aclose()
-            if storage is not None:
+            if storage is not None and self._owns_storage:
                 await storage.aclose()
 
     async def write_recalled_counts(self) -> int:

@@ -46,14 +46,14 @@ async def open_storage(settings: Settings) -> Storage:
 
 def check_settings(settings: Settings) -> None:
     """Refuse what is no database: this part of Mnemic needs one of its own."""
-    if is_server(settings):
+    if uses_http(settings):
         raise ConfigurationError(
             "This needs the database itself, and the URL is that of a Mnemic server: run it where the server "
             "runs, with a postgresql:// URL, or without one for the embedded server."
         )
 
 
-def is_server(settings: Settings) -> bool:
+def uses_http(settings: Settings) -> bool:
     """Whether the settings name a Mnemic server and not a database."""
     url = settings.database_url.get_secret_value() if settings.database_url is not None else ""
     return urlsplit(url).scheme in ("http", "https")

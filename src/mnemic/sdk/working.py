@@ -13,7 +13,6 @@ from mnemic.jobs.scheduler import tick
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
 from mnemic.maintenance import jobs as maintenance
 from mnemic.runtime.core import Core
-from mnemic.runtime.storage import is_server
 from mnemic.webhooks import delivery as webhooks
 
 CoreHandler: TypeAlias = Callable[[Core, RunningJob], Awaitable[JsonValue]]
@@ -61,7 +60,7 @@ def tenants_worker(
 def work_in_process(core: Core) -> None:
     """Let an open memory do its own jobs, if the settings allow it: by themselves only embedded ones do."""
     wanted = core.settings.worker
-    if wanted is False or is_server(core.settings) or (wanted == "auto" and core.storage.server is None):
+    if wanted is False or (wanted == "auto" and core.storage.server is None):
         return
     prepare(core)
     core.in_process_worker.watch(core.storage.database, core.tenant)

@@ -1,6 +1,6 @@
-"""Both faces of the SDK behind one: the tests of the suite are written once, with `await`.
+"""The synchronous API with `await`, so that the tests of the suite are written once.
 
-The synchronous `Memory` runs in threads, as a program with threads would use it.
+The synchronous `Memory` is called from threads, as in a program with threads.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ PLAIN_CALLS = frozenset({"scope"})
 ITERATING_CALLS = frozenset({"subscribe"})
 
 
-class Awaited:
-    """A synchronous object whose calls can be awaited."""
+class SyncAsAsync:
+    """Wraps a synchronous object so that its calls can be awaited."""
 
     def __init__(self, wrapped: Any) -> None:
         self._wrapped = wrapped
@@ -24,9 +24,9 @@ class Awaited:
         name = {"aclose": "close"}.get(name, name)
         member = getattr(self._wrapped, name)
         if isinstance(member, Facade):
-            return Awaited(member)
+            return SyncAsAsync(member)
         if name in PLAIN_CALLS:
-            return lambda **options: Awaited(member(**options))
+            return lambda **options: SyncAsAsync(member(**options))
         if name in ITERATING_CALLS:
             return lambda *arguments, **named: _iterated(member(*arguments, **named))
         return _in_thread(member) if callable(member) else member

@@ -19,7 +19,7 @@ from mnemic.db.vector_index import find_index, nearest, nearest_exact
 from mnemic.db.vectors import find_vectors
 from mnemic.embeddings.indexes import TURN_WAIT_S, index_owner
 from mnemic.recall.calls import refresh_statistics
-from mnemic.recall.words import STATISTICS_MIN_MEMORIES
+from mnemic.recall.candidates.lexical import STATISTICS_MIN_MEMORIES
 
 BEST_COUNT = 10
 MEGABYTE = 1024**2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.recall.search import ALONG_MAX_BYTES
+from mnemic.recall.candidates.semantic import ALONG_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, MemoryRecord
 from tests.opened import opened

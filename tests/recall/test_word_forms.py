@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemic.recall import words
 from mnemic.recall.calls import refresh_statistics
-from mnemic.recall.understand import understand
-from mnemic.recall.words import Terms, terms_of, terms_parameters
+from mnemic.recall.candidates import lexical as words
+from mnemic.recall.candidates.lexical import Terms, terms_of, terms_parameters
+from mnemic.recall.query_analysis import understand
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 

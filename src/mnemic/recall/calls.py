@@ -13,10 +13,10 @@ from mnemic.govern.memory_log import log_read
 from mnemic.govern.shares import readable_grants
 from mnemic.knowledge.entity_lookup import entities_named
 from mnemic.models.tokens import count_tokens
+from mnemic.recall.candidates.pool import Wish
 from mnemic.recall.pipeline import Collaborators, recall
-from mnemic.recall.pool import Wish
+from mnemic.recall.query_analysis import FoundTime
 from mnemic.recall.request import Request
-from mnemic.recall.understand import FoundTime
 from mnemic.runtime.core import RECALL_COUNTS, Caller, Core
 from mnemic.runtime.serving_model import serving_embedder
 from mnemic.text_analysis.detect import detect_times

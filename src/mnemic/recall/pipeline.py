@@ -31,18 +31,26 @@ from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError, LanguageModelError
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import RERANK_MAX, Reranker
-from mnemic.recall.choose import Choice, choose, explain, reordered
-from mnemic.recall.clock import Clock
+from mnemic.recall.candidates.pool import Pool, Wish
+from mnemic.recall.candidates.semantic import (
+    Lead,
+    NamedEntities,
+    QueryVector,
+    find_near,
+    look_up,
+    pool_of,
+    see,
+)
 from mnemic.recall.pack import Packed, line_of, pack, pack_all
-from mnemic.recall.pool import Pool, Wish
+from mnemic.recall.query_analysis import FindTimes, Question, understand
+from mnemic.recall.query_expansion import Rephrased, rephrase
+from mnemic.recall.ranking import Ranking, rank
+from mnemic.recall.readable_owners import SOURCES_MAX, own_source, shared_sources
 from mnemic.recall.records import records_of
-from mnemic.recall.refuse import REFUSE_BELOW, confidence, reason
-from mnemic.recall.rephrase import Rephrased, rephrase
+from mnemic.recall.refusal import REFUSE_BELOW, confidence, reason
 from mnemic.recall.request import Request
-from mnemic.recall.score import Ranking, rank
-from mnemic.recall.search import Lead, NamedEntities, QueryVector, find_near, look_up, pool_of, see
-from mnemic.recall.source import SOURCES_MAX, own_source, shared_sources
-from mnemic.recall.understand import FindTimes, Question, understand
+from mnemic.recall.selection import Choice, choose, explain, reordered
+from mnemic.recall.stage_timer import Clock
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled, packed_later
 from mnemic.types.share import ReadableGrant

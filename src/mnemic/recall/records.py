@@ -14,9 +14,9 @@ import numpy as np
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
-from mnemic.recall.choose import Choice
-from mnemic.recall.pool import Pool
+from mnemic.recall.candidates.pool import Pool
 from mnemic.recall.request import Request
+from mnemic.recall.selection import Choice
 from mnemic.types.memory import MemoryRecord
 
 _REALS = ("confidence", "usefulness", "salience")

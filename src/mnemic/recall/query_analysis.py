@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from mnemic.recall.focus import EMPTY_WORDS, focus, without_asides, words_to_look_up
+from mnemic.recall.query_filler import EMPTY_WORDS, focus, without_asides, words_to_look_up
 
 PHRASES_MAX = 4
 WINDOWS_MAX = 8

@@ -18,8 +18,8 @@ from statistics import fmean
 
 import numpy as np
 
-from mnemic.recall.pool import Floats, Pool, Turns
-from mnemic.recall.understand import Question
+from mnemic.recall.candidates.pool import Floats, Pool, Turns
+from mnemic.recall.query_analysis import Question
 
 WEIGHTS: Mapping[str, float] = {
     "meaning": 1.3,

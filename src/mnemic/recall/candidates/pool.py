@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
-from mnemic.recall.source import Source
-from mnemic.recall.words import Words
+from mnemic.recall.candidates.lexical import Words
+from mnemic.recall.readable_owners import Source
 
 NEIGHBOUR_REACH = 2
 """Turns before and after a candidate that join the pool and lend it evidence."""

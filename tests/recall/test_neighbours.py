@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemic.recall.pool import NEIGHBOUR_REACH, Turns
+from mnemic.recall.candidates.pool import NEIGHBOUR_REACH, Turns
 
 OFFSETS = [offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if offset]
 

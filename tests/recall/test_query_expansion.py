@@ -10,7 +10,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mnemic.errors import LanguageModelError
 from mnemic.models.language import LanguageModel
-from mnemic.recall.rephrase import (
+from mnemic.recall.query_expansion import (
     PASSAGE_MAX_CHARACTERS,
     QUERY_MAX_CHARACTERS,
     REPHRASE_TECHNIQUES,

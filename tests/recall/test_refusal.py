@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mnemic.recall.pool import Pool, Wish
-from mnemic.recall.refuse import MEMORIES_MAX, MEMORIES_MIN, confidence
+from mnemic.recall.candidates.lexical import Terms, Words
+from mnemic.recall.candidates.pool import Pool, Wish
+from mnemic.recall.query_analysis import Question
+from mnemic.recall.ranking import rank
+from mnemic.recall.readable_owners import Source
+from mnemic.recall.refusal import MEMORIES_MAX, MEMORIES_MIN, confidence
 from mnemic.recall.request import Filter
-from mnemic.recall.score import rank
-from mnemic.recall.source import Source
-from mnemic.recall.understand import Question
-from mnemic.recall.words import Terms, Words
 
 LOCAL = "local:all-MiniLM-L6-v2"
 QUESTION = Question(

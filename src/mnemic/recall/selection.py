@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from mnemic.db.id_arrays import Key
-from mnemic.recall.pool import NEIGHBOUR_REACH, Pool, Turns
-from mnemic.recall.score import Ranking, conversation_terms, score
+from mnemic.recall.candidates.pool import NEIGHBOUR_REACH, Pool, Turns
+from mnemic.recall.ranking import Ranking, conversation_terms, score
 from mnemic.types.recalled import Explanation
 
 CONVERSATION_SHARE = 0.8

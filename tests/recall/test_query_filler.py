@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemic.recall.focus import focus, words_to_look_up
+from mnemic.recall.query_filler import focus, words_to_look_up
 from mnemic.sdk.memory import AsyncMemory
 
 WRAPPED = {

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mnemic.recall.pool import Pool
-from mnemic.recall.score import Ranking, in_windows
-from mnemic.recall.understand import Question
+from mnemic.recall.candidates.pool import Pool
+from mnemic.recall.query_analysis import Question
+from mnemic.recall.ranking import Ranking, in_windows
 
 REFUSE_BELOW = 0.5
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000

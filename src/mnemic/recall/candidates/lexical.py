@@ -24,8 +24,8 @@ import numpy.typing as npt
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
 from mnemic.db.vectors import VectorTable
+from mnemic.recall.query_analysis import Question
 from mnemic.recall.request import Request
-from mnemic.recall.understand import Question
 
 TERMS_MAX = 32
 STATISTICS_MIN_MEMORIES = 2_000

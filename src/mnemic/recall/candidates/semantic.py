@@ -21,12 +21,12 @@ from mnemic.db.half_vectors import HalfVector
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.db.vector_index import INDEX_MIN_ROWS, Usual, ef_search_for, index_name
 from mnemic.db.vectors import ModelChanged, Vectors, VectorTable, cosines_of
-from mnemic.recall.clock import Clock
-from mnemic.recall.pool import NEIGHBOUR_REACH, Columns, Floats, Pool, Wish
+from mnemic.recall.candidates.lexical import Words, WordSearch, terms_of, terms_parameters
+from mnemic.recall.candidates.pool import NEIGHBOUR_REACH, Columns, Floats, Pool, Wish
+from mnemic.recall.query_analysis import Question
+from mnemic.recall.readable_owners import Source
 from mnemic.recall.request import Request
-from mnemic.recall.source import Source
-from mnemic.recall.understand import Question
-from mnemic.recall.words import Words, WordSearch, terms_of, terms_parameters
+from mnemic.recall.stage_timer import Clock
 
 CANDIDATES_MIN = 30
 CANDIDATES_PER_HIT = 1.5

@@ -1,0 +1,1 @@
+"""Candidates of a recall: one module for each way to find them."""

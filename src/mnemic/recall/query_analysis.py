@@ -1,19 +1,25 @@
-"""What a query says by itself, before anything is searched: times, phrases, who is spoken of."""
+"""Query analysis by rules: topic, times, quoted phrases, speakers. No model, no database."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
-from mnemic.recall.query_filler import EMPTY_WORDS, focus, without_asides, words_to_look_up
+from mnemic.recall.query_filler import (
+    QUESTION_STOPWORDS,
+    remove_filler,
+    remove_function_words,
+    strip_filler,
+)
+from mnemic.text_analysis.detect import detect_times
+from mnemic.text_analysis.times import DetectedTime
 
 PHRASES_MAX = 4
 WINDOWS_MAX = 8
 
 _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“”]{2,200})[“”]|«([^»]{2,200})»')
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|i'd|i'll|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_TO_THE_ASSISTANT = re.compile(
+_SAID_BY_ASSISTANT = re.compile(
     r"\b(?:did|have|had) you\b|\byou (?:\w+ ){0,2}?"
     r"(?:said|told|mentioned|gave|recommended|suggested|provided|advised|explained|listed|wrote|shared)\b"
     r"|\byour (?:answer|advice|recommendation|suggestion|explanation|list|reply|response)s?\b",
@@ -22,76 +28,55 @@ _TO_THE_ASSISTANT = re.compile(
 _WORD = re.compile(r"\w+")
 
 
-class TimeSpan(Protocol):
-    """From `start` on, before `end`."""
-
-    @property
-    def start(self) -> datetime: ...
-    @property
-    def end(self) -> datetime: ...
-
-
 @dataclass(frozen=True)
-class FoundTime:
-    """A time that a text names at `text[start:end]`, and the window that it means."""
+class QueryAnalysis:
+    """What a query says. Windows are in seconds since 1970, from the first on, before the second.
 
-    start: int
-    end: int
-    window: TimeSpan
-
-
-FindTimes = Callable[[str, datetime], Sequence[FoundTime]]
-
-
-@dataclass(frozen=True)
-class Question:
-    """A query, understood. Windows are in seconds since 1970, from the first on, before the second.
-
-    `speaker_roles` are the roles whose words the query is about: a question in the first person is mostly
-    about what the user said, one about what "you" said about what the assistant did. A query that
-    `asks_only_when` names a time and nothing else: "What happened last week?" `matter` is what it is about,
-    to be embedded, and `text` the words of that, to be looked up.
+    `topic` is the query without conversational filler, to be embedded; `lexical_text` are its words for the
+    lexical search. `speaker_roles` are the roles whose words the query is about: a question in the first
+    person is mostly about what the user said, one about what "you" said about what the assistant said.
+    `is_time_only` means that the query names a time and nothing else: "What happened last week?"
     """
 
-    matter: str
-    text: str
+    topic: str
+    lexical_text: str
     windows: tuple[tuple[float, float], ...]
     phrases: tuple[str, ...]
     speaker_roles: frozenset[str]
-    folded_words: frozenset[str]
-    asks_only_when: bool
+    casefolded_words: frozenset[str]
+    is_time_only: bool
 
-    def names(self, name: str) -> bool:
-        """Whether it speaks of somebody with this name: by all of it, or by its first word."""
+    def mentions(self, name: str) -> bool:
+        """Whether the query has the first word of this name, or all of its words."""
         words = _WORD.findall(name.casefold())
-        return bool(words) and (words[0] in self.folded_words or self.folded_words.issuperset(words))
+        return bool(words) and (words[0] in self.casefolded_words or self.casefolded_words.issuperset(words))
 
 
-def understand(query: str, asked_at: datetime, find_times: FindTimes) -> Question:
-    """Read a query. What is relative in it ("last week") counts from `asked_at`."""
-    times = find_times(query, asked_at)[:WINDOWS_MAX]
+def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
+    """Analyse a query. Relative times ("last week") count from `asked_at`."""
+    times = detect_times(query, moment=asked_at)[:WINDOWS_MAX]
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
-    matter = focus(query)
-    return Question(
-        matter=matter,
-        text=words_to_look_up(matter),
-        windows=tuple((time.window.start.timestamp(), time.window.end.timestamp()) for time in times),
+    topic = strip_filler(query)
+    return QueryAnalysis(
+        topic=topic,
+        lexical_text=remove_function_words(topic),
+        windows=tuple((time.value.start.timestamp(), time.value.end.timestamp()) for time in times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
-        folded_words=frozenset(_WORD.findall(query.casefold())),
-        asks_only_when=bool(times) and not _beside(query, times),
+        casefolded_words=frozenset(_WORD.findall(query.casefold())),
+        is_time_only=bool(times) and not _words_beside_times(query, times),
     )
 
 
-def _beside(query: str, times: Sequence[FoundTime]) -> set[str]:
-    """The words of a query that say something, without those that name its times."""
+def _words_beside_times(query: str, times: Sequence[DetectedTime]) -> set[str]:
+    """The content words of a query, without those that name its times."""
     rest = list(query)
     for time in times:
         rest[time.start : time.end] = " " * (time.end - time.start)
-    return set(_WORD.findall(without_asides("".join(rest)).casefold())) - EMPTY_WORDS
+    return set(_WORD.findall(remove_filler("".join(rest)).casefold())) - QUESTION_STOPWORDS
 
 
 def _speaker_roles(query: str) -> frozenset[str]:
-    if _TO_THE_ASSISTANT.search(query):
+    if _SAID_BY_ASSISTANT.search(query):
         return frozenset({"assistant"})
     return frozenset({"user"}) if _FIRST_PERSON.search(query) else frozenset()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mnemic.backup.dump import Backup
-from mnemic.backup.restore import restore_place
+from mnemic.backup.restore import restore_storage
 from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
 from mnemic.cli.output import print_json, print_line
 from mnemic.types.scope import Scope
@@ -43,7 +43,7 @@ def restore(
     """Bring a backup back. What is there is replaced only with --replace."""
     settings = settings_from(url, data_dir)
     by = Scope(None, settings.channel, "cli")
-    asyncio.run(restore_place(settings, path, replace=replace, by=by))
+    asyncio.run(restore_storage(settings, path, replace=replace, by=by))
     if json:
         print_json({"restored": str(path)})
     else:

@@ -31,10 +31,10 @@ def pack_on_first_read(recalled: Recalled) -> Recalled:
 
 
 def prompt_line(memory: MemoryRecord) -> str:
-    """A memory as a prompt shows it: when, who, what."""
+    """A memory as a prompt shows it: when, who or from which document and section, what."""
     moment = memory.at or memory.valid_from or memory.created_at
-    speaker = memory.name or memory.role
-    return f"[{moment:%Y-%m-%d}] {speaker + ': ' if speaker else ''}{memory.content}"
+    origin = memory.name or memory.role or _passage(memory)
+    return f"[{moment:%Y-%m-%d}] {origin + ': ' if origin else ''}{memory.content}"
 
 
 def _pack(hits: Sequence[Hit], max_tokens: int | None) -> Packed:
@@ -54,3 +54,12 @@ def _pack(hits: Sequence[Hit], max_tokens: int | None) -> Packed:
 def _pack_all(hits: Sequence[Hit]) -> tuple[str, int]:
     packed = _pack(hits, None)
     return packed.text, packed.token_count
+
+
+def _passage(memory: MemoryRecord) -> str | None:
+    """The document and the section of a chunk, which ingestion notes in its metadata."""
+    document, headings = memory.metadata.get("document"), memory.metadata.get("headings", [])
+    if memory.category != "reference" or not isinstance(document, str) or not isinstance(headings, list):
+        return None
+    page = memory.metadata.get("page")
+    return " › ".join(map(str, [document, *headings])) + (f", page {page}" if page is not None else "")

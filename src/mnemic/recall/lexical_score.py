@@ -4,8 +4,13 @@
     weight = ln(1 + (N - n + 0.5) / (n + 0.5)), for n of the owner's N memories that have the term
     length = 1 - B + B * bytes of the memory / mean bytes
 
+The database computes the same score to order the matches of the lexical search (mnemic.term_weight and
+mnemic.lexical_score; a test compares the numbers). The mean length is that of the owner's memories if
+statistics are kept; else the database takes the mean of all matches, and ranking the mean of the pool.
+
 How often a term occurs in one memory does not count: on conversations it changed nothing, on long messages
-it made results worse (LoCoMo R@10 .654 either way, BEAM .548 against .462 with BM25's term frequency).
+it made results worse (LoCoMo R@10 .654 either way, BEAM .548 against .462 with BM25's term frequency). With
+B = 0.75 LoCoMo's R@5 is .748, with 0.5 it is .753.
 """
 
 from collections.abc import Sequence

@@ -101,6 +101,7 @@ def _search_parameters(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> di
         "searched": [subquery.tsquery for subquery in subqueries],
         "weights": _subquery_weights(terms, subqueries),
         "memory_total": terms.memory_count,
+        "mean_bytes": terms.mean_bytes,
     }
 
 

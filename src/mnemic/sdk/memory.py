@@ -14,7 +14,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.recall.calls import recall_request
+from mnemic.recall.pipeline import recall_request
 from mnemic.recall.request import check_request
 from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items

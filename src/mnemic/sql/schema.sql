@@ -1022,7 +1022,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1073,10 +1073,7 @@ BEGIN
     weighed AS (
         SELECT
             counted.place,
-            coalesce(
-                weights[counted.place],
-                ln(1 + greatest(memory_total - counted.hits, 0) / (counted.hits + 0.5))
-            ) AS weight
+            coalesce(weights[counted.place], mnemic.term_weight(counted.hits, memory_total)) AS weight
         FROM counted
     ),
     best AS (
@@ -1085,7 +1082,10 @@ BEGIN
         JOIN weighed USING (place)
         GROUP BY hit.memory_id
         -- A scalar sub-select is computed once; a join would compute it for every hit.
-        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
+        ORDER BY
+            mnemic.lexical_score(
+                sum(weighed.weight), max(hit.bytes), coalesce(mean_bytes, (SELECT avg(hit.bytes) FROM hit))
+            ) DESC,
             hit.memory_id DESC
         LIMIT most
     ),
@@ -1104,6 +1104,10 @@ BEGIN
         ARRAY(SELECT covered.bits FROM covered ORDER BY covered.conversation);
 END
 $$;
+
+CREATE FUNCTION mnemic.lexical_score(weight double precision, bytes double precision, mean_bytes double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((weight * ((1 + 2))::double precision) / ((1)::double precision + ((2)::double precision * ((((1)::numeric - 0.5))::double precision + (((0.5)::double precision * bytes) / GREATEST(mean_bytes, (1)::double precision))))));
 
 CREATE FUNCTION mnemic.list_claimed_jobs(holder text) RETURNS TABLE(tenant_id uuid, job_id uuid, claim integer, cancel_requested boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1683,7 +1687,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1692,7 +1696,9 @@ BEGIN
     IF searched <> '{}' THEN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
-        FROM mnemic.lexical_candidates(wanted_owner, searched, weights, memory_total, filter, as_of, most) AS words;
+        FROM mnemic.lexical_candidates(
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+        ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
 END
@@ -2852,6 +2858,10 @@ BEGIN
     LIMIT most;
 END
 $$;
+
+CREATE FUNCTION mnemic.term_weight(memory_count double precision, memory_total double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ln(((1)::double precision + ((GREATEST((memory_total - memory_count), (0)::double precision) + (0.5)::double precision) / (memory_count + (0.5)::double precision))));
 
 CREATE FUNCTION mnemic.transaction_identity() RETURNS text
     LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -5303,8 +5313,8 @@ REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;

@@ -13,8 +13,8 @@ CROSS JOIN LATERAL mnemic.recall_terms(
 SELECT found.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
-    entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s,
-    %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
+    entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(mean_bytes)s::real,
+    %(limit)s, %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
 CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from time import perf_counter
 
 
-class Clock:
-    """Milliseconds by stage; a stage that runs several times adds up."""
+class StageTimer:
+    """Milliseconds by stage. A stage that runs several times adds up."""
 
     def __init__(self) -> None:
         self._started_s = perf_counter()
@@ -14,7 +14,7 @@ class Clock:
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        """Count the time of a block."""
+        """Add the duration of a block."""
         started_s = perf_counter()
         try:
             yield
@@ -22,9 +22,14 @@ class Clock:
             self.add(stage, (perf_counter() - started_s) * 1000)
 
     def add(self, stage: str, time_ms: float) -> None:
-        """Count a time that was measured elsewhere."""
+        """Add a duration that was measured elsewhere, for example by the database."""
         self._timings_ms[stage] = self._timings_ms.get(stage, 0.0) + time_ms
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Time since the timer was made."""
+        return (perf_counter() - self._started_s) * 1000
 
     def timings(self) -> Mapping[str, float]:
         """All stages so far, and the total."""
-        return {**self._timings_ms, "total": (perf_counter() - self._started_s) * 1000}
+        return {**self._timings_ms, "total": self.elapsed_ms}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemic.recall.focus import focus, words_to_look_up
+from mnemic.recall.query_filler import remove_function_words, strip_filler
 from mnemic.sdk.memory import AsyncMemory
 
 WRAPPED = {
@@ -34,24 +34,24 @@ NOTHING_ELSE = ("Can you explain?", "What have we discussed?", "Any advice?", "s
 
 @pytest.mark.parametrize("query", WRAPPED)
 def test_words_about_the_talk_and_the_answer_are_left_out(query: str) -> None:
-    assert focus(query) == WRAPPED[query]
+    assert strip_filler(query) == WRAPPED[query]
 
 
 @pytest.mark.parametrize("query", PLAIN)
 def test_what_is_asked_plainly_stays_as_it_is(query: str) -> None:
-    assert focus(query) == query
+    assert strip_filler(query) == query
 
 
 @pytest.mark.parametrize("query", NOTHING_ELSE)
 def test_a_query_of_which_nothing_would_be_left_stays_as_it_is(query: str) -> None:
-    assert focus(query) == query
+    assert strip_filler(query) == query
 
 
 def test_words_that_link_others_are_not_looked_up_but_a_month_is() -> None:
-    looked_up = words_to_look_up("How many books would I've read in May?")
+    looked_up = remove_function_words("How many books would I've read in May?")
     assert " ".join(looked_up.split()) == "How books I read in May?"
-    assert words_to_look_up("vitamin D") == "vitamin D"
-    assert words_to_look_up("would") == "would"
+    assert remove_function_words("vitamin D") == "vitamin D"
+    assert remove_function_words("would") == "would"
 
 
 async def test_how_a_query_asks_makes_no_difference_to_what_it_finds(memory: AsyncMemory) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemic.recall.pool import NEIGHBOUR_REACH, Turns
+from mnemic.recall.candidates.neighbours import NEIGHBOUR_REACH, ConversationTurns
 
 OFFSETS = [offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if offset]
 
@@ -25,15 +25,15 @@ def test_neighbours_are_those_of_the_same_conversation(seed: int, offset: int) -
         (None, None) if random.random() < 0.1 else (f"talk {random.integers(4)}", int(random.integers(15)))
         for _ in range(int(random.integers(60)))
     ]
-    found = Turns([talk for talk, _ in turns], [position for _, position in turns])
+    found = ConversationTurns([talk for talk, _ in turns], [position for _, position in turns])
     wanted = [_neighbour(turns, place, offset) for place in range(len(turns))]
-    assert [found.place(place, offset) for place in range(len(turns))] == wanted
+    assert [found.neighbour(place, offset) for place in range(len(turns))] == wanted
     values = random.random(len(turns))
     lent = [0.0 if place is None else values[place] for place in wanted]
     assert found.shifted(values, offset).tolist() == lent
 
 
 def test_the_last_turn_of_a_conversation_and_the_first_of_the_next_are_strangers() -> None:
-    found = Turns(["a", "a", "b", "b"], [2**31 - 2, 2**31 - 1, 0, 1])
-    assert [found.place(place, 1) for place in range(4)] == [1, None, 3, None]
-    assert [found.place(place, -2) for place in range(4)] == [None] * 4
+    found = ConversationTurns(["a", "a", "b", "b"], [2**31 - 2, 2**31 - 1, 0, 1])
+    assert [found.neighbour(place, 1) for place in range(4)] == [1, None, 3, None]
+    assert [found.neighbour(place, -2) for place in range(4)] == [None] * 4

@@ -5,53 +5,54 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mnemic.recall.pool import Pool, Wish
-from mnemic.recall.refuse import MEMORIES_MAX, MEMORIES_MIN, confidence
+from mnemic.recall.candidates.lexical import LexicalMatches
+from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.candidates.query_terms import QueryTerms
+from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.ranking import rank
+from mnemic.recall.readable_owners import ReadableOwner
+from mnemic.recall.refusal import MEMORIES_MAX, MEMORIES_MIN, confidence
 from mnemic.recall.request import Filter
-from mnemic.recall.score import rank
-from mnemic.recall.source import Source
-from mnemic.recall.understand import Question
-from mnemic.recall.words import Terms, Words
 
 LOCAL = "local:all-MiniLM-L6-v2"
-QUESTION = Question(
-    matter="garden pond",
-    text="garden pond",
+ANALYSIS = QueryAnalysis(
+    topic="garden pond",
+    lexical_text="garden pond",
     windows=(),
     phrases=(),
     speaker_roles=frozenset(),
-    folded_words=frozenset({"garden", "pond"}),
-    asks_only_when=False,
+    casefolded_words=frozenset({"garden", "pond"}),
+    is_time_only=False,
 )
 
 
 def sample_words(
-    counts: tuple[int | None, ...] = (3, 3), *, memory_count: int = 100, is_kept: bool = False
-) -> Words:
+    counts: tuple[int | None, ...] = (3, 3), *, memory_count: int = 100, has_statistics: bool = False
+) -> LexicalMatches:
     """The words of a query of two, with how many memories have each."""
-    terms = Terms(
+    terms = QueryTerms(
         lexemes=("garden", "pond"),
-        terms=("'garden'", "'pond'"),
+        tsqueries=("'garden'", "'pond'"),
         counts=counts,
         memory_count=memory_count,
         mean_bytes=100.0,
-        is_kept=is_kept,
+        has_statistics=has_statistics,
         is_stale=False,
         has_entities=False,
         has_grants=False,
-        table=None,
+        vector_table=None,
     )
     shares = np.array([(1 if count is None else count) / memory_count for count in counts])
-    return Words(terms, np.array([4.0, 4.0]), shares, (), {})
+    return LexicalMatches(terms, np.array([4.0, 4.0]), shares, (), {})
 
 
-def sample_pool(words: Words | None = None, terms: tuple[int, ...] = (1, 0)) -> Pool:
+def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1, 0)) -> CandidatePool:
     """Memories with these terms, neither near to the query nor far from it."""
     zeros = np.zeros(len(terms))
     nothing = (None,) * len(terms)
-    return Pool(
-        source=Source("ada", Filter()),
-        words=words or sample_words(),
+    return CandidatePool(
+        readable=ReadableOwner("ada", Filter()),
+        lexical=words or sample_words(),
         keys=[bytes([number]) * 16 for number in range(len(terms))],
         origins=[({}, number) for number in range(len(terms))],
         conversations=nothing,
@@ -73,13 +74,12 @@ def sample_pool(words: Words | None = None, terms: tuple[int, ...] = (1, 0)) -> 
         cosine_mean=0.05,
         cosine_deviation=0.09,
         counts={},
-        wish=Wish("ada"),
     )
 
 
-def sure(pool: Pool, model: str | None = LOCAL) -> float:
+def sure(pool: CandidatePool, model: str | None = LOCAL) -> float:
     """The confidence of a pool alone."""
-    return confidence([pool], [rank(pool, QUESTION, 0.0)], QUESTION, model)
+    return confidence([pool], [rank(pool, ANALYSIS, 0.0)], ANALYSIS, model)
 
 
 def test_near_memories_words_in_common_and_a_fitting_owner_raise_confidence() -> None:
@@ -100,8 +100,8 @@ def test_a_word_that_no_memory_has_lowers_confidence_and_a_second_one_less() -> 
 
 
 def test_a_rare_word_that_is_not_counted_is_unknown_unless_a_candidate_has_it() -> None:
-    rare = sample_words((3, None), memory_count=5_000, is_kept=True)
-    counted = sample_words((3, 1), memory_count=5_000, is_kept=True)
+    rare = sample_words((3, None), memory_count=5_000, has_statistics=True)
+    counted = sample_words((3, 1), memory_count=5_000, has_statistics=True)
     assert sure(sample_pool(rare)) < sure(sample_pool(counted))
     assert sure(sample_pool(rare, terms=(1, 2))) == sure(sample_pool(counted, terms=(1, 2)))
 
@@ -126,5 +126,5 @@ def test_a_model_that_is_not_listed_does_not_go_by_its_mean_cosine() -> None:
 def test_a_source_without_candidates_says_nothing() -> None:
     pool, empty = sample_pool(), sample_pool(terms=())
     assert sure(empty) == 0.0
-    rankings = [rank(each, QUESTION, 0.0) for each in (empty, pool)]
-    assert confidence([empty, pool], rankings, QUESTION, LOCAL) == sure(pool)
+    rankings = [rank(each, ANALYSIS, 0.0) for each in (empty, pool)]
+    assert confidence([empty, pool], rankings, ANALYSIS, LOCAL) == sure(pool)

@@ -1,4 +1,4 @@
-"""Whose memories a recall may look at: the owner's own, and those that grants let it see."""
+"""Whose memories a recall may read: the owner's own, and those that grants open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,20 +8,20 @@ from uuid import UUID
 from mnemic.recall.request import Filter, Request
 from mnemic.types.share import ReadableGrant
 
-SOURCES_MAX = 32
-"""Sources beyond this, the owner's own among them, are left out of a recall, and a note says so."""
+OWNERS_MAX = 32
+"""Owners that one recall reads, the requesting owner included; a note says how many grants were left out."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """Memories of one owner that pass a filter; `grant_id` is what lets a foreign owner's in."""
+class ReadableOwner:
+    """The memories of one owner that pass a filter; `grant_id` is the grant that opens another owner's."""
 
     owner: str
     filter: Filter
     grant_id: UUID | None = None
 
     def parameters(self, request: Request) -> dict[str, Any]:
-        """As the queries in recall.sql want them."""
+        """Parameters of the queries in recall.sql."""
         wanted = self.filter
         listed = (
             _list(wanted.channels),
@@ -40,26 +40,27 @@ class Source:
 
 
 def _list(values: tuple[str, ...] | None) -> list[str] | None:
-    """As an array of the database: a tuple would be a row."""
+    """A list, which becomes an array in the database; a tuple would become a row."""
     return None if values is None else list(values)
 
 
-def own_source(request: Request) -> Source:
+def requesting_owner(request: Request) -> ReadableOwner:
     """The owner's own memories."""
-    return Source(request.scope.require_owner(), request.filter)
+    return ReadableOwner(request.scope.require_owner(), request.filter)
 
 
-def shared_sources(request: Request, grants: Sequence[ReadableGrant]) -> list[Source]:
-    """What each grant adds."""
-    return [source for grant in grants if (source := _shared(request, grant)) is not None]
+def granting_owners(request: Request, grants: Sequence[ReadableGrant]) -> list[ReadableOwner]:
+    """What each grant opens, as far as the request's filter lets it pass."""
+    opened = (_opened_by(request, grant) for grant in grants)
+    return [readable for readable in opened if readable is not None]
 
 
-def _shared(request: Request, grant: ReadableGrant) -> Source | None:
-    """What is wanted and granted; None if nothing can be both."""
+def _opened_by(request: Request, grant: ReadableGrant) -> ReadableOwner | None:
+    """The intersection of the filter and the grant; None if it is empty."""
     wanted = narrowed = request.filter
     if grant.channel is not None:
-        # A grant names the channel of its giver: the reader sees it wherever he is himself, unless he
-        # asks for certain channels.
+        # A grant names a channel of the granting owner. The reader's active channel does not restrict it;
+        # channels that the request names do.
         if request.names_channels and grant.channel not in (wanted.channels or ()):
             return None
         narrowed = replace(narrowed, channels=(grant.channel,))
@@ -74,4 +75,4 @@ def _shared(request: Request, grant: ReadableGrant) -> Source | None:
         narrowed = replace(narrowed, categories=tuple(both))
     if grant.tags is not None:
         narrowed = replace(narrowed, any_tags=grant.tags)
-    return Source(grant.owner, narrowed, grant.grant_id)
+    return ReadableOwner(grant.owner, narrowed, grant.grant_id)

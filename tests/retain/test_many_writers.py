@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.retain import alone, write
-from mnemic.retain.recognise import Recognised, recognise_in
+from mnemic.retain import one_statement, one_transaction
+from mnemic.retain.deduplicate import Recognised, recognise_in
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, contents
 from tests.many_writers import WRITERS
@@ -149,8 +149,8 @@ async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
         return Recognised(tuple(drafts), (), ())
 
     engine.meanwhile = retain_twin
-    monkeypatch.setattr(alone, "recognise_in", see_nothing)
-    monkeypatch.setattr(write, "recognise_in", forget_first)
+    monkeypatch.setattr(one_statement, "recognise_in", see_nothing)
+    monkeypatch.setattr(one_transaction, "recognise_in", forget_first)
     retained = await memory.retain(["tea", "coffee"])
     assert retained.stored_count == 2
     assert sorted(contents(await memory.memories.list())) == ["coffee", "tea"]

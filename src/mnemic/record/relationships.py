@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.record.comparing import compare_waiting
+from mnemic.record.near_duplicates import compare_waiting
 from mnemic.types.memory import MemoryRelationship, RelationshipKind
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope

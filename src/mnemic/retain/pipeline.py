@@ -22,12 +22,19 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.vectors import Vectors
 from mnemic.errors import EmbeddingError
 from mnemic.models.embedding_text import embedded_text
-from mnemic.retain.alone import LogRow, Outcome, may_be_alone, outcome_alone, without_known, write_alone
+from mnemic.retain.deduplicate import recognise
 from mnemic.retain.items import Draft, ItemInput, check_fields, drafts
-from mnemic.retain.plan import Plan
-from mnemic.retain.recognise import recognise
+from mnemic.retain.one_statement import (
+    LogRow,
+    Outcome,
+    may_be_alone,
+    outcome_alone,
+    without_known,
+    write_alone,
+)
+from mnemic.retain.one_transaction import LinkMentions, write
 from mnemic.retain.spool import Batch, Spool
-from mnemic.retain.write import LinkMentions, write
+from mnemic.retain.write_plan import Plan
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 

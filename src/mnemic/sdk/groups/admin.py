@@ -20,7 +20,7 @@ from mnemic.errors import EmbeddingError
 from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
-from mnemic.record.comparing import compare_waiting
+from mnemic.record.near_duplicates import compare_waiting
 from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
 from mnemic.types.checks import check_choice

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from mnemic.models.engine import FloatArray, InputType
-from mnemic.retain.recognise import FEW_WORDS_MAX_CHARACTERS
+from mnemic.retain.deduplicate import FEW_WORDS_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
 from tests.unsteady_engine import Unsteady

@@ -12,8 +12,8 @@ from mnemic.jobs.handling import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords
-from mnemic.record import comparing
-from mnemic.record.comparing import compare_waiting
+from mnemic.record import near_duplicates
+from mnemic.record.near_duplicates import compare_waiting
 from mnemic.retain.calls import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
@@ -87,7 +87,7 @@ async def test_storing_compares_nothing_and_asking_catches_up(open_memory: OpenM
 async def test_what_is_stored_in_bulk_is_compared_too(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 7)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
     memory = await open_memory(embedder=Angles())
     # Every 20 degrees is far enough apart; the last one comes around to the first.
     around = [str(angle) for angle in range(0, 361, 20)]
@@ -134,7 +134,7 @@ async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: Open
     database = memory._core.storage.tenant_database
 
     async def killed(transaction: Transaction) -> None:
-        assert await comparing._compare_some(transaction, "alice") == 2
+        assert await near_duplicates._compare_some(transaction, "alice") == 2
         rows.value("SELECT pg_terminate_backend(%s)", transaction.connection.info.backend_pid)
         await transaction.execute("comparing.next_owner")
 
@@ -158,7 +158,7 @@ async def test_what_was_embedded_later_is_compared_then(open_memory: OpenMemory,
 async def test_the_daily_job_compares_all_that_waits(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 2)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 2)
     memory = await open_memory(embedder=Angles())
     for owner in ("ann", "bob", "eve"):
         await memory.retain(["0", "1", "90"], owner=owner)
@@ -173,7 +173,7 @@ async def test_the_daily_job_compares_all_that_waits(
 async def test_who_asks_waits_for_a_bounded_number(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 5)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
     assert await compare_waiting(memory._core.storage.tenant_database, most=10) == 10

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from mnemic.retain.ahead import STEP_ITEMS, in_steps, made_ahead
+from mnemic.retain.prefetch import STEP_ITEMS, in_steps, made_ahead
 
 
 async def numbers(made: list[int], *, until: int, bad: int | None = None) -> AsyncGenerator[int]:

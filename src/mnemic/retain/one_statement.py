@@ -15,11 +15,11 @@ from psycopg.errors import InsufficientPrivilege, UndefinedTable
 from mnemic.db.database import LOST_RACES, TenantDatabase, Transaction
 from mnemic.db.vectors import table_name_of, with_vectors
 from mnemic.errors import MnemicError
-from mnemic.retain.outcomes import Outcomes, stored_as
-from mnemic.retain.plan import Conversation, Plan
-from mnemic.retain.recognise import recognise_in
-from mnemic.retain.rows import kept, rows_of, storing, vectors_of
+from mnemic.retain.deduplicate import recognise_in
+from mnemic.retain.parameters import kept, rows_of, storing, vectors_of
+from mnemic.retain.result import Outcomes, stored_as
 from mnemic.retain.spool import Batch
+from mnemic.retain.write_plan import Conversation, Plan
 from mnemic.sql import query
 from mnemic.types.retained import Retained
 

@@ -9,8 +9,8 @@ from mnemic.db.half_vectors import HalfVectors
 from mnemic.db.id_arrays import IdArray
 from mnemic.db.vectors import Vectors
 from mnemic.retain.items import Chunk, Draft
-from mnemic.retain.plan import Plan
 from mnemic.retain.spool import Batch
+from mnemic.retain.write_plan import Plan
 
 _JSON = json.JSONEncoder(default=str)
 

@@ -9,13 +9,13 @@ from psycopg.errors import SerializationFailure
 
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import ModelChanged, mark_for_embedding, open_vectors
-from mnemic.retain.ahead import in_steps, made_ahead
+from mnemic.retain.deduplicate import Recognised, has_identity, recognise_in
 from mnemic.retain.items import Draft
-from mnemic.retain.outcomes import Outcomes, stored_as
-from mnemic.retain.plan import Plan
-from mnemic.retain.recognise import Recognised, has_identity, recognise_in
-from mnemic.retain.rows import Rows, rows_of, storing, vectors_of
+from mnemic.retain.parameters import Rows, rows_of, storing, vectors_of
+from mnemic.retain.prefetch import in_steps, made_ahead
+from mnemic.retain.result import Outcomes, stored_as
 from mnemic.retain.spool import Batch
+from mnemic.retain.write_plan import Plan
 from mnemic.types.retained import Duplicate, Retained
 
 LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]

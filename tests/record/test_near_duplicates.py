@@ -14,7 +14,7 @@ from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords
 from mnemic.record import near_duplicates
 from mnemic.record.near_duplicates import compare_waiting
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
 from tests.fresh_tenants import OpenMemory, Rows

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from mnemic.models.engine import FloatArray, InputType
-from mnemic.retain.deduplicate import FEW_WORDS_MAX_CHARACTERS
+from mnemic.retain.deduplicate import SHORT_CALL_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
 from tests.unsteady_engine import Unsteady
 
-MANY_WORDS = "Many words. " * (FEW_WORDS_MAX_CHARACTERS // 12 + 1)
+MANY_WORDS = "Many words. " * (SHORT_CALL_MAX_CHARACTERS // 12 + 1)
 
 
 class Counting(Unsteady):
@@ -41,7 +41,7 @@ async def test_a_few_words_are_one_transaction(
         ({"content": "A few words."}, False),
         ({"content": "A few words.", "external_id": "e"}, True),
         ({"content": MANY_WORDS}, True),
-        ({"content": MANY_WORDS[:FEW_WORDS_MAX_CHARACTERS].strip()}, False),
+        ({"content": MANY_WORDS[:SHORT_CALL_MAX_CHARACTERS].strip()}, False),
     ],
     ids=["few", "imported", "many", "just few enough"],
 )

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.retain import one_statement, one_transaction
-from mnemic.retain.deduplicate import Recognised, recognise_in
+from mnemic.retain import one_transaction, pipeline
+from mnemic.retain.deduplicate import Deduplicated, deduplicate_in
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, contents
 from tests.many_writers import WRITERS
@@ -134,7 +134,7 @@ async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
     engine = Unsteady()
     memory = await open_memory(embedder=engine)
     other = await open_memory(memory.tenant.name)
-    look_again = recognise_in
+    look_again = deduplicate_in
     twins: list[Any] = []
 
     async def retain_twin() -> None:
@@ -145,12 +145,12 @@ async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
             await other.memories.forget(twins.pop())
         return await look_again(transaction, owner, drafts)
 
-    async def see_nothing(transaction: Any, owner: str, drafts: Any) -> Recognised:
-        return Recognised(tuple(drafts), (), ())
+    async def see_nothing(transaction: Any, owner: str, drafts: Any) -> Deduplicated:
+        return Deduplicated(tuple(drafts))
 
     engine.meanwhile = retain_twin
-    monkeypatch.setattr(one_statement, "recognise_in", see_nothing)
-    monkeypatch.setattr(one_transaction, "recognise_in", forget_first)
+    monkeypatch.setattr(pipeline, "deduplicate_in", see_nothing)
+    monkeypatch.setattr(one_transaction, "deduplicate_in", forget_first)
     retained = await memory.retain(["tea", "coffee"])
     assert retained.stored_count == 2
     assert sorted(contents(await memory.memories.list())) == ["coffee", "tea"]

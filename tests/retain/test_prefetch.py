@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from mnemic.retain.prefetch import STEP_ITEMS, in_steps, made_ahead
+from mnemic.retain.prefetch import STEP_ITEMS, in_steps, prefetched
 
 
 async def numbers(made: list[int], *, until: int, bad: int | None = None) -> AsyncGenerator[int]:
@@ -22,7 +22,7 @@ async def numbers(made: list[int], *, until: int, bad: int | None = None) -> Asy
 async def work_on(things: AsyncGenerator[int], made: list[int], *, enough: int = 9) -> list[tuple[int, int]]:
     """Wait a little with each of them; returns each with what was made last by then."""
     seen = []
-    async with made_ahead(things) as ready:
+    async with prefetched(things) as ready:
         async for thing in ready:
             assert made[-1] == thing, "none is made before somebody waits"
             await asyncio.sleep(0)

@@ -10,11 +10,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import ModelChanged, Vectors, open_vectors, replace_vectors
+from mnemic.db.vectors import ModelChanged, open_vectors, replace_vectors
 from mnemic.documents.chunk_plan import (
     Overtaken,
     Plan,
@@ -29,9 +28,7 @@ from mnemic.documents.chunk_plan import (
 )
 from mnemic.documents.reading.chunks import Chunk, chunks_of
 from mnemic.embeddings.backlog import Embedded, embed_rows, unchanged
-from mnemic.models.embedding_text import embedded_text
-from mnemic.retain.calls import retain_items
-from mnemic.retain.pipeline import DocumentEmbedder
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.serving_model import serving_embedder
 from mnemic.types.retained import Retained
@@ -96,25 +93,8 @@ async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) 
             "evidence": [f"document:{document.document_id}"],
         },
         and_then=note,
-        wrap=lambda embedder: _InContext(embedder, contexts),
+        contexts=contexts,
     )
-
-
-@dataclass(frozen=True)
-class _InContext:
-    """An embedder that reads what stands before a text, too."""
-
-    embedder: DocumentEmbedder
-    contexts: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return self.embedder.name
-
-    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return await self.embedder.embed_documents(
-            [embedded_text(None, text, self.contexts[text]) for text in texts]
-        )
 
 
 async def _embed_anew(core: Core, document: SourceDocument, chunks: Sequence[Chunk], todo: Plan) -> None:

@@ -1,7 +1,13 @@
-"""Which items are known already: by their external id, or because the owner has the very same words."""
+"""Find items that the owner has already, by external id or by identical content, and reinforce them.
 
-from collections.abc import Sequence
+The first lookup runs before embedding, so that duplicates are not embedded again. The unique indexes of the
+database find what another call has stored since.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -9,43 +15,43 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.retain.items import Draft
 from mnemic.types.retained import Duplicate, Refused
 
-# About what a model reads at once.
-FEW_WORDS_MAX_CHARACTERS = 2_000
+# About as much as a model embeds in one pass.
+SHORT_CALL_MAX_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True)
-class Recognised:
-    """A group of drafts, sorted into what is new and what is not."""
+class Deduplicated:
+    """Drafts that are new, and what became of the others: duplicates, and refused because forgotten."""
 
     new: tuple[Draft, ...]
-    duplicates: tuple[Duplicate, ...]
-    refused: tuple[Refused, ...]
-
-    @property
-    def indexes(self) -> set[int]:
-        """The items that are not new."""
-        return {item.index for item in self.duplicates} | {item.index for item in self.refused}
+    duplicates: tuple[Duplicate, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
 
-async def recognise(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Recognised:
-    """Look the drafts up, where that pays; all others pass as new.
+async def deduplicate(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Deduplicated:
+    """Look the drafts up before they are embedded, if that is cheaper than embedding them.
 
-    Turns without an external id are new by nature. For a few words a transaction of its own costs more than
-    it saves: they are most likely new, and soon embedded; if they are known after all, storing them tells.
+    A short call skips the lookup: most of its items are new, and embedding them takes less time than a
+    transaction. Storing them finds the duplicates.
     """
-    if not any(has_identity(draft) for draft in drafts) or _are_few_words(drafts):
-        return Recognised(tuple(drafts), (), ())
+    if not any(map(has_identity, drafts)) or _is_short(drafts):
+        return Deduplicated(tuple(drafts))
     async with database.transaction() as transaction:
-        return await recognise_in(transaction, owner, drafts)
+        return await deduplicate_in(transaction, owner, drafts)
 
 
-async def recognise_in(transaction: Transaction, owner: str, drafts: Sequence[Draft]) -> Recognised:
-    """The same inside a transaction."""
+async def deduplicate_in(transaction: Transaction, owner: str, drafts: Sequence[Draft]) -> Deduplicated:
+    """Look the drafts up in a transaction that is already open."""
     if not drafts:
-        return Recognised((), (), ())
-    known: dict[int, tuple[UUID, Any]] = {}
+        return Deduplicated(())
+    known: dict[int, tuple[UUID, datetime | None]] = {}
     for row in await transaction.rows_planned_anew("retain.known", _identities(owner, drafts)):
         known.setdefault(row["index"], (row["memory_id"], row["forgotten_at"]))
+    return split_known(drafts, known)
+
+
+def split_known(drafts: Sequence[Draft], known: dict[int, tuple[UUID, datetime | None]]) -> Deduplicated:
+    """Sort drafts by what is known about them: index of the draft to memory id and when it was forgotten."""
     duplicates, refused = [], []
     for index, (memory_id, forgotten_at) in known.items():
         if forgotten_at is None:
@@ -56,18 +62,26 @@ async def recognise_in(transaction: Transaction, owner: str, drafts: Sequence[Dr
             )
             refused.append(Refused(index, reason))
     new = tuple(draft for draft in drafts if draft.index not in known)
-    return Recognised(new, tuple(duplicates), tuple(refused))
+    return Deduplicated(new, tuple(duplicates), tuple(refused))
+
+
+async def reinforce(transaction: Transaction, duplicates: Iterable[Duplicate]) -> None:
+    """Count every duplicate as a reinforcement of the memory that it repeats."""
+    times = sorted(Counter(duplicate.duplicate_of for duplicate in duplicates).items())
+    if times:
+        parameters = {"ids": [memory_id for memory_id, _ in times], "times": [count for _, count in times]}
+        await transaction.execute("retain.reinforce", parameters)
 
 
 def has_identity(draft: Draft) -> bool:
-    """Whether it can be known already; a turn without an external id cannot."""
+    """Whether the draft can be a duplicate: a turn of a conversation only if it has an external id."""
     return draft.item.external_id is not None or draft.chunks[0].content_hash is not None
 
 
-def _are_few_words(drafts: Sequence[Draft]) -> bool:
-    """Whether to embed without asking. An external id asks for it: a repeated import is to cost nothing."""
+def _is_short(drafts: Sequence[Draft]) -> bool:
+    """Whether to skip the lookup. Items with an external id are always looked up: imports are repeated."""
     characters = sum(len(draft.item.content) for draft in drafts)
-    return characters <= FEW_WORDS_MAX_CHARACTERS and all(draft.item.external_id is None for draft in drafts)
+    return characters <= SHORT_CALL_MAX_CHARACTERS and all(draft.item.external_id is None for draft in drafts)
 
 
 def _identities(owner: str, drafts: Sequence[Draft]) -> dict[str, Any]:

@@ -1,43 +1,42 @@
-"""A small call that needs nothing but its rows is one statement, and a transaction by itself.
+"""Write a small call in one statement, which is a transaction by itself.
 
-Most calls are that: a fact, a turn of a conversation. It carries a signature instead of a proof
-(docs/adr/0017-statements-that-carry-their-signature.md). The database sees whether there is more to do after
-all: a duplicate to reinforce, names to be mentioned, another model that serves. Then it has stored nothing,
-and `write` does everything, as it does for all other calls. After a duplicate it is told first what is known.
+Most calls store a fact or a turn of a conversation and nothing else. One signed statement
+(docs/adr/0017-statements-that-carry-their-signature.md) inserts the memories, their vectors, their positions
+and the row of the log in a single round trip. If the database finds that there is more to do, for example a
+duplicate to reinforce or a mention to link, the statement stores nothing and `one_transaction` writes the
+call.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 from psycopg.errors import InsufficientPrivilege, UndefinedTable
 
-from mnemic.db.database import LOST_RACES, TenantDatabase, Transaction
+from mnemic.db.database import LOST_RACES, TenantDatabase
 from mnemic.db.vectors import table_name_of, with_vectors
 from mnemic.errors import MnemicError
-from mnemic.retain.deduplicate import recognise_in
-from mnemic.retain.parameters import kept, rows_of, storing, vectors_of
-from mnemic.retain.result import Outcomes, stored_as
-from mnemic.retain.spool import Batch
-from mnemic.retain.write_plan import Conversation, Plan
+from mnemic.retain.batches import Batch
+from mnemic.retain.call_log import CallLog
+from mnemic.retain.parameters import EncodedRows, encode_rows, row_parameters, vector_parameters
+from mnemic.retain.result import ResultBuilder
+from mnemic.retain.write_plan import NewTurns, WritePlan
 from mnemic.sql import query
 from mnemic.types.retained import Retained
 
-# After these the statement has left nothing, and a transaction may do better: it begins again after a lost
-# race, does not need to meet the same server process again, as a signature does, and makes a model's table.
-FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege, UndefinedTable)
+# Keep a failed attempt cheap.
+STATEMENT_MAX_CHUNKS = 32
+
+# These errors leave nothing behind, and a transaction may succeed: it runs again after a lost race, needs no
+# signature for one server process, which a connection pooler may change, and creates a new model's table.
+RETRIED_IN_TRANSACTION = (*LOST_RACES, InsufficientPrivilege, UndefinedTable)
 
 Outcome = Literal["stored", "known", "more"]
-"""What the statement says: all is stored; something is known; there is more to do. See migration 0026."""
-
-LogRow = Mapping[str, Any]
-"""The parameters of a row of the memory log."""
 
 
-def may_be_alone(plan: Plan, batch: Batch) -> bool:
-    """Whether the one batch of a call may be all that there is to do."""
+def fits_one_statement(plan: WritePlan, batch: Batch) -> bool:
+    """Whether one statement may be able to write a call that consists of this batch."""
     return (
-        plan.is_small
+        plan.chunk_count <= STATEMENT_MAX_CHUNKS
         and len(plan.conversations) <= 1
         and batch.vectors is not None
         and not batch.duplicates
@@ -46,71 +45,58 @@ def may_be_alone(plan: Plan, batch: Batch) -> bool:
     )
 
 
-def outcome_alone(batch: Batch) -> Retained:
-    """What is answered if nothing else is to do."""
-    outcomes = Outcomes()
-    outcomes.add([stored_as(draft) for draft in batch.drafts], (), ())
-    return outcomes.retained()
-
-
-async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_row: LogRow | None) -> Outcome:
-    """Write the batch and the row of the log, if that is all there is to do."""
-    turns = {
-        draft.index: number
-        for number, draft in enumerate(draft for draft in batch.drafts if draft.item.conversation is not None)
-    }
-    positions = {draft.index: turns.get(draft.index) for draft in batch.drafts}
-    rows = {draft.index: rows_of(draft) for draft in batch.drafts}
+async def write_in_one_statement(
+    database: TenantDatabase, plan: WritePlan, batch: Batch, log: CallLog
+) -> tuple[Outcome, Retained]:
+    """Write the batch and its log row, or nothing; returns the result that holds if all of it was stored."""
+    result = ResultBuilder()
+    result.add(batch.drafts)
+    retained = result.retained()
     table_name = table_name_of(plan.model)
     parameters = {
-        **storing(database.tenant.id, plan, batch.drafts, rows, positions),
-        **vectors_of(batch, batch.drafts),
+        **row_parameters(database.tenant.id, plan, batch.drafts, _encoded(batch), _relative_positions(batch)),
+        **vector_parameters(batch, batch.drafts),
         "row_count": plan.chunk_count,
         "dimensions": plan.dimensions,
         "vector_table": table_name,
-        **_conversation(plan),
-        **_logged(log_row),
+        **_conversation_parameters(plan),
+        **_log_parameters(log.row(retained)),
     }
     statement = with_vectors(query("retain.alone"), table_name)
     try:
         row = await database.signed_row_of(statement, parameters, hints={"events"})
     except MnemicError as error:
-        if isinstance(error.__cause__, FOR_A_TRANSACTION):
-            return "more"
+        if isinstance(error.__cause__, RETRIED_IN_TRANSACTION):
+            return "more", retained
         raise
-    outcome: Outcome = row["outcome"]
-    return outcome
+    return row["outcome"], retained
 
 
-async def without_known(transaction: Transaction, plan: Plan, batch: Batch) -> tuple[Plan, Batch]:
-    """The same call, with what is known by now among the duplicates: it is not stored in vain once more."""
-    recognised = await recognise_in(transaction, plan.owner, batch.drafts)
-    _, vectors = kept(batch, recognised.new)
-    rest = replace(
-        batch,
-        drafts=recognised.new,
-        vectors=vectors if recognised.new else None,
-        duplicates=recognised.duplicates,
-        refused=recognised.refused,
-    )
-    lesser = Plan(plan.scope, plan.model)
-    lesser.add(rest)
-    return lesser, rest
+def _encoded(batch: Batch) -> EncodedRows:
+    return {draft.index: encode_rows(draft) for draft in batch.drafts}
 
 
-def _conversation(plan: Plan) -> dict[str, Any]:
-    """The conversation that the turns of the call belong to, if it has any."""
-    ((name, conversation),) = plan.conversations.items() or ((None, Conversation()),)
-    return {
-        "conversation": name,
-        "turns": conversation.turn_count,
-        "first_at": conversation.first_at,
-        "last_at": conversation.last_at,
+def _relative_positions(batch: Batch) -> dict[int, int | None]:
+    """The position of each turn among the new turns of its conversation; None for all other drafts."""
+    turns = (draft.index for draft in batch.drafts if draft.item.conversation is not None)
+    return dict.fromkeys(draft.index for draft in batch.drafts) | {
+        index: position for position, index in enumerate(turns)
     }
 
 
-def _logged(log_row: LogRow | None) -> dict[str, Any]:
-    """The row of the log, but for what the memories say as well."""
+def _conversation_parameters(plan: WritePlan) -> dict[str, Any]:
+    """The conversation of the turns, if there are any."""
+    ((name, turns),) = plan.conversations.items() or ((None, NewTurns()),)
+    return {
+        "conversation": name,
+        "turns": turns.count,
+        "first_at": turns.first_at,
+        "last_at": turns.last_at,
+    }
+
+
+def _log_parameters(log_row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The columns of the log row that the memories do not have."""
     row = log_row or {}
     return {
         "is_logged": log_row is not None,

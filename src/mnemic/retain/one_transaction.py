@@ -1,58 +1,101 @@
-"""The transaction of `retain`. It may run again from the start if it lost a race, so it keeps no state."""
+"""Write the batches of a call in one transaction.
 
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+The transaction runs again from the start if it loses a race against another one, so nothing here keeps state
+between two runs.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from uuid import UUID
 
 from psycopg.errors import SerializationFailure
 
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import ModelChanged, mark_for_embedding, open_vectors
-from mnemic.retain.deduplicate import Recognised, has_identity, recognise_in
+from mnemic.embeddings.backlog import enqueue_backlog_job
+from mnemic.knowledge.mentions import link_mentions
+from mnemic.retain.batches import Batch
+from mnemic.retain.call_log import CallLog
+from mnemic.retain.deduplicate import deduplicate_in, has_identity, reinforce
+from mnemic.retain.evidence import link_evidence
 from mnemic.retain.items import Draft
-from mnemic.retain.parameters import Rows, rows_of, storing, vectors_of
-from mnemic.retain.prefetch import in_steps, made_ahead
-from mnemic.retain.result import Outcomes, stored_as
-from mnemic.retain.spool import Batch
-from mnemic.retain.write_plan import Plan
-from mnemic.types.retained import Duplicate, Retained
+from mnemic.retain.parameters import EncodedRows, encode_rows, row_parameters, vector_parameters
+from mnemic.retain.positions import Positions, release_positions, reserve_positions
+from mnemic.retain.prefetch import in_steps, prefetched
+from mnemic.retain.result import ResultBuilder
+from mnemic.retain.write_plan import WritePlan
+from mnemic.types.retained import Duplicate, Refused, Retained
 
-LinkMentions = Callable[[Transaction, str, Sequence[tuple[UUID, str]]], Awaitable[object]]
+AndThen = Callable[[Transaction, Retained], Awaitable[None]]
+"""Further work in the transaction of a call, after its items are stored."""
 
 
-async def write(
-    transaction: Transaction, plan: Plan, ready: Iterable[Batch], link_mentions: LinkMentions
+async def write_in_one_transaction(
+    transaction: Transaction,
+    plan: WritePlan,
+    batches: Iterable[Batch],
+    log: CallLog,
+    and_then: AndThen | None,
 ) -> Retained:
-    """Write every batch and say what became of each item."""
-    await _take_turns(transaction, plan)
-    # Before anything is locked: the first call of a model makes its table, and waits for all writers.
-    has_table = await _open_vectors(transaction, plan)
-    places = await _open_conversations(transaction, plan)
-    outcomes = Outcomes()
-    with_rows = _with_rows(ready)
-    async with made_ahead(with_rows) if plan.batch_count > 1 else aclosing(with_rows) as batches:
-        async for batch, rows in batches:
+    """Store every batch, link evidence and mentions, reinforce duplicates, and log the call."""
+    await _lock_owner_for_large_call(transaction, plan)
+    # Before any row is locked: the first call with a model creates its table and waits for all writers.
+    has_table = await _open_table(transaction, plan)
+    positions = await reserve_positions(transaction, plan)
+    result = ResultBuilder()
+    with_rows = _with_encoded_rows(batches)
+    async with prefetched(with_rows) if plan.batch_count > 1 else aclosing(with_rows) as encoded:
+        async for batch, rows in encoded:
             embedded = has_table and batch.vectors is not None
-            new, late, has_names = await _store(transaction, plan, batch, rows, places, embedded=embedded)
-            chunks = [chunk for draft in new for chunk in draft.chunks]
-            duplicates = (*batch.duplicates, *late.duplicates)
-            if chunks and not embedded:
-                error = batch.embedding_error or f"{plan.model} was replaced by another model meanwhile."
-                await mark_for_embedding(transaction, [chunk.memory_id for chunk in chunks], error)
-                outcomes.awaiting_embedding_count += len(chunks)
-            await _derive(transaction, plan, new)
-            if has_names:
-                texts = [(chunk.memory_id, chunk.content) for chunk in chunks]
-                await link_mentions(transaction, plan.owner, texts)
-            await _reinforce(transaction, duplicates)
-            outcomes.add([stored_as(draft) for draft in new], duplicates, (*batch.refused, *late.refused))
-    await _give_back_places(transaction, plan, places)
-    return outcomes.retained()
+            stored = await _store(transaction, plan, batch, rows, positions, embedded=embedded)
+            if not embedded:
+                result.awaiting_embedding_count += await _await_embedding(transaction, plan, batch, stored)
+            await link_evidence(transaction, plan.scope, stored.drafts)
+            if stored.owner_has_names:
+                await link_mentions(transaction, plan.owner, stored.texts)
+            duplicates = (*batch.duplicates, *stored.duplicates)
+            await reinforce(transaction, duplicates)
+            result.add(stored.drafts, duplicates, (*batch.refused, *stored.refused))
+    await release_positions(transaction, plan, positions)
+    retained = result.retained()
+    if and_then is not None:
+        await and_then(transaction, retained)
+    if retained.awaiting_embedding_count:
+        await enqueue_backlog_job(transaction)
+    await log.write(transaction, retained)
+    return retained
 
 
-async def _open_vectors(transaction: Transaction, plan: Plan) -> bool:
-    """Whether there are vectors to store, and none of another model than the one that serves by now."""
+@dataclass(frozen=True)
+class _StoredBatch:
+    """What became of the drafts of a batch when they were stored."""
+
+    drafts: Sequence[Draft]
+    duplicates: Sequence[Duplicate]
+    refused: Sequence[Refused]
+    owner_has_names: bool
+
+    @property
+    def texts(self) -> list[tuple[UUID, str]]:
+        """The id and content of every new memory."""
+        return [(chunk.memory_id, chunk.content) for draft in self.drafts for chunk in draft.chunks]
+
+
+async def _lock_owner_for_large_call(transaction: Transaction, plan: WritePlan) -> None:
+    """Let calls of several batches run one after the other, owner by owner.
+
+    Rows are inserted in a fixed order within a batch, which avoids deadlocks between calls of one batch.
+    Calls of several batches have no common order and would keep deadlocking each other.
+    """
+    if plan.batch_count > 1:
+        await transaction.execute("retain.wait_longer")
+        await transaction.one("retain.take_turns", {"owner": plan.owner})
+        await transaction.execute("retain.wait_as_usual")
+
+
+async def _open_table(transaction: Transaction, plan: WritePlan) -> bool:
+    """Open the vector table of the model; False if there are no vectors or another model serves by now."""
     if plan.dimensions is None:
         return False
     try:
@@ -62,153 +105,66 @@ async def _open_vectors(transaction: Transaction, plan: Plan) -> bool:
     return True
 
 
-async def _take_turns(transaction: Transaction, plan: Plan) -> None:
-    """Let calls of several batches follow each other, owner by owner.
-
-    A batch is stored in one order, so that two calls with the same words wait for each other and not in a
-    circle. Several batches have no such order: without turns, calls that overlap would go on deadlocking.
-    """
-    if plan.batch_count > 1:
-        await transaction.execute("retain.wait_longer")
-        await transaction.one("retain.take_turns", {"owner": plan.owner})
-        await transaction.execute("retain.wait_as_usual")
-
-
-async def _open_conversations(transaction: Transaction, plan: Plan) -> dict[str, Iterator[int]]:
-    """Make or extend the conversations; for each, the places of its new turns, in order."""
-    if not plan.conversations:
-        return {}
-    ordered = sorted(plan.conversations.items())
-    rows = await transaction.rows(
-        "retain.open_conversations",
-        {
-            "tenant_id": transaction.tenant.id,
-            "owner": plan.owner,
-            "channel": plan.scope.channel,
-            "conversations": [name for name, _ in ordered],
-            "turns": [conversation.turn_count for _, conversation in ordered],
-            "first_ats": [conversation.first_at for _, conversation in ordered],
-            "last_ats": [conversation.last_at for _, conversation in ordered],
-        },
-    )
-    return {
-        row["conversation"]: iter(
-            range(row["next_place"] - plan.conversations[row["conversation"]].turn_count, row["next_place"])
-        )
-        for row in rows
-    }
-
-
-async def _give_back_places(transaction: Transaction, plan: Plan, places: dict[str, Iterator[int]]) -> None:
-    """Let the conversations count the turns that they have: some turned out to be known."""
-    unused = {conversation: sum(1 for _ in free) for conversation, free in places.items()}
-    given_back = {conversation: count for conversation, count in unused.items() if count}
-    if given_back:
-        parameters = {
-            "owner": plan.owner,
-            "conversations": list(given_back),
-            "unused": list(given_back.values()),
-        }
-        await transaction.execute("retain.give_back_places", parameters)
-
-
-async def _with_rows(batches: Iterable[Batch]) -> AsyncGenerator[tuple[Batch, Rows]]:
-    """The batches, and the rows of each of their drafts."""
+async def _with_encoded_rows(batches: Iterable[Batch]) -> AsyncGenerator[tuple[Batch, EncodedRows]]:
     for batch in batches:
-        yield batch, {draft.index: rows_of(draft) async for draft in in_steps(batch.drafts)}
+        yield batch, {draft.index: encode_rows(draft) async for draft in in_steps(batch.drafts)}
 
 
 async def _store(
     transaction: Transaction,
-    plan: Plan,
+    plan: WritePlan,
     batch: Batch,
-    rows: Rows,
-    places: dict[str, Iterator[int]],
+    rows: EncodedRows,
+    positions: Positions,
     *,
     embedded: bool,
-) -> tuple[list[Draft], Recognised, bool]:
-    """Store what is still new, each draft with all its chunks, and with their vectors if it is `embedded`.
-
-    Returns those drafts, what turned out to be known, and whether the owner has names to be mentioned.
-    """
-    known = await recognise_in(
-        transaction, plan.owner, [draft for draft in batch.drafts if _may_be_a_known_turn(draft)]
-    )
-    known_indexes = known.indexes
+) -> _StoredBatch:
+    """Insert the drafts that are still new, each with all its chunks, and their vectors if `embedded`."""
+    # Turns with an external id are looked up again: a position given to a duplicate would leave a gap.
+    turns = [draft for draft in batch.drafts if draft.item.conversation is not None and has_identity(draft)]
+    known = await deduplicate_in(transaction, plan.owner, turns)
+    known_indexes = {item.index for item in (*known.duplicates, *known.refused)}
     unknown = [draft for draft in batch.drafts if draft.index not in known_indexes]
-    first = _first_of_equals(unknown)
-    stored, has_names = set[UUID](), False
-    if first:
-        positions = {draft.index: _position(draft, places) for draft in first}
-        parameters = storing(transaction.tenant.id, plan, first, rows, positions)
-        vectors = vectors_of(batch, first) if embedded else {}
+    distinct = _distinct(unknown)
+    stored_ids, owner_has_names = set[UUID](), False
+    if distinct:
+        assigned = {draft.index: positions.take(draft) for draft in distinct}
+        parameters = row_parameters(transaction.tenant.id, plan, distinct, rows, assigned)
+        vectors = vector_parameters(batch, distinct) if embedded else {}
         row = await transaction.one("retain.store", {**parameters, **vectors})
         assert row["memory_ids"] is not None, "the model serves until the transaction ends"
-        stored, has_names = set(row["memory_ids"]), row["has_names"]
-    new = [draft for draft in first if draft.chunks[0].memory_id in stored]
-    beaten = [draft for draft in unknown if draft.chunks[0].memory_id not in stored]
-    late = await recognise_in(transaction, plan.owner, beaten)
+        stored_ids, owner_has_names = set(row["memory_ids"]), row["has_names"]
+    conflicting = [draft for draft in unknown if draft.chunks[0].memory_id not in stored_ids]
+    late = await deduplicate_in(transaction, plan.owner, conflicting)
     if late.new:
-        # What an item was a duplicate of has just been forgotten. `TenantDatabase.run` begins again.
+        # The memory that the insert conflicted with was forgotten since. `TenantDatabase.run` runs again.
         raise SerializationFailure("an item is neither new nor known")
-    late = Recognised((), known.duplicates + late.duplicates, known.refused + late.refused)
-    return new, late, has_names
+    return _StoredBatch(
+        [draft for draft in distinct if draft.chunks[0].memory_id in stored_ids],
+        known.duplicates + late.duplicates,
+        known.refused + late.refused,
+        owner_has_names,
+    )
 
 
-def _may_be_a_known_turn(draft: Draft) -> bool:
-    """Whether to look again before it gets a place: a place given to a known turn would leave a gap."""
-    return draft.item.conversation is not None and has_identity(draft)
-
-
-def _first_of_equals(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts without those that have the external id or the words of one before them."""
+def _distinct(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts without those that repeat the external id or the content of an earlier one."""
     seen: set[str | bytes | None] = set()
-    first = []
+    distinct = []
     for draft in drafts:
         identity = {draft.item.external_id, draft.chunks[0].content_hash} - {None}
         if seen.isdisjoint(identity):
-            first.append(draft)
+            distinct.append(draft)
             seen |= identity
-    return first
+    return distinct
 
 
-def _position(draft: Draft, places: dict[str, Iterator[int]]) -> int | None:
-    """The next place in its conversation, if it has one."""
-    return None if draft.item.conversation is None else next(places[draft.item.conversation])
-
-
-async def _derive(transaction: Transaction, plan: Plan, new: Sequence[Draft]) -> None:
-    """Link memories to those of the owner's memories that their evidence names."""
-    pairs = [
-        (chunk.memory_id, source_id)
-        for draft in new
-        for source_id in map(_as_id, draft.item.evidence)
-        if source_id is not None
-        for chunk in draft.chunks
-    ]
-    if not pairs:
-        return
-    wanted = {"ids": sorted({source_id for _, source_id in pairs}), "owner": plan.owner}
-    known = {row["memory_id"] for row in await transaction.rows("retain.existing_evidence", wanted)}
-    links = [(memory_id, source_id) for memory_id, source_id in pairs if source_id in known]
-    parameters = {
-        "tenant_id": transaction.tenant.id,
-        "process": plan.scope.process,
-        "from_ids": [memory_id for memory_id, _ in links],
-        "to_ids": [source_id for _, source_id in links],
-    }
-    await transaction.execute("retain.derive", parameters)
-
-
-def _as_id(reference: str) -> UUID | None:
-    try:
-        return UUID(reference)
-    except ValueError:
-        return None
-
-
-async def _reinforce(transaction: Transaction, duplicates: Sequence[Duplicate]) -> None:
-    if duplicates:
-        times = sorted(Counter(duplicate.duplicate_of for duplicate in duplicates).items())
-        parameters = {"ids": [memory_id for memory_id, _ in times], "times": [count for _, count in times]}
-        await transaction.execute("retain.reinforce", parameters)
+async def _await_embedding(
+    transaction: Transaction, plan: WritePlan, batch: Batch, stored: _StoredBatch
+) -> int:
+    """Mark the new memories as lacking a vector; returns how many."""
+    ids = [memory_id for memory_id, _ in stored.texts]
+    if ids:
+        error = batch.embedding_error or f"{plan.model} was replaced by another model meanwhile."
+        await mark_for_embedding(transaction, ids, error)
+    return len(ids)

@@ -1,4 +1,4 @@
-"""What the database is told to store: the rows of drafts, as JSON, and their vectors."""
+"""SQL parameters that store drafts: their rows as JSON, their positions and their vectors."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,27 +7,29 @@ from uuid import UUID
 
 from mnemic.db.half_vectors import HalfVectors
 from mnemic.db.id_arrays import IdArray
-from mnemic.db.vectors import Vectors
+from mnemic.retain.batches import Batch
 from mnemic.retain.items import Chunk, Draft
-from mnemic.retain.spool import Batch
-from mnemic.retain.write_plan import Plan
+from mnemic.retain.write_plan import WritePlan
 
 _JSON = json.JSONEncoder(default=str)
 
 
-class Row(NamedTuple):
-    """A row to be: its words, and all its fields as JSON. Its position is known only when it is stored."""
+class EncodedRow(NamedTuple):
+    """A row of `state.memories` to insert: its content, and all its fields as JSON.
+
+    The position in a conversation is not in the JSON: it is assigned when the row is stored.
+    """
 
     content: str
     fields: str
 
 
-Rows = Mapping[int, list[Row]]
-"""The rows of drafts, by the index of the draft."""
+EncodedRows = Mapping[int, list[EncodedRow]]
+"""The rows of each draft, by the index of the draft."""
 
 
-def rows_of(draft: Draft) -> list[Row]:
-    """The rows of a draft. What is None or empty is left out, as most fields of most items are."""
+def encode_rows(draft: Draft) -> list[EncodedRow]:
+    """One row per chunk. None and empty values, which most fields of most items have, are left out."""
     shared = {name: value for name, value in vars(draft.item).items() if value or value in (False, 0.0)}
     if draft.whole_hash is not None:
         shared |= {
@@ -35,14 +37,18 @@ def rows_of(draft: Draft) -> list[Row]:
             "whole_hash": draft.whole_hash.hex(),
             "chunk_count": len(draft.chunks),
         }
-    return [Row(chunk.content, _JSON.encode(shared | _own_fields(chunk))) for chunk in draft.chunks]
+    return [EncodedRow(chunk.content, _JSON.encode(shared | _own_fields(chunk))) for chunk in draft.chunks]
 
 
-def storing(
-    tenant_id: UUID, plan: Plan, drafts: Sequence[Draft], rows: Rows, positions: Mapping[int, int | None]
+def row_parameters(
+    tenant_id: UUID,
+    plan: WritePlan,
+    drafts: Sequence[Draft],
+    rows: EncodedRows,
+    positions: Mapping[int, int | None],
 ) -> dict[str, Any]:
-    """The parameters that store drafts at positions; vectors come on top, see `vectors_of`."""
-    # Two calls that store the same words wait for each other in one order, not in a circle.
+    """The parameters that store drafts at positions, without vectors; `vector_parameters` adds those."""
+    # Insert in a fixed order to avoid deadlocks between calls that store the same contents.
     ordered = sorted(drafts, key=lambda draft: rows[draft.index][0].content)
     others = [(row, positions[draft.index]) for draft in drafts for row in rows[draft.index][1:]]
     return {
@@ -51,43 +57,32 @@ def storing(
         "channel": plan.scope.channel,
         "process": plan.scope.process,
         "firsts": _json([rows[draft.index][0] for draft in ordered]),
-        "places": _places(positions[draft.index] for draft in ordered),
+        "places": _position_array(positions[draft.index] for draft in ordered),
         "others": _json([row for row, _ in others]) if others else None,
-        "other_places": _places(position for _, position in others),
+        "other_places": _position_array(position for _, position in others),
         "model": plan.model,
         "ids": None,
         "vectors": None,
     }
 
 
-def vectors_of(batch: Batch, drafts: Sequence[Draft]) -> dict[str, Any]:
-    """The parameters that store the vectors of drafts of a batch that has some."""
-    ids, vectors = kept(batch, drafts)
+def vector_parameters(batch: Batch, drafts: Sequence[Draft]) -> dict[str, Any]:
+    """The parameters that store the vectors of some drafts of an embedded batch."""
+    ids, vectors = batch.vectors_of(drafts)
     return {"ids": IdArray(memory_id.bytes for memory_id in ids), "vectors": HalfVectors(vectors)}
 
 
-def kept(batch: Batch, drafts: Sequence[Draft]) -> tuple[list[UUID], Vectors]:
-    """The ids of the rows of some drafts of a batch, in its order, and their vectors."""
-    assert batch.vectors is not None, "the batch was embedded"
-    wanted = {draft.index for draft in drafts}
-    chunks = [(draft.index in wanted, chunk.memory_id) for draft in batch.drafts for chunk in draft.chunks]
-    ids = [memory_id for is_wanted, memory_id in chunks if is_wanted]
-    if len(ids) == len(chunks):
-        return ids, batch.vectors
-    return ids, batch.vectors[[is_wanted for is_wanted, _ in chunks]]
-
-
-def _places(positions: Iterable[int | None]) -> list[int | None] | None:
-    """The places of rows; None if none of them has one: the driver takes its time over every list."""
-    places = list(positions)
-    return None if all(place is None for place in places) else places
+def _position_array(positions: Iterable[int | None]) -> list[int | None] | None:
+    """The positions of rows, or None if no row has one: psycopg takes long to adapt a list."""
+    array = list(positions)
+    return None if all(position is None for position in array) else array
 
 
 def _own_fields(chunk: Chunk) -> dict[str, Any]:
-    """What a chunk does not share with the others of its draft."""
+    """The fields in which the chunks of one draft differ."""
     own = {"memory_id": chunk.memory_id, "content": chunk.content}
     return own if chunk.index is None else {**own, "chunk_index": chunk.index}
 
 
-def _json(rows: Sequence[Row]) -> str:
+def _json(rows: Sequence[EncodedRow]) -> str:
     return f"[{','.join(row.fields for row in rows)}]"

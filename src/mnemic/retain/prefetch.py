@@ -1,7 +1,7 @@
-"""Making things ready while the database is at work on the ones before.
+"""Prepare the next batch while the database works on the current one.
 
-Two thirds of a large call's time pass in the database. What Python has to do meanwhile is done in the same
-thread, in short steps: whoever waits for an answer gets it without much delay.
+The database takes two thirds of the time of a large call. Python uses it to build the next batch, in the same
+thread and in short steps, so that other tasks of the event loop are not delayed.
 """
 
 import asyncio
@@ -14,36 +14,36 @@ from mnemic.db.task_cancellation import end
 # A step of this many items takes well below a millisecond.
 STEP_ITEMS = 32
 
-Thing = TypeVar("Thing")
+Value = TypeVar("Value")
 
 
-async def in_steps(things: Iterable[Thing]) -> AsyncGenerator[Thing]:
-    """The same, with a pause after every few of them that lets others go on."""
-    for count, thing in enumerate(things, start=1):
-        yield thing
+async def in_steps(values: Iterable[Value]) -> AsyncGenerator[Value]:
+    """Yield the values; let other tasks run after every `STEP_ITEMS` of them."""
+    for count, value in enumerate(values, start=1):
+        yield value
         if count % STEP_ITEMS == 0:
             await asyncio.sleep(0)
 
 
 @asynccontextmanager
-async def made_ahead(things: AsyncGenerator[Thing]) -> AsyncIterator[AsyncIterator[Thing]]:
-    """The same, each of them made while the caller waits for something that it does with the one before."""
-    following: asyncio.Task[Thing | None] | None = None
+async def prefetched(values: AsyncGenerator[Value]) -> AsyncIterator[AsyncIterator[Value]]:
+    """Iterate over `values`; compute the next one while the caller awaits something with the current one."""
+    following: asyncio.Task[Value | None] | None = None
 
-    async def next_or_none() -> Thing | None:
-        return await anext(things, None)
+    async def next_or_none() -> Value | None:
+        return await anext(values, None)
 
-    async def in_order() -> AsyncGenerator[Thing]:
+    async def in_order() -> AsyncGenerator[Value]:
         nonlocal following
-        thing = await next_or_none()
-        while thing is not None:
+        value = await next_or_none()
+        while value is not None:
             following = asyncio.create_task(next_or_none())
-            yield thing
-            thing = await following
+            yield value
+            value = await following
 
     try:
         yield in_order()
     finally:
         if following is not None:
             await end(following)
-        await things.aclose()
+        await values.aclose()

@@ -12,7 +12,7 @@ from mnemic.documents import reference_documents as documents
 from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, read_source, settled_media_type
 from mnemic.errors import InvalidInputError
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument

@@ -145,11 +145,11 @@ async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
             await other.memories.forget(twins.pop())
         return await look_again(transaction, owner, drafts)
 
-    async def see_nothing(transaction: Any, owner: str, drafts: Any) -> Deduplicated:
-        return Deduplicated(tuple(drafts))
+    async def see_nothing(database: Any, plan: Any, batch: Any, log: Any) -> Deduplicated:
+        return Deduplicated(batch.drafts)
 
     engine.meanwhile = retain_twin
-    monkeypatch.setattr(pipeline, "deduplicate_in", see_nothing)
+    monkeypatch.setattr(pipeline, "write_in_one_statement", see_nothing)
     monkeypatch.setattr(one_transaction, "deduplicate_in", forget_first)
     retained = await memory.retain(["tea", "coffee"])
     assert retained.stored_count == 2

@@ -1,4 +1,4 @@
-"""The queries behind `retain` find what they look for by an index, as the application's role."""
+"""The queries of the write path use their indexes, as the role of the application."""
 
 from uuid import uuid4
 

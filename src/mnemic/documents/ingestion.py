@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import ModelChanged, open_vectors, replace_vectors
+from mnemic.db.vectors import ModelChanged, insert_vectors, open_vectors
 from mnemic.documents.chunk_plan import (
     Overtaken,
     Plan,
@@ -126,7 +126,7 @@ async def _replace(
     if still.rows:
         ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)
         table = await open_vectors(transaction, model, still.vectors.shape[1])
-        await replace_vectors(transaction, table, ids, owners, still.vectors)
+        await insert_vectors(transaction, table, ids, owners, still.vectors, replace=True)
         await transaction.execute("vectors.clear_backlog", {"ids": list(ids)})
     parameters = {
         "document_id": document.document_id,

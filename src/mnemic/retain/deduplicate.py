@@ -19,6 +19,10 @@ from mnemic.types.retained import Duplicate, Refused
 SHORT_CALL_MAX_CHARACTERS = 2_000
 
 
+Known = dict[int, tuple[UUID, datetime | None]]
+"""Memories that drafts repeat, by the index of the draft: the memory's id and when it was forgotten."""
+
+
 @dataclass(frozen=True)
 class Deduplicated:
     """Drafts that are new, and what became of the others: duplicates, and refused because forgotten."""
@@ -44,14 +48,14 @@ async def deduplicate_in(transaction: Transaction, owner: str, drafts: Sequence[
     """Look the drafts up in a transaction that is already open."""
     if not drafts:
         return Deduplicated(())
-    known: dict[int, tuple[UUID, datetime | None]] = {}
+    known: Known = {}
     for row in await transaction.rows_planned_anew("retain.known", _identities(owner, drafts)):
         known.setdefault(row["index"], (row["memory_id"], row["forgotten_at"]))
     return split_known(drafts, known)
 
 
-def split_known(drafts: Sequence[Draft], known: dict[int, tuple[UUID, datetime | None]]) -> Deduplicated:
-    """Sort drafts by what is known about them: index of the draft to memory id and when it was forgotten."""
+def split_known(drafts: Sequence[Draft], known: Known) -> Deduplicated:
+    """Separate the drafts that are known from those that are new."""
     duplicates, refused = [], []
     for index, (memory_id, forgotten_at) in known.items():
         if forgotten_at is None:

@@ -28,7 +28,7 @@ async def link_evidence(transaction: Transaction, scope: Scope, stored: Sequence
         "from_ids": [memory_id for memory_id, _ in links],
         "to_ids": [source_id for _, source_id in links],
     }
-    await transaction.execute("retain.derive", parameters)
+    await transaction.execute("retain.link_evidence", parameters)
 
 
 def _as_id(reference: str) -> UUID | None:

@@ -7,12 +7,14 @@ between two runs.
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from psycopg.errors import SerializationFailure
 
+from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import ModelChanged, mark_for_embedding, open_vectors
+from mnemic.db.vectors import ModelChanged, VectorTable, mark_for_embedding, open_vectors, with_vectors
 from mnemic.embeddings.backlog import enqueue_backlog_job
 from mnemic.knowledge.mentions import link_mentions
 from mnemic.retain.batches import Batch
@@ -25,6 +27,7 @@ from mnemic.retain.positions import Positions, release_positions, reserve_positi
 from mnemic.retain.prefetch import in_steps, prefetched
 from mnemic.retain.result import ResultBuilder
 from mnemic.retain.write_plan import WritePlan
+from mnemic.sql import query
 from mnemic.types.retained import Duplicate, Refused, Retained
 
 AndThen = Callable[[Transaction, Retained], Awaitable[None]]
@@ -41,15 +44,15 @@ async def write_in_one_transaction(
     """Store every batch, link evidence and mentions, reinforce duplicates, and log the call."""
     await _lock_owner_for_large_call(transaction, plan)
     # Before any row is locked: the first call with a model creates its table and waits for all writers.
-    has_table = await _open_table(transaction, plan)
+    open_table = await _open_table(transaction, plan)
     positions = await reserve_positions(transaction, plan)
     result = ResultBuilder()
     with_rows = _with_encoded_rows(batches)
     async with prefetched(with_rows) if plan.batch_count > 1 else aclosing(with_rows) as encoded:
         async for batch, rows in encoded:
-            embedded = has_table and batch.vectors is not None
-            stored = await _store(transaction, plan, batch, rows, positions, embedded=embedded)
-            if not embedded:
+            table = open_table if batch.vectors is not None else None
+            stored = await _store(transaction, plan, batch, rows, positions, table)
+            if table is None:
                 result.awaiting_embedding_count += await _await_embedding(transaction, plan, batch, stored)
             await link_evidence(transaction, plan.scope, stored.drafts)
             if stored.owner_has_names:
@@ -89,20 +92,19 @@ async def _lock_owner_for_large_call(transaction: Transaction, plan: WritePlan) 
     Calls of several batches have no common order and would keep deadlocking each other.
     """
     if plan.batch_count > 1:
-        await transaction.execute("retain.wait_longer")
-        await transaction.one("retain.take_turns", {"owner": plan.owner})
-        await transaction.execute("retain.wait_as_usual")
+        await transaction.execute("retain.extend_timeout")
+        await transaction.one("retain.lock_owner", {"owner": plan.owner})
+        await transaction.execute("retain.reset_timeout")
 
 
-async def _open_table(transaction: Transaction, plan: WritePlan) -> bool:
-    """Open the vector table of the model; False if there are no vectors or another model serves by now."""
+async def _open_table(transaction: Transaction, plan: WritePlan) -> VectorTable | None:
+    """The vector table of the model; None if there are no vectors or another model serves by now."""
     if plan.dimensions is None:
-        return False
+        return None
     try:
-        await open_vectors(transaction, plan.model, plan.dimensions)
+        return await open_vectors(transaction, plan.model, plan.dimensions)
     except ModelChanged:
-        return False
-    return True
+        return None
 
 
 async def _with_encoded_rows(batches: Iterable[Batch]) -> AsyncGenerator[tuple[Batch, EncodedRows]]:
@@ -116,10 +118,9 @@ async def _store(
     batch: Batch,
     rows: EncodedRows,
     positions: Positions,
-    *,
-    embedded: bool,
+    table: VectorTable | None,
 ) -> _StoredBatch:
-    """Insert the drafts that are still new, each with all its chunks, and their vectors if `embedded`."""
+    """Insert the drafts that are still new, each with all its chunks, and their vectors into `table`."""
     # Turns with an external id are looked up again: a position given to a duplicate would leave a gap.
     turns = [draft for draft in batch.drafts if draft.item.conversation is not None and has_identity(draft)]
     known = await deduplicate_in(transaction, plan.owner, turns)
@@ -130,9 +131,7 @@ async def _store(
     if distinct:
         assigned = {draft.index: positions.take(draft) for draft in distinct}
         parameters = row_parameters(transaction.tenant.id, plan, distinct, rows, assigned)
-        vectors = vector_parameters(batch, distinct) if embedded else {}
-        row = await transaction.one("retain.store", {**parameters, **vectors})
-        assert row["memory_ids"] is not None, "the model serves until the transaction ends"
+        row = await _insert(transaction, parameters, batch, distinct, table)
         stored_ids, owner_has_names = set(row["memory_ids"]), row["has_names"]
     conflicting = [draft for draft in unknown if draft.chunks[0].memory_id not in stored_ids]
     late = await deduplicate_in(transaction, plan.owner, conflicting)
@@ -145,6 +144,23 @@ async def _store(
         known.refused + late.refused,
         owner_has_names,
     )
+
+
+async def _insert(
+    transaction: Transaction,
+    parameters: dict[str, Any],
+    batch: Batch,
+    drafts: Sequence[Draft],
+    table: VectorTable | None,
+) -> Row:
+    if table is None:
+        return await transaction.one("retain.store", {**parameters, "is_changing_model": False})
+    statement = with_vectors(query("retain.store"), table.name)
+    vectors = vector_parameters(batch, drafts)
+    values = {**parameters, **vectors, "is_changing_model": table.next_name is not None}
+    cursor = await transaction.connection.execute(statement, values)
+    (row,) = await cursor.fetchall()
+    return row
 
 
 def _distinct(drafts: Sequence[Draft]) -> list[Draft]:

@@ -57,12 +57,9 @@ def row_parameters(
         "channel": plan.scope.channel,
         "process": plan.scope.process,
         "firsts": _json([rows[draft.index][0] for draft in ordered]),
-        "places": _position_array(positions[draft.index] for draft in ordered),
+        "positions": _position_array(positions[draft.index] for draft in ordered),
         "others": _json([row for row, _ in others]) if others else None,
-        "other_places": _position_array(position for _, position in others),
-        "model": plan.model,
-        "ids": None,
-        "vectors": None,
+        "other_positions": _position_array(position for _, position in others),
     }
 
 

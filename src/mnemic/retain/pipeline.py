@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.database import TenantDatabase
 from mnemic.retain.batches import Batch, in_groups
 from mnemic.retain.call_log import CallLog
-from mnemic.retain.deduplicate import deduplicate, deduplicate_in
+from mnemic.retain.deduplicate import deduplicate
 from mnemic.retain.embed import embed
 from mnemic.retain.items import ItemInput, check_items
 from mnemic.retain.one_statement import fits_one_statement, write_in_one_statement
@@ -72,18 +72,14 @@ async def _write(
     database: TenantDatabase, plan: WritePlan, spool: Spool, log: CallLog, and_then: AndThen | None
 ) -> Retained:
     """Write the prepared batches in one statement if that is possible, else in one transaction."""
-    only_batch = spool.only_batch() if and_then is None else None
-    outcome = None
-    if only_batch is not None and fits_one_statement(plan, only_batch):
-        outcome, retained = await write_in_one_statement(database, plan, only_batch, log)
-        if outcome == "stored":
-            return retained
-
-    async def write(transaction: Transaction) -> Retained:
-        if only_batch is not None and outcome == "known":
-            found = await deduplicate_in(transaction, plan.owner, only_batch.drafts)
-            batches = [only_batch.without_known(found)]
-            return await write_in_one_transaction(transaction, plan.replanned(batches), batches, log, None)
-        return await write_in_one_transaction(transaction, plan, spool, log, and_then)
-
-    return await database.run(write)
+    batches: Iterable[Batch] = spool
+    if and_then is None and fits_one_statement(plan, spool):
+        (batch,) = spool
+        written = await write_in_one_statement(database, plan, batch, log)
+        if isinstance(written, Retained):
+            return written
+        batches = [batch.without_known(written)]
+        plan = plan.replanned(batches)
+    return await database.run(
+        lambda transaction: write_in_one_transaction(transaction, plan, batches, log, and_then)
+    )

@@ -32,9 +32,10 @@ async def reserve_positions(transaction: Transaction, plan: WritePlan) -> Positi
     """Create or extend the conversations of a call and reserve a position for each new turn."""
     if not plan.conversations:
         return Positions({})
+    # Lock the conversations in a fixed order to avoid deadlocks.
     ordered = sorted(plan.conversations.items())
     rows = await transaction.rows(
-        "retain.open_conversations",
+        "retain.reserve_positions",
         {
             "tenant_id": transaction.tenant.id,
             "owner": plan.owner,
@@ -47,8 +48,8 @@ async def reserve_positions(transaction: Transaction, plan: WritePlan) -> Positi
     )
     reserved = {}
     for row in rows:
-        name, end = row["conversation"], row["next_place"]
-        reserved[name] = iter(range(end - plan.conversations[name].count, end))
+        name, start = row["conversation"], row["first_position"]
+        reserved[name] = iter(range(start, start + plan.conversations[name].count))
     return Positions(reserved)
 
 
@@ -61,4 +62,4 @@ async def release_positions(transaction: Transaction, plan: WritePlan, positions
             "conversations": list(unused),
             "unused": list(unused.values()),
         }
-        await transaction.execute("retain.give_back_places", parameters)
+        await transaction.execute("retain.release_positions", parameters)

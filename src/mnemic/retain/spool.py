@@ -33,10 +33,6 @@ class Spool:
             self._others = TemporaryFile()  # noqa: SIM115 (closed when the block of the spool ends)
         pickle.dump(batch, self._others, protocol=pickle.HIGHEST_PROTOCOL)
 
-    def only_batch(self) -> Batch | None:
-        """The batch, if there is exactly one."""
-        return self._first[0] if len(self._first) == 1 and self._others is None else None
-
     def __iter__(self) -> Iterator[Batch]:
         """All batches, in order."""
         yield from self._first

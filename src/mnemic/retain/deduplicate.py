@@ -31,6 +31,11 @@ class Deduplicated:
     duplicates: tuple[Duplicate, ...] = ()
     refused: tuple[Refused, ...] = ()
 
+    @property
+    def known_indexes(self) -> set[int]:
+        """The indexes of the items that are not new."""
+        return {item.index for item in self.duplicates} | {item.index for item in self.refused}
+
 
 async def deduplicate(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Deduplicated:
     """Look the drafts up before they are embedded, if that is cheaper than embedding them.

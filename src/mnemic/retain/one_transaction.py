@@ -124,7 +124,7 @@ async def _store(
     # Turns with an external id are looked up again: a position given to a duplicate would leave a gap.
     turns = [draft for draft in batch.drafts if draft.item.conversation is not None and has_identity(draft)]
     known = await deduplicate_in(transaction, plan.owner, turns)
-    known_indexes = {item.index for item in (*known.duplicates, *known.refused)}
+    known_indexes = known.known_indexes
     unknown = [draft for draft in batch.drafts if draft.index not in known_indexes]
     distinct = _distinct(unknown)
     stored_ids, owner_has_names = set[UUID](), False

@@ -1,4 +1,9 @@
--- As before (0002). An earlier state goes on saying how often the memory had been recalled by then.
+-- Numbers the new state of a memory and keeps the old one in state.memory_versions, including how often the
+-- memory had been recalled by then. Runs as mnemic_definer, because the application may not write
+-- history itself; the policy of the tenant holds all the same.
+--
+-- `changed_at` is the moment of the change, not of the transaction, which may have waited for the row: the periods of two
+-- versions must not overlap. It increases even if the clock is set back.
 CREATE OR REPLACE FUNCTION mnemic.keep_version() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,5 @@
--- The views of before (0002, 0017), with the counts from where they are now.
+-- The columns of a memory as the API returns it: the fields of mnemic.types.memory.MemoryRecord, in their order.
+-- Everything else that reads whole memories selects from this view or from state.memory_history.
 CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
 SELECT
     memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,

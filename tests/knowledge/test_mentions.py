@@ -144,7 +144,7 @@ async def test_an_owner_without_entities_costs_one_query(
 
     real_one = Transaction.one
     monkeypatch.setattr(Transaction, "one", one)
-    monkeypatch.setattr(mentions, "words_of", None)
+    monkeypatch.setattr(mentions, "split_words", None)
     assert await link(tenant_database, [(UUID(int=1), "Ada")] * BATCH) == 0
     assert asked == ["mentions.share"]
     assert await link(tenant_database, []) == 0

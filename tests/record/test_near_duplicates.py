@@ -13,7 +13,7 @@ from mnemic.maintenance import jobs as maintenance
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords
 from mnemic.record import near_duplicates
-from mnemic.record.near_duplicates import compare_waiting
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
@@ -136,7 +136,7 @@ async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: Open
     async def killed(transaction: Transaction) -> None:
         assert await near_duplicates._compare_some(transaction, "alice") == 2
         rows.value("SELECT pg_terminate_backend(%s)", transaction.connection.info.backend_pid)
-        await transaction.execute("comparing.next_owner")
+        await transaction.execute("near_duplicates.next_owner")
 
     with pytest.raises(DatabaseUnavailableError):
         await database.run(killed)
@@ -176,7 +176,7 @@ async def test_who_asks_waits_for_a_bounded_number(
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
-    assert await compare_waiting(memory._core.storage.tenant_database, most=10) == 10
+    assert await compare_pending(memory._core.storage.tenant_database, most=10) == 10
     assert waiting_count(rows, memory) == 30
 
 

@@ -12,7 +12,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.pagination import newest_first
 from mnemic.errors import ConflictError, NotFoundError
 from mnemic.knowledge.entities import read_entity
-from mnemic.knowledge.mentions import hold_mentions, link_existing
+from mnemic.knowledge.mentions import link_new_names, lock_mentions
 from mnemic.knowledge.references import Reference, check_reference, not_found, resolve
 from mnemic.types.entity import ArchivedEntity, Entity, EntityReference
 from mnemic.types.scope import Scope
@@ -51,7 +51,7 @@ async def restore_entity(
 
     async def write(transaction: Transaction) -> Entity:
         # Two entities that were related and are restored at once must see each other.
-        await hold_mentions(transaction, owner)
+        await lock_mentions(transaction, owner)
         wanted = {
             "owner": owner,
             "entity_id": reference.entity_id,
@@ -88,5 +88,5 @@ async def _restore(transaction: Transaction, archived: dict[str, object]) -> Ent
         await transaction.execute(f"archived_entities.restore_{part}", archived)
     await transaction.execute("archived_entities.hand_over_relations", archived)
     await transaction.execute("archived_entities.leave", archived)
-    await link_existing(transaction, owner, [row["name"] for row in names])
+    await link_new_names(transaction, owner, [row["name"] for row in names])
     return await read_entity(transaction, owner, entity_id)

@@ -16,13 +16,13 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.db.pagination import newest_first
 from mnemic.errors import InvalidInputError
-from mnemic.knowledge.mentions import link_existing, link_memory
+from mnemic.knowledge.mentions import link_entities, link_new_names
 from mnemic.knowledge.references import (
     Reference,
     check_category,
     check_origin,
     check_reference,
-    hold_evidence,
+    lock_evidence,
     not_found,
     resolve,
 )
@@ -68,13 +68,13 @@ async def upsert_entity(database: TenantDatabase, scope: Scope, given: EntityInp
     names = [parameters["name"], *_check_aliases(given.aliases)]
 
     async def write(transaction: Transaction) -> Entity:
-        await hold_evidence(transaction, owner, parameters["memory_id"])
+        await lock_evidence(transaction, owner, parameters["memory_id"])
         entity = await transaction.one("entities.put", parameters)
         about = {**parameters, "entity_id": entity["entity_id"], "moment": entity["updated_at"]}
         await _add_facts(transaction, about, has_facts=bool(given.facts))
         await _add_names(transaction, about, names)
         if about["memory_id"] is not None:
-            await link_memory(transaction, owner, about["memory_id"], [about["entity_id"]])
+            await link_entities(transaction, owner, about["memory_id"], [about["entity_id"]])
         return await read_entity(transaction, owner, about["entity_id"])
 
     return await database.run(write)
@@ -193,7 +193,7 @@ async def _add_names(transaction: Transaction, about: dict[str, Any], names: lis
     given = {**about, "names": names, "first_words": [first_word(name) for name in names]}
     new = [row["name"] for row in await transaction.rows("entities.add_names", given)]
     if new:
-        await link_existing(transaction, about["owner"], new)
+        await link_new_names(transaction, about["owner"], new)
 
 
 def _check_facts(facts: object) -> Mapping[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError
-from mnemic.knowledge.mentions import link_memory
-from mnemic.knowledge.references import check_origin, check_reference, hold_evidence, not_found, resolve
+from mnemic.knowledge.mentions import link_entities
+from mnemic.knowledge.references import check_origin, check_reference, lock_evidence, not_found, resolve
 from mnemic.types.entity import EntityGraph, EntityNode, EntityReference, EntityRelation
 from mnemic.types.scope import Scope, check_name
 
@@ -34,7 +34,7 @@ async def relate(
     given = {"kind": check_name("kind", kind), **check_origin(confidence, provenance, evidence)}
 
     async def write(transaction: Transaction) -> EntityRelation:
-        await hold_evidence(transaction, owner, given["memory_id"])
+        await lock_evidence(transaction, owner, given["memory_id"])
         from_id, to_id = [await resolve(transaction, owner, end) for end in ends]
         if from_id == to_id:
             raise InvalidInputError("An entity cannot be related to itself.")
@@ -52,7 +52,7 @@ async def relate(
         }
         relation = EntityRelation(**await transaction.one("entity_relations.put", parameters))
         if relation.memory_id is not None:
-            await link_memory(transaction, owner, relation.memory_id, [from_id, to_id])
+            await link_entities(transaction, owner, relation.memory_id, [from_id, to_id])
         return relation
 
     return await database.run(write)

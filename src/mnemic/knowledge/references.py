@@ -81,7 +81,7 @@ def check_origin(confidence: object, provenance: object, evidence: object) -> di
     }
 
 
-async def hold_evidence(transaction: Transaction, owner: str, memory_id: UUID | None) -> None:
+async def lock_evidence(transaction: Transaction, owner: str, memory_id: UUID | None) -> None:
     """Make sure that the evidence, if any, is a memory of this owner and stays one."""
     if memory_id is None:
         return

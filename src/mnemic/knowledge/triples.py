@@ -6,7 +6,7 @@ They connect texts, not entities: what an extraction says before anybody has dec
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.knowledge.references import check_origin, hold_evidence
+from mnemic.knowledge.references import check_origin, lock_evidence
 from mnemic.types.checks import check_id, check_text
 from mnemic.types.entity import OBJECT_MAX_CHARACTERS, Triple
 from mnemic.types.page import check_limit
@@ -36,7 +36,7 @@ async def add_triple(
     }
 
     async def write(transaction: Transaction) -> Triple:
-        await hold_evidence(transaction, parameters["owner"], parameters["memory_id"])
+        await lock_evidence(transaction, parameters["owner"], parameters["memory_id"])
         return Triple(**await transaction.one("triples.add", parameters))
 
     return await database.run(write)

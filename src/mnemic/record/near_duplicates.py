@@ -19,7 +19,7 @@ BATCH_ROWS = 100
 ASKED_MAX_ROWS = 2_000
 
 
-async def compare_waiting(
+async def compare_pending(
     database: TenantDatabase, *, owner: str | None = None, most: int | None = ASKED_MAX_ROWS
 ) -> int:
     """Compare what waits, of one owner or of all; returns how many memories that were.
@@ -31,7 +31,7 @@ async def compare_waiting(
         """How many of somebody's were compared; None if nobody's wait."""
         whose = owner
         if whose is None:
-            row = await transaction.first("comparing.next_owner")
+            row = await transaction.first("near_duplicates.next_owner")
             whose = row["owner"] if row is not None else None
         return await _compare_some(transaction, whose) if whose is not None else None
 
@@ -53,4 +53,4 @@ async def _compare_some(transaction: Transaction, owner: str) -> int:
         "after_most": AFTER_MAX_ROWS,
         "most": BATCH_ROWS,
     }
-    return int((await transaction.one("comparing.compare", parameters))["compared_count"])
+    return int((await transaction.one("near_duplicates.compare", parameters))["compared_count"])

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.record.near_duplicates import compare_waiting
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.types.memory import MemoryRelationship, RelationshipKind
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
@@ -76,7 +76,7 @@ async def list_related(
 async def list_near_duplicates(database: TenantDatabase, scope: Scope, *, limit: int) -> list[NearDuplicate]:
     """Pairs that await a decision, the oldest first. What was stored since is compared before."""
     parameters = {"owner": scope.require_owner(), "limit": check_limit(limit)}
-    await compare_waiting(database, owner=scope.require_owner())
+    await compare_pending(database, owner=scope.require_owner())
     async with database.transaction() as transaction:
         return [
             NearDuplicate(**row) for row in await transaction.rows("memories.near_duplicates", parameters)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-Bearer = TypeVar("Bearer")
+EntityId = TypeVar("EntityId")
 
 # Short enough for an index entry, also in scripts of four bytes a character.
 LOOKUP_MAX_CHARACTERS = 64
@@ -56,14 +56,14 @@ UNINDEXED_WORDS = frozenset(_UNINDEXED_TEXT.split())
 EVERYDAY_WORDS = UNINDEXED_WORDS | frozenset(_EVERYDAY_TEXT.split())
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text in their order, as they are written."""
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 def first_word(name: str) -> str | None:
     """What a name is looked up by, or None if it has no word."""
-    words = words_of(name)
+    words = split_words(name)
     return lookup_key(words[0]) if words else None
 
 
@@ -72,55 +72,55 @@ def lookup_key(word: str) -> str:
     return word.casefold()[:LOOKUP_MAX_CHARACTERS]
 
 
-def is_found_by_words(name: str) -> bool:
+def is_found_by_text_search(name: str) -> bool:
     """Whether PostgreSQL's English text search can find the name."""
-    words = [word.casefold() for word in words_of(name)]
+    words = [word.casefold() for word in split_words(name)]
     return not any(map(_UNSPACED_WORD.match, words)) and not UNINDEXED_WORDS.issuperset(words)
 
 
-def spellings(name: str) -> set[str]:
+def spelling_variants(name: str) -> set[str]:
     """The ways to write a name that this module takes for one and PostgreSQL for several."""
     apostrophes = name, name.replace("’", "'"), name.replace("'", "’")
     return {unicodedata.normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
 
 
 @dataclass(frozen=True)
-class _Name(Generic[Bearer]):
+class _KnownName(Generic[EntityId]):
     """A name as it is looked for; `written` is set where upper and lower case count."""
 
     folded: tuple[str, ...]
     written: tuple[str, ...] | None
-    bearer: Bearer
+    entity_id: EntityId
 
 
-class Names(Generic[Bearer]):
+class NameMatcher(Generic[EntityId]):
     """Known names, each with who bears it, to be found in texts. A name may have several bearers."""
 
-    def __init__(self, names: Iterable[tuple[str, Bearer]]) -> None:
-        self._by_first_word: dict[str, list[_Name[Bearer]]] = defaultdict(list)
-        for name, bearer in names:
-            words = tuple(words_of(name))
+    def __init__(self, names: Iterable[tuple[str, EntityId]]) -> None:
+        self._by_first_word: dict[str, list[_KnownName[EntityId]]] = defaultdict(list)
+        for name, entity_id in names:
+            words = tuple(split_words(name))
             if words:
                 folded = tuple(word.casefold() for word in words)
-                known = _Name(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, bearer)
+                known = _KnownName(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, entity_id)
                 self._by_first_word[folded[0]].append(known)
         for same_start in self._by_first_word.values():
             same_start.sort(key=lambda known: -len(known.folded))
 
-    def bearers_in(self, words: Sequence[str]) -> set[Bearer]:
+    def find(self, words: Sequence[str]) -> set[EntityId]:
         """Who is mentioned in these words. Where names overlap, the first and longest one counts."""
         folded = [word.casefold() for word in words]
-        found = set[Bearer]()
+        found = set[EntityId]()
         place = 0
         while place < len(words):
             length = 1
             for known in self._at(words, folded, place):
-                found.add(known.bearer)
+                found.add(known.entity_id)
                 length = len(known.folded)
             place += length
         return found
 
-    def _at(self, words: Sequence[str], folded: list[str], place: int) -> Iterator[_Name[Bearer]]:
+    def _at(self, words: Sequence[str], folded: list[str], place: int) -> Iterator[_KnownName[EntityId]]:
         """The longest names that begin at this place."""
         longest = 0
         for known in self._by_first_word.get(folded[place], ()):

@@ -134,7 +134,7 @@ async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: Open
     database = memory._core.storage.tenant_database
 
     async def killed(transaction: Transaction) -> None:
-        assert await near_duplicates._compare_some(transaction, "alice") == 2
+        assert await near_duplicates._compare_batch(transaction, "alice") == 2
         rows.value("SELECT pg_terminate_backend(%s)", transaction.connection.info.backend_pid)
         await transaction.execute("near_duplicates.next_owner")
 
@@ -176,7 +176,7 @@ async def test_who_asks_waits_for_a_bounded_number(
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
-    assert await compare_pending(memory._core.storage.tenant_database, most=10) == 10
+    assert await compare_pending(memory._core.storage.tenant_database, max_rows=10) == 10
     assert waiting_count(rows, memory) == 30
 
 

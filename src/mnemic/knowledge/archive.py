@@ -1,8 +1,9 @@
-"""Deleting entities into the archive, and restoring them.
+"""Delete entities into the archive, and restore them.
 
-A deleted entity is one row with all that belonged to it: names, facts with their history, relations,
-links to memories. Restoring gives it back its id and everything whose other end is still there. What
-was written in the meantime and mentions it is linked as well.
+The archive keeps a deleted entity in one row with everything that belonged to it: names, facts with their
+history, relations, links to memories. Restoring recreates the entity under its id, with the relations and
+links whose other end still exists. Memories that were stored in the meantime and mention it are linked as
+well.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,7 +28,7 @@ async def delete_entity(
     *,
     and_then: Callable[[Transaction], Awaitable[None]],
 ) -> ArchivedEntity:
-    """Move an entity and all that belongs to it into the archive; `and_then` in the same transaction."""
+    """Move an entity with all that belongs to it into the archive; `and_then` runs in the transaction."""
     owner = scope.require_owner()
 
     async def write(transaction: Transaction) -> ArchivedEntity:
@@ -46,11 +47,11 @@ async def delete_entity(
 async def restore_entity(
     database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
 ) -> Entity:
-    """Bring an entity back; ConflictError if there is one of that name again."""
+    """Restore an entity; ConflictError if the owner has another one of that name."""
     owner, reference = scope.require_owner(), check_reference("entity", entity, name)
 
     async def write(transaction: Transaction) -> Entity:
-        # Two entities that were related and are restored at once must see each other.
+        # Restore one at a time: two related entities restored at once would miss their relation.
         await lock_mentions(transaction, owner)
         wanted = {
             "owner": owner,
@@ -69,7 +70,7 @@ async def restore_entity(
 async def list_archived(
     database: TenantDatabase, scope: Scope, *, before: UUID | str | None, limit: int
 ) -> list[ArchivedEntity]:
-    """Deleted entities, the last deleted first."""
+    """Deleted entities, most recently deleted first."""
     parameters = {"owner": scope.require_owner()}
     rows = await newest_first(database, "archived_entities", parameters, before=before, limit=limit)
     return [ArchivedEntity(**row) for row in rows]

@@ -1,8 +1,8 @@
 """Mentions: links between memories and the entities whose names or aliases occur in them.
 
-They are made from two sides. `link_mentions` looks for known names in new memories; `link_new_names` looks
-for new names in the memories there are. The two take turns per owner (see migration 0005), so that a
-memory and an entity that are written at the same moment are linked all the same.
+`link_mentions` looks for known names in new memories, `link_new_names` looks for new names in existing
+memories. The former share an advisory lock of the owner, the latter hold it exclusively, so that a memory
+and an entity written at the same time are linked.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from mnemic.text_analysis.name_matching import (
     split_words,
 )
 
-# Names that share their first words with the texts of one call.
+# Limit of candidates: names whose first word occurs in the texts of one call.
 NAMES_MAX = 20_000
-# Memories that a new name is linked to, the newest ones.
+# A new name is linked to at most this many memories, the newest ones.
 EXISTING_LINKED_MAX = 1_000
-# Memories that are read in search of a new name, the newest ones; older ones are found by their index.
+# This many of the newest memories are read to find a new name; the lexical index finds it in older ones.
 EXISTING_READ_MAX = 10_000
 
 
 async def link_mentions(transaction: Transaction, owner: str, texts: Sequence[tuple[UUID, str]]) -> int:
-    """Link memories, given as id and text, to the owner's entities that they mention; returns how many links.
+    """Link memories, given as id and text, to the entities of the owner that they mention; returns how many.
 
-    Costs one small query when the owner has no entities. Belongs at the end of a transaction: new
-    names wait for it, though not for long.
+    One small query if the owner has no entities. Call it at the end of a transaction: until that ends, it
+    blocks new names of the owner.
     """
     if not texts or not (await transaction.one("mentions.share", {"owner": owner}))["has_names"]:
         return 0
@@ -38,7 +38,7 @@ async def link_mentions(transaction: Transaction, owner: str, texts: Sequence[tu
 
 
 async def link_new_names(transaction: Transaction, owner: str, names: Sequence[str]) -> int:
-    """Link the newest memories that mention names which have just been added; returns how many links."""
+    """Link names that were just added to the newest memories that mention them; returns how many links."""
     await lock_mentions(transaction, owner)
     bounds = {"owner": owner, "scan_max": EXISTING_READ_MAX, "limit": EXISTING_LINKED_MAX}
     found: list[Row] = []
@@ -53,12 +53,12 @@ async def link_new_names(transaction: Transaction, owner: str, names: Sequence[s
 async def link_entities(
     transaction: Transaction, owner: str, memory_id: UUID, entity_ids: Sequence[UUID]
 ) -> None:
-    """Link a memory to entities that it is about, whatever its words."""
+    """Link a memory to entities, whether their names occur in it or not."""
     await _write(transaction, owner, [(memory_id, entity_id) for entity_id in entity_ids])
 
 
 async def lock_mentions(transaction: Transaction, owner: str) -> None:
-    """Take turns with whoever links memories of this owner."""
+    """Wait for transactions that link memories of this owner, and make later ones wait."""
     await transaction.one("mentions.hold", {"owner": owner})
 
 
@@ -78,7 +78,7 @@ async def _link(transaction: Transaction, owner: str, texts: Sequence[tuple[UUID
 async def _write(transaction: Transaction, owner: str, pairs: Sequence[tuple[UUID, UUID]]) -> int:
     if not pairs:
         return 0
-    # In one order, so that two calls that write the same links wait for each other, not in a circle.
+    # Insert in a fixed order to avoid deadlocks.
     ordered = sorted(set(pairs))
     parameters = {
         "owner": owner,

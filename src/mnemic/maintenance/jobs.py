@@ -28,7 +28,7 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
     database = core.storage.tenant_database
     return {
-        "compared_count": await compare_pending(database, most=None),
+        "compared_count": await compare_pending(database, max_rows=None),
         "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
         "faint_count": await _in_batches(
             database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}

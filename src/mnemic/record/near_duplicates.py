@@ -1,42 +1,42 @@
-"""Finding memories that look alike, after they were stored (docs/adr/0018-compared-later.md).
+"""Find near duplicates after memories are stored (docs/adr/0018-compared-later.md).
 
-Nothing that `retain` returns depends on it, so nobody waits for it there: what is stored waits in
-`queue.uncompared`. Whoever asks for near duplicates has them looked for first, and a daily job looks for what
-nobody asked for. A batch is a transaction of its own, so that killing one loses nothing.
+No result of `retain` depends on them, so a new memory is only listed, in `queue.uncompared`. A call that
+lists near duplicates compares pending memories first; a daily job compares the rest. Each batch is a
+transaction of its own, so that a killed process loses nothing.
 """
 
 from mnemic.db.database import TenantDatabase, Transaction
 
-# Two memories this close in meaning are shown to somebody; they are never merged by themselves.
+# Pairs with at least this similarity are listed. They are never merged automatically.
 NEAR_DUPLICATE_COSINE = 0.95
-# With how many of the owner's memories one is compared: those that were stored before it, and those after it
-# that were compared before it could be seen.
+# How many memories of the owner one is compared with: those stored before it, and those stored after it that
+# were compared before its transaction committed.
 BEFORE_MAX_ROWS = 2_000
 AFTER_MAX_ROWS = 200
 BATCH_ROWS = 100
-# How many are compared at most before somebody gets a list: most of a second. After a large import the rest
-# is left to the next call, or to the daily job.
-ASKED_MAX_ROWS = 2_000
+# Limit per call that lists near duplicates, most of a second. After a large import the next call or the daily
+# job compares the rest.
+CALL_MAX_ROWS = 2_000
 
 
 async def compare_pending(
-    database: TenantDatabase, *, owner: str | None = None, most: int | None = ASKED_MAX_ROWS
+    database: TenantDatabase, *, owner: str | None = None, max_rows: int | None = CALL_MAX_ROWS
 ) -> int:
-    """Compare what waits, of one owner or of all; returns how many memories that were.
+    """Compare pending memories, of one owner or of all; returns how many.
 
-    It ends after about `most`; None lets it go on until none waits.
+    Stops after about `max_rows` memories; None means no limit.
     """
 
     async def compare(transaction: Transaction) -> int | None:
-        """How many of somebody's were compared; None if nobody's wait."""
-        whose = owner
-        if whose is None:
+        """Compare one batch of one owner; None if no memory is pending."""
+        batch_owner = owner
+        if batch_owner is None:
             row = await transaction.first("near_duplicates.next_owner")
-            whose = row["owner"] if row is not None else None
-        return await _compare_some(transaction, whose) if whose is not None else None
+            batch_owner = row["owner"] if row is not None else None
+        return await _compare_batch(transaction, batch_owner) if batch_owner is not None else None
 
     compared = 0
-    while most is None or compared < most:
+    while max_rows is None or compared < max_rows:
         count = await database.run(compare)
         if count is None or (owner is not None and count < BATCH_ROWS):
             return compared + (count or 0)
@@ -44,7 +44,7 @@ async def compare_pending(
     return compared
 
 
-async def _compare_some(transaction: Transaction, owner: str) -> int:
+async def _compare_batch(transaction: Transaction, owner: str) -> int:
     parameters = {
         "tenant_id": transaction.tenant.id,
         "owner": owner,

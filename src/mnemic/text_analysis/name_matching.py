@@ -1,9 +1,9 @@
-"""Words of texts and names, so that names are found in texts as whole words.
+"""Match known names in texts, as whole words.
 
-A text becomes a list of words without blanks and punctuation: `O’Brien's` is `O`, `Brien`, `s`, and the
-name `O'Brien` is found in it. Signs that tell names apart stay: `@ada`, `C++`, `C#`. In scripts that put
-no blanks between words, and for emoji, each character counts as a word. Upper and lower case make no
-difference, except for names that are everyday words: `May` is not found in `you may`.
+Texts and names are split into words without spaces and punctuation: `O’Brien's` is `O`, `Brien`, `s`, so
+the name `O'Brien` is found in it. Signs that distinguish names are kept: `@ada`, `C++`, `C#`. In scripts
+without spaces between words, and for emoji, each character is a word. Matching ignores case, except for
+names that are everyday words: `May` is not found in `you may`.
 """
 
 import re
@@ -24,7 +24,7 @@ _UNSPACED = (
     r"\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
-# What stands between words: blanks, punctuation, signs, invisible characters.
+# Characters between words: spaces, punctuation, symbols, invisible characters.
 _BETWEEN = (
     r"\s!-/:-@\[-\^`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u055a-\u055f\u0589\u058a\u05be\u05c0\u05c3"
     r"\u05f3\u05f4\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u218f\u2e00-\u2e7f"
@@ -36,7 +36,7 @@ _WORD = re.compile(
 _FORMS: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
 _UNSPACED_WORD = re.compile(f"[{_UNSPACED}{_EMOJI}]")
 
-# The words that PostgreSQL's English index leaves out.
+# The stop words of PostgreSQL's English text search configuration.
 _UNINDEXED_TEXT = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
 herself it its itself they them their theirs themselves what which who whom this that these those am is are
@@ -45,7 +45,7 @@ of at by for with about against between into through during before after above b
 on off over under again further then once here there when where why how all any both each few more most
 other some such no nor not only own same so than too very s t can will just don should now
 """
-# More words that are names only when they are written like one.
+# More words that are names only if they are capitalised like one.
 _EVERYDAY_TEXT = """
 us one two may might must could would shall also yes ok hi hey hello thanks please let get got go went make
 made see say said like want need know think good well new old still even much many every never always often
@@ -57,18 +57,18 @@ EVERYDAY_WORDS = UNINDEXED_WORDS | frozenset(_EVERYDAY_TEXT.split())
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text in their order, as they are written."""
+    """The words of a text, in order and with their case."""
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 def first_word(name: str) -> str | None:
-    """What a name is looked up by, or None if it has no word."""
+    """The lookup key of a name, or None if it has no word."""
     words = split_words(name)
     return lookup_key(words[0]) if words else None
 
 
 def lookup_key(word: str) -> str:
-    """What names that begin with this word are looked up by."""
+    """The key under which names that begin with this word are stored."""
     return word.casefold()[:LOOKUP_MAX_CHARACTERS]
 
 
@@ -79,14 +79,14 @@ def is_found_by_text_search(name: str) -> bool:
 
 
 def spelling_variants(name: str) -> set[str]:
-    """The ways to write a name that this module takes for one and PostgreSQL for several."""
+    """Spellings of a name that this module treats as equal and PostgreSQL does not."""
     apostrophes = name, name.replace("’", "'"), name.replace("'", "’")
     return {unicodedata.normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
 
 
 @dataclass(frozen=True)
 class _KnownName(Generic[EntityId]):
-    """A name as it is looked for; `written` is set where upper and lower case count."""
+    """A name to search for; `written` is set if its case matters."""
 
     folded: tuple[str, ...]
     written: tuple[str, ...] | None
@@ -94,7 +94,7 @@ class _KnownName(Generic[EntityId]):
 
 
 class NameMatcher(Generic[EntityId]):
-    """Known names, each with who bears it, to be found in texts. A name may have several bearers."""
+    """Finds known names in texts. Several entities may have the same name."""
 
     def __init__(self, names: Iterable[tuple[str, EntityId]]) -> None:
         self._by_first_word: dict[str, list[_KnownName[EntityId]]] = defaultdict(list)
@@ -108,27 +108,27 @@ class NameMatcher(Generic[EntityId]):
             same_start.sort(key=lambda known: -len(known.folded))
 
     def find(self, words: Sequence[str]) -> set[EntityId]:
-        """Who is mentioned in these words. Where names overlap, the first and longest one counts."""
+        """The entities named in these words. If names overlap, the first and longest one counts."""
         folded = [word.casefold() for word in words]
         found = set[EntityId]()
-        place = 0
-        while place < len(words):
+        index = 0
+        while index < len(words):
             length = 1
-            for known in self._at(words, folded, place):
+            for known in self._at(words, folded, index):
                 found.add(known.entity_id)
                 length = len(known.folded)
-            place += length
+            index += length
         return found
 
-    def _at(self, words: Sequence[str], folded: list[str], place: int) -> Iterator[_KnownName[EntityId]]:
-        """The longest names that begin at this place."""
+    def _at(self, words: Sequence[str], folded: list[str], index: int) -> Iterator[_KnownName[EntityId]]:
+        """The longest names that begin at this index."""
         longest = 0
-        for known in self._by_first_word.get(folded[place], ()):
-            end = place + len(known.folded)
+        for known in self._by_first_word.get(folded[index], ()):
+            end = index + len(known.folded)
             if len(known.folded) < longest:
                 return
-            if tuple(folded[place:end]) == known.folded and (
-                known.written is None or tuple(words[place:end]) == known.written
+            if tuple(folded[index:end]) == known.folded and (
+                known.written is None or tuple(words[index:end]) == known.written
             ):
                 longest = len(known.folded)
                 yield known

@@ -16,7 +16,7 @@ RETAIN_IN_ONE_STATEMENT = (
     f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
     " NULL, 0, NULL, NULL, false, NULL)"
 )
-COMPARE = "SELECT mnemic.compare_memories('{b}', 'somebody', 0, 100, 100, 100)"
+COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', 0, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are believed": (

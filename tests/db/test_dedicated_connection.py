@@ -14,7 +14,10 @@ from tests.conftest import AppConnection
 from tests.waiting import wait_for
 
 TURN = {"worker": "ghost", "types": ["work"], "slots": 1, "after_tenant": None, "only_tenant": None}
-PROCESSES = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%take_turn%'"
+PROCESSES = (
+    "SELECT pid FROM pg_stat_activity"
+    " WHERE datname = current_database() AND query LIKE '%settle_and_claim_jobs%'"
+)
 
 
 @pytest.fixture

@@ -190,7 +190,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(
         grant = await memory.shares.grant(reader, owner=giver)
         if number in (3, 4):
             await memory.shares.revoke(grant.grant_id, owner=giver)
-    admin.execute("ALTER TABLE state.grants DISABLE TRIGGER refuse_reviving")
+    admin.execute("ALTER TABLE state.grants DISABLE TRIGGER refuse_reactivating_grant")
     admin.execute("UPDATE state.grants SET created_at = date_trunc('day', created_at)")
     everything = await memory.shares.list(received=True, include_ended=True)
     paged: list[Grant] = []
@@ -373,7 +373,9 @@ async def test_recalls_question_and_the_lists_go_by_their_indexes(
 
     async def plan(name: str, **parameters: object) -> str:
         async with place_a.transaction() as transaction:
-            cursor = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
+            cursor = await transaction.connection.execute(
+                f"EXPLAIN {query(name)}".encode(), transaction.values(name, parameters)
+            )
             return "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
 
     readable_plan = await plan("shares.readable", granted_to="reader 7")

@@ -39,8 +39,8 @@ async def full_queue(memory: AsyncMemory, foreign_memory: AsyncMemory, admin: Ap
         "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, NULL)",
         "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, (SELECT tenant_id FROM held LIMIT 1))",
         "SELECT mnemic.promote_jobs(NULL, 10)",
-        "SELECT * FROM mnemic.held_jobs('ghost')",
-        "SELECT mnemic.rescue_jobs()",
+        "SELECT * FROM mnemic.list_claimed_jobs('ghost')",
+        "SELECT mnemic.requeue_jobs_of_dead_workers()",
         "SELECT mnemic.settle_jobs('ghost', (SELECT jsonb_agg(to_jsonb(held)) FROM held))",
     ],
 )
@@ -89,7 +89,15 @@ async def test_looking_at_jobs_goes_by_an_index(
         " FROM queue.jobs, generate_series(1, 2) AS number"
     )
     admin.execute("ANALYZE queue.finished_jobs")
-    given = {"before": None, "state": None, "type": None, "owner": None, "limit": 10, "key": "k"}
+    given: dict[str, object] = {
+        "tenant_id": memory.tenant.id,
+        "before": None,
+        "state": None,
+        "type": None,
+        "owner": None,
+        "limit": 10,
+        "key": "k",
+    }
     given["job_id"] = "00000000-0000-0000-0000-000000000000"
     if name == "queued_jobs.get_by_key":
         given["type"] = "known"

@@ -127,7 +127,7 @@ def test_a_model_that_does_not_serve_is_not_written_to(
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
-    connection.execute("SELECT mnemic.open_vectors('test:forged', 64)")
+    connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     given = {**parameters(tenant_a, None), "model": "test:forged"}
     assert connection.execute(query("retain.one_statement"), given).fetchone() == NOTHING_STORED
 
@@ -136,7 +136,7 @@ def test_vectors_go_only_into_the_serving_table_and_only_with_new_memories(
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
-    connection.execute("SELECT mnemic.open_vectors('test:forged', 64)")
+    connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     first = parameters(tenant_a, None, "the same words")
     second = parameters(tenant_a, None, "the same words")
     for model, given, row, count in (

@@ -81,7 +81,7 @@ class VectorTable:
 
     @classmethod
     def from_row(cls, row: Row) -> "VectorTable":
-        """The table in a row of `mnemic.vectors_in_use()`."""
+        """The table in a row of `mnemic.vector_tables_in_use()`."""
         return cls(row["model"], row["dimensions"], row["table_name"], row["next_table_name"])
 
 
@@ -146,7 +146,7 @@ async def cosines_of(
 
 
 def table_name_of(model: str) -> str:
-    """The name that `mnemic.open_vectors` gives to the table of a model; the table may not exist."""
+    """The name that `mnemic.open_vector_table` gives to the table of a model; the table may not exist."""
     return f"model_{sha256(model.encode()).hexdigest()[:16]}"
 
 

@@ -1,8 +1,8 @@
 """Find near duplicates after memories are stored (docs/adr/0018-compared-later.md).
 
-No result of `retain` depends on them, so a new memory is only listed, in `queue.uncompared`. A call that
-lists near duplicates compares pending memories first; a daily job compares the rest. Each batch is a
-transaction of its own, so that a killed process loses nothing.
+No result of `retain` depends on them, so a new memory is only listed, in `queue.deduplication_backlog`. A
+call that lists near duplicates compares pending memories first; a daily job compares the rest. Each batch
+is a transaction of its own, so that a killed process loses nothing.
 """
 
 from mnemic.db.database import TenantDatabase, Transaction

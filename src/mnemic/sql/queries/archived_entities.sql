@@ -2,7 +2,8 @@
 
 -- name: lock
 -- Holds an entity: nobody can add to it, relate it or link it any more until the transaction ends.
-SELECT entity_id FROM state.entities WHERE owner = %(owner)s AND entity_id = %(entity_id)s FOR UPDATE
+SELECT entity_id FROM state.entities
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(entity_id)s FOR UPDATE
 
 -- name: archive
 -- Copies an entity and all that belongs to it into the archive.
@@ -11,28 +12,29 @@ SELECT gone.tenant_id, gone.entity_id, gone.owner, gone.category, gone.name,
     jsonb_build_object(
         'entity', to_jsonb(gone),
         'names', (SELECT coalesce(jsonb_agg(to_jsonb(names)), '[]') FROM state.entity_names AS names
-                  WHERE names.entity_id = gone.entity_id),
+                  WHERE names.tenant_id = %(tenant_id)s AND names.entity_id = gone.entity_id),
         'facts', (SELECT coalesce(jsonb_agg(to_jsonb(facts)), '[]') FROM state.entity_facts AS facts
-                  WHERE facts.entity_id = gone.entity_id),
+                  WHERE facts.tenant_id = %(tenant_id)s AND facts.entity_id = gone.entity_id),
         'relations', (SELECT coalesce(jsonb_agg(to_jsonb(relations)), '[]') FROM state.entity_relations AS relations
-                      WHERE gone.entity_id IN (relations.from_id, relations.to_id)),
+                      WHERE relations.tenant_id = %(tenant_id)s
+                        AND gone.entity_id IN (relations.from_id, relations.to_id)),
         'memory_ids', (SELECT coalesce(jsonb_agg(links.memory_id), '[]') FROM state.memory_entities AS links
-                       WHERE links.entity_id = gone.entity_id)
+                       WHERE links.tenant_id = %(tenant_id)s AND links.entity_id = gone.entity_id)
     ),
     %(process)s
 FROM state.entities AS gone
-WHERE gone.owner = %(owner)s AND gone.entity_id = %(entity_id)s
+WHERE gone.tenant_id = %(tenant_id)s AND gone.owner = %(owner)s AND gone.entity_id = %(entity_id)s
 RETURNING entity_id, owner, category, name, process, archived_at
 
 -- name: delete_entity
 -- Deletes an entity; what belongs to it goes with it.
-DELETE FROM state.entities WHERE owner = %(owner)s AND entity_id = %(entity_id)s
+DELETE FROM state.entities WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(entity_id)s
 
 -- name: find
 -- Holds a deleted entity, by its id or else the last one of that category and name.
 SELECT entity_id, category, name
 FROM state.archived_entities
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND (%(entity_id)s::uuid IS NULL OR entity_id = %(entity_id)s)
   AND (%(name)s::text IS NULL OR (category = mnemic.name_key(%(category)s) AND name_key = mnemic.name_key(%(name)s)))
 ORDER BY archived_at DESC
@@ -47,7 +49,7 @@ SELECT archived.tenant_id, archived.entity_id, archived.owner, archived.category
 FROM state.archived_entities AS archived
 CROSS JOIN jsonb_to_record(archived.snapshot -> 'entity')
     AS kept (salience real, metadata jsonb, process text, version int, created_at timestamptz)
-WHERE archived.entity_id = %(entity_id)s
+WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 ON CONFLICT DO NOTHING
 
 -- name: restore_names
@@ -56,7 +58,7 @@ INSERT INTO state.entity_names (tenant_id, owner, entity_id, name, first_word, c
 SELECT archived.tenant_id, archived.owner, archived.entity_id, kept.name, kept.first_word, kept.created_at
 FROM state.archived_entities AS archived
 CROSS JOIN jsonb_to_recordset(archived.snapshot -> 'names') AS kept (name text, first_word text, created_at timestamptz)
-WHERE archived.entity_id = %(entity_id)s
+WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 RETURNING name
 
 -- name: restore_facts
@@ -70,8 +72,8 @@ CROSS JOIN jsonb_to_recordset(archived.snapshot -> 'facts') AS kept (
     fact_id uuid, attribute text, value jsonb, confidence real, provenance text, memory_id uuid, process text,
     recorded_at timestamptz, retired_at timestamptz
 )
-LEFT JOIN state.memories ON memories.memory_id = kept.memory_id
-WHERE archived.entity_id = %(entity_id)s
+LEFT JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = kept.memory_id
+WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 
 -- name: restore_relations
 -- Brings its relations back, as far as their other ends are there.
@@ -84,10 +86,10 @@ CROSS JOIN jsonb_to_recordset(archived.snapshot -> 'relations') AS kept (
     from_id uuid, to_id uuid, kind text, confidence real, provenance text, memory_id uuid, process text,
     created_at timestamptz, updated_at timestamptz
 )
-JOIN state.entities AS source ON source.entity_id = kept.from_id
-JOIN state.entities AS target ON target.entity_id = kept.to_id
-LEFT JOIN state.memories ON memories.memory_id = kept.memory_id
-WHERE archived.entity_id = %(entity_id)s
+JOIN state.entities AS source ON source.tenant_id = %(tenant_id)s AND source.entity_id = kept.from_id
+JOIN state.entities AS target ON target.tenant_id = %(tenant_id)s AND target.entity_id = kept.to_id
+LEFT JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = kept.memory_id
+WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 ON CONFLICT DO NOTHING
 
 -- name: hand_over_relations
@@ -102,10 +104,11 @@ FROM (
     CROSS JOIN LATERAL (
         VALUES ((kept.relation ->> 'from_id')::uuid), ((kept.relation ->> 'to_id')::uuid)
     ) AS ends (other_id)
-    WHERE archived.entity_id = %(entity_id)s AND ends.other_id <> %(entity_id)s
+    WHERE archived.tenant_id = %(tenant_id)s
+      AND archived.entity_id = %(entity_id)s AND ends.other_id <> %(entity_id)s
     GROUP BY ends.other_id
 ) AS mine
-WHERE other.owner = %(owner)s AND other.entity_id = mine.other_id
+WHERE other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.entity_id = mine.other_id
 
 -- name: restore_mentions
 -- Links it to the memories that it was linked to, as far as they are there.
@@ -113,24 +116,24 @@ INSERT INTO state.memory_entities (tenant_id, owner, memory_id, entity_id)
 SELECT archived.tenant_id, archived.owner, memories.memory_id, archived.entity_id
 FROM state.archived_entities AS archived
 CROSS JOIN jsonb_array_elements_text(archived.snapshot -> 'memory_ids') AS kept (memory_id)
-JOIN state.memories ON memories.memory_id = kept.memory_id::uuid
-WHERE archived.entity_id = %(entity_id)s
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = kept.memory_id::uuid
+WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 
 -- name: leave
 -- Takes a restored entity out of the archive.
-DELETE FROM state.archived_entities WHERE entity_id = %(entity_id)s
+DELETE FROM state.archived_entities WHERE tenant_id = %(tenant_id)s AND entity_id = %(entity_id)s
 
 -- name: place
 -- Where a deleted entity stands in the list, for the page behind it.
 SELECT archived_at AS before_at, entity_id AS before_id
 FROM state.archived_entities
-WHERE owner = %(owner)s AND entity_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(before)s
 
 -- name: list
 -- Deleted entities of an owner, the last deleted first, from the one behind (before_at, before_id) on.
 SELECT entity_id, owner, category, name, process, archived_at
 FROM state.archived_entities
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND (archived_at, entity_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
 ORDER BY archived_at DESC, entity_id DESC
 LIMIT %(limit)s

@@ -13,21 +13,21 @@ ON CONFLICT (tenant_id, intent_id) DO NOTHING
 INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, owner, process, action, target, phase, detail)
 SELECT tenant_id, %(audit_id)s, audit_id, owner, process, action, target, %(phase)s, %(detail)s
 FROM traces.audit_log
-WHERE audit_id = %(intent_id)s AND phase = 'intent'
+WHERE audit_log.tenant_id = %(tenant_id)s AND audit_id = %(intent_id)s AND phase = 'intent'
 ON CONFLICT (tenant_id, intent_id) DO NOTHING
 
 -- name: place
 -- Where a row stands in the list, for the page behind it.
 SELECT at AS before_at, audit_id AS before_id
 FROM traces.audit_log
-WHERE audit_id = %(before)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+WHERE tenant_id = %(tenant_id)s AND audit_id = %(before)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
 
 -- name: list
 -- Intents and outcomes of an owner (NULL: of the whole tenant), newest first, from the one behind
 -- (before_at, before_id) on.
 SELECT audit_id, intent_id, owner, process, action, target, phase, detail, at
 FROM traces.audit_log
-WHERE (%(owner)s::text IS NULL OR owner = %(owner)s)
+WHERE tenant_id = %(tenant_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (at, audit_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
@@ -39,8 +39,9 @@ LIMIT %(limit)s
 -- Intents that have no outcome: acts that still run, or were cut short. Newest first.
 SELECT audit_id, intent_id, owner, process, action, target, phase, detail, at
 FROM traces.audit_log AS intent
-WHERE phase = 'intent'
+WHERE intent.tenant_id = %(tenant_id)s AND phase = 'intent'
   AND (%(owner)s::text IS NULL OR owner = %(owner)s)
-  AND NOT EXISTS (SELECT FROM traces.audit_log AS outcome WHERE outcome.intent_id = intent.audit_id)
+  AND NOT EXISTS (SELECT FROM traces.audit_log AS outcome
+      WHERE outcome.tenant_id = %(tenant_id)s AND outcome.intent_id = intent.audit_id)
 ORDER BY at DESC, audit_id DESC
 LIMIT %(limit)s

@@ -4,13 +4,13 @@
 -- One conversation.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 
 -- name: list
 -- Conversations of an owner, the latest first, a page at a time.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND (%(channel)s::text IS NULL OR channel = %(channel)s)
   AND (%(before)s::timestamptz IS NULL OR last_turn_at < %(before)s)
 ORDER BY last_turn_at DESC, conversation
@@ -46,12 +46,13 @@ INSERT INTO state.tool_invocations (
 SELECT tenant_id, owner, conversation, %(memory_id)s, %(tool)s, %(arguments)s, %(result)s, %(succeeded)s,
     %(duration_ms)s, coalesce(%(at)s, now())
 FROM state.conversations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE conversations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
   AND (
       %(memory_id)s::uuid IS NULL
       OR EXISTS (
           SELECT FROM state.memories
-          WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND conversation = %(conversation)s
+          WHERE memories.tenant_id = %(tenant_id)s
+            AND owner = %(owner)s AND memory_id = %(memory_id)s AND conversation = %(conversation)s
       )
   )
 RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
@@ -60,6 +61,6 @@ RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result
 -- Tools called in a conversation, in order.
 SELECT invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 FROM state.tool_invocations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 ORDER BY at, invocation_id
 LIMIT %(limit)s

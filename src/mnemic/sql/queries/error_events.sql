@@ -11,13 +11,13 @@ RETURNING event_id, owner, channel, process, kind, message, detail, severity, at
 -- Where an event stands in the list, for the page behind it.
 SELECT at AS before_at, event_id AS before_id
 FROM state.error_events
-WHERE owner = %(owner)s AND event_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND event_id = %(before)s
 
 -- name: list
 -- Events of an owner, newest first, from the one behind (before_at, before_id) on.
 SELECT event_id, owner, channel, process, kind, message, detail, severity, at, recorded_at
 FROM state.error_events
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)

@@ -7,13 +7,13 @@ UPDATE state.memories
 SET status = 'archived', changed_by = 'system', change_reason = 'expired'
 FROM (
     SELECT memory_id FROM state.memories
-    WHERE expires_at IS NOT NULL AND expires_at <= now()
+    WHERE memories.tenant_id = %(tenant_id)s AND expires_at IS NOT NULL AND expires_at <= now()
       AND status IN ('active', 'pending_review') AND deleted_at IS NULL
     ORDER BY expires_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS over
-WHERE memories.memory_id = over.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
 
 -- name: archive_faint
 -- Archives some memories of little weight that nobody has used for long; never anchored ones. Of a text in
@@ -22,18 +22,22 @@ UPDATE state.memories
 SET status = 'archived', changed_by = 'system', change_reason = 'faint and unused'
 FROM (
     SELECT memory_id FROM state.memories AS faint
-    WHERE salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
+    WHERE faint.tenant_id = %(tenant_id)s
+      AND salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
       AND coalesce(
           greatest(
-              (SELECT last_retrieved_at FROM state.recall_counts WHERE recall_counts.memory_id = faint.memory_id),
+              (SELECT last_retrieved_at FROM state.recall_counts
+                  WHERE recall_counts.tenant_id = %(tenant_id)s AND recall_counts.memory_id = faint.memory_id),
               last_injected_at
           ),
           created_at
       ) < now() - make_interval(days => %(unused_days)s)
       AND NOT EXISTS (
           SELECT FROM state.memories AS chunk
-          LEFT JOIN state.recall_counts AS recalled ON recalled.memory_id = chunk.memory_id
-          WHERE chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
+          LEFT JOIN state.recall_counts AS recalled
+              ON recalled.tenant_id = %(tenant_id)s AND recalled.memory_id = chunk.memory_id
+          WHERE chunk.tenant_id = %(tenant_id)s
+            AND chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
             AND (
                 chunk.salience >= 0.1 OR chunk.anchored
                 OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
@@ -44,7 +48,7 @@ FROM (
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS over
-WHERE memories.memory_id = over.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
 
 -- name: archive_conversations
 -- Marks some conversations as archived in which nobody has said anything for long. What was said in them stays
@@ -53,12 +57,14 @@ UPDATE state.conversations
 SET archived_at = now()
 FROM (
     SELECT tenant_id, owner, conversation FROM state.conversations
-    WHERE archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
+    WHERE conversations.tenant_id = %(tenant_id)s
+      AND archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
     ORDER BY owner, conversation
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS silent
-WHERE conversations.tenant_id = silent.tenant_id AND conversations.owner = silent.owner
+WHERE conversations.tenant_id = %(tenant_id)s
+  AND conversations.tenant_id = silent.tenant_id AND conversations.owner = silent.owner
   AND conversations.conversation = silent.conversation
 
 -- name: make_log_days
@@ -89,4 +95,4 @@ ON CONFLICT (tenant_id, name) DO UPDATE SET rows = excluded.rows, taken_at = exc
 
 -- name: snapshots
 -- What the views showed when they were last kept.
-SELECT name, rows, taken_at FROM traces.snapshots ORDER BY name
+SELECT name, rows, taken_at FROM traces.snapshots WHERE tenant_id = %(tenant_id)s ORDER BY name

@@ -6,12 +6,14 @@ DELETE FROM queue.idempotent_requests AS old
 USING (
     SELECT tenant_id, key_id, request_hash
     FROM queue.idempotent_requests
-    WHERE started_at < now() - make_interval(secs => %(kept_s)s::float8)
+    WHERE idempotent_requests.tenant_id = %(tenant_id)s
+      AND started_at < now() - make_interval(secs => %(kept_s)s::float8)
     ORDER BY started_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS found
-WHERE (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.key_id, found.request_hash)
+WHERE old.tenant_id = %(tenant_id)s
+  AND (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.key_id, found.request_hash)
 
 -- name: begin
 -- Reserves a request for this attempt; `is_begun` is false if another attempt runs or has its answer. An attempt that
@@ -19,7 +21,7 @@ WHERE (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.ke
 WITH begun AS (
     INSERT INTO queue.idempotent_requests AS kept (tenant_id, key_id, request_hash, owner, attempt_id)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s
-    FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+    FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET started_at = now(), attempt_id = excluded.attempt_id, owner = excluded.owner,
         body_hash = NULL, status = NULL, content_type = NULL, answer = NULL
@@ -34,7 +36,7 @@ SELECT count(*) = 1 AS is_begun FROM begun
 -- What is kept of a request: its answer, or that it runs (`status` is NULL).
 SELECT body_hash, status, content_type, answer
 FROM queue.idempotent_requests
-WHERE key_id = %(key_id)s AND request_hash = %(request_hash)s
+WHERE tenant_id = %(tenant_id)s AND key_id = %(key_id)s AND request_hash = %(request_hash)s
 
 -- name: finish
 -- Keeps the answer of this attempt, unless another attempt has taken its place; `is_kept` says so. Signed, and an INSERT
@@ -44,7 +46,7 @@ WITH finished AS (
         (tenant_id, key_id, request_hash, owner, attempt_id, body_hash, status, content_type, answer)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s, %(body_hash)s, %(status)s,
         %(content_type)s, %(answer)s
-    FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+    FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET body_hash = excluded.body_hash, status = excluded.status, content_type = excluded.content_type,
         answer = excluded.answer, owner = coalesce(excluded.owner, kept.owner)
@@ -56,4 +58,5 @@ SELECT count(*) = 1 AS is_kept FROM finished
 -- name: abandon
 -- Forgets a request that was not carried out, so that it can be made again.
 DELETE FROM queue.idempotent_requests
-WHERE key_id = %(key_id)s AND request_hash = %(request_hash)s AND attempt_id = %(attempt_id)s AND status IS NULL
+WHERE tenant_id = %(tenant_id)s
+  AND key_id = %(key_id)s AND request_hash = %(request_hash)s AND attempt_id = %(attempt_id)s AND status IS NULL

@@ -11,13 +11,13 @@ SELECT mnemic.write_memory_log(ROW(
 -- Where a row stands in the list, for the page behind it.
 SELECT logged_at AS before_at, log_id AS before_id
 FROM traces.memory_log
-WHERE owner = %(owner)s AND log_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND log_id = %(before)s
 
 -- name: list
 -- The calls of an owner, newest first, from the one behind (before_at, before_id) on.
 SELECT log_id, logged_at, owner, channel, process, conversation, operation, memory_count, duration_ms, detail
 FROM traces.memory_log
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND logged_at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND logged_at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (logged_at, log_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)

@@ -9,7 +9,7 @@ SELECT
     coalesce(%(run_at)s::timestamptz, clock_timestamp()),
     CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
     %(max_attempts)s
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 RETURNING
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at
@@ -56,7 +56,7 @@ SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     result, error, worker, started_at, created_at, finished_at
 FROM queue.all_jobs
-WHERE job_id = %(job_id)s
+WHERE tenant_id = %(tenant_id)s AND job_id = %(job_id)s
 
 -- name: get_by_key
 -- The job that was added under a key.
@@ -64,13 +64,17 @@ SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     result, error, worker, started_at, created_at, finished_at
 FROM queue.all_jobs
-WHERE job_id = (SELECT job_keys.job_id FROM queue.job_keys WHERE type = %(type)s AND key = %(key)s)
+WHERE all_jobs.tenant_id = %(tenant_id)s
+  AND job_id = (
+      SELECT job_keys.job_id FROM queue.job_keys
+      WHERE job_keys.tenant_id = %(tenant_id)s AND type = %(type)s AND key = %(key)s
+  )
 
 -- name: attempts
 -- All attempts at a job that have ended, oldest first.
 SELECT outcome, error, worker, started_at, ended_at
 FROM queue.all_attempts
-WHERE job_id = %(job_id)s
+WHERE tenant_id = %(tenant_id)s AND job_id = %(job_id)s
 ORDER BY claim
 
 -- name: list
@@ -86,7 +90,8 @@ FROM (
             progress, NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at,
             NULL::timestamptz AS finished_at
         FROM queue.jobs
-        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        WHERE jobs.tenant_id = %(tenant_id)s
+          AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           AND (%(state)s::text IS NULL OR state = %(state)s)
           AND (%(type)s::text IS NULL OR type = %(type)s)
           AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -99,7 +104,8 @@ FROM (
             job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
             state = 'cancelled', progress, result, error, worker, started_at, created_at, finished_at
         FROM queue.finished_jobs
-        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        WHERE finished_jobs.tenant_id = %(tenant_id)s
+          AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           AND (%(state)s::text IS NULL OR state = %(state)s)
           AND (%(type)s::text IS NULL OR type = %(type)s)
           AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -116,7 +122,7 @@ SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
     false AS cancel_requested, progress, result, error, worker, started_at, created_at, finished_at
 FROM queue.finished_jobs
-WHERE state = 'dead'
+WHERE tenant_id = %(tenant_id)s AND state = 'dead'
   AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(type)s::text IS NULL OR type = %(type)s)
   AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -135,6 +141,8 @@ SELECT mnemic.replay_job(%(job_id)s) AS replayed
 -- Whether there is a job of these types that somebody should work on, now or later, or what makes jobs: a webhook, or
 -- a schedule that is due within the hour.
 SELECT EXISTS (
-    SELECT FROM queue.jobs WHERE type = ANY (%(types)s::text[])
-) OR EXISTS (SELECT FROM queue.webhooks WHERE state = 'enabled')
-OR EXISTS (SELECT FROM queue.schedules WHERE enabled AND next_run_at < now() + interval '1 hour') AS any_waiting
+    SELECT FROM queue.jobs WHERE jobs.tenant_id = %(tenant_id)s AND type = ANY (%(types)s::text[])
+) OR EXISTS (SELECT FROM queue.webhooks WHERE webhooks.tenant_id = %(tenant_id)s AND state = 'enabled')
+OR EXISTS (SELECT FROM queue.schedules
+    WHERE schedules.tenant_id = %(tenant_id)s
+      AND enabled AND next_run_at < now() + interval '1 hour') AS any_waiting

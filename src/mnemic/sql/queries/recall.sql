@@ -3,7 +3,7 @@
 -- name: terms
 -- What must be known about a query before searching; see mnemic.recall_terms.
 SELECT known.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval
 ) AS known
@@ -11,12 +11,12 @@ CROSS JOIN LATERAL mnemic.recall_terms(
 -- name: words
 -- What has the words of a query, what is around it, and their vectors; see migration 0027.
 SELECT found.*, around.*, theirs.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
-CROSS JOIN LATERAL mnemic.recall_words(
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s,
     %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
-CROSS JOIN LATERAL mnemic.evidence(
+CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
@@ -27,7 +27,7 @@ CROSS JOIN LATERAL mnemic.recall_vectors(
 -- name: find_filtered
 -- The newest memories of an owner that pass a filter.
 SELECT memory_id
-FROM mnemic.find_filtered(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
+FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
 
 -- name: mentioning
 -- The newest memories that mention one of these entities (`hops` 0) or one that is related to them
@@ -35,15 +35,18 @@ FROM mnemic.find_filtered(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s
 WITH near AS (
     SELECT entity_id, 0 AS hops FROM unnest(%(entity_ids)s::uuid[]) AS given (entity_id)
     UNION
-    SELECT to_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
+    SELECT to_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s
+      AND owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
     UNION
-    SELECT from_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
+    SELECT from_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
 )
 SELECT linked.memory_id, min(near.hops) AS hops
 FROM near
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memory_entities
-    WHERE entity_id = near.entity_id AND owner = %(owner)s
+    WHERE memory_entities.tenant_id = %(tenant_id)s AND entity_id = near.entity_id AND owner = %(owner)s
     ORDER BY memory_id DESC
     LIMIT %(limit)s
 ) AS linked
@@ -55,12 +58,12 @@ LIMIT %(limit)s
 -- What is near in meaning, and what is around it; see migration 0027. `near_cosines` go with `near_ids`,
 -- `other_cosines` with `other_ids`, the rest of what has a vector.
 SELECT found.*, around.*, theirs.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
-CROSS JOIN LATERAL mnemic.recall_near(
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_by_vector(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
     %(ef_search)s, %(limit)s
 ) AS found
-CROSS JOIN LATERAL mnemic.evidence(
+CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, %(ids)s::uuid[] || found.near_ids, (%(ids)s::uuid[])[:%(expanded)s] || found.near_ids[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
@@ -72,7 +75,7 @@ CROSS JOIN LATERAL mnemic.recall_cosines(
 -- name: records
 -- Memories by id as they are.
 SELECT found.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_records(entered.tenant_id, %(ids)s::uuid[]) AS found
 
 -- name: records_as_of
@@ -91,8 +94,10 @@ CROSS JOIN LATERAL (
 -- The names of the entities that memories mention, in the order of the alphabet.
 SELECT linked.memory_id, array_agg(entities.name ORDER BY entities.name) AS names
 FROM state.memory_entities AS linked
-JOIN state.entities ON entities.owner = linked.owner AND entities.entity_id = linked.entity_id
-WHERE linked.memory_id = ANY(%(ids)s::uuid[])
+JOIN state.entities
+    ON entities.tenant_id = %(tenant_id)s
+      AND entities.owner = linked.owner AND entities.entity_id = linked.entity_id
+WHERE linked.tenant_id = %(tenant_id)s AND linked.memory_id = ANY(%(ids)s::uuid[])
 GROUP BY linked.memory_id
 
 -- name: reinforce
@@ -102,7 +107,8 @@ INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count, 
 SELECT found.tenant_id, given.memory_id, given.times, to_timestamp(given.last_s)
 FROM unnest(%(ids)s::uuid[], %(times)s::int[], %(last_s)s::float8[]) AS given (memory_id, times, last_s)
 CROSS JOIN LATERAL (
-    SELECT tenant_id FROM state.memories WHERE memories.memory_id = given.memory_id OFFSET 0
+    SELECT tenant_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id OFFSET 0
 ) AS found
 ORDER BY given.memory_id
 ON CONFLICT (tenant_id, memory_id) DO UPDATE

@@ -4,7 +4,7 @@
 -- Which of these items an owner has already, before the costly part (embedding) begins; see mnemic.known_memories.
 SELECT known.index, known.memory_id, known.forgotten_at
 FROM mnemic.known_memories(
-    %(owner)s, %(external_indexes)s::int[], %(external_ids)s::text[], %(hash_indexes)s::int[], %(hashes)s
+    %(tenant_id)s, %(owner)s, %(external_indexes)s::int[], %(external_ids)s::text[], %(hash_indexes)s::int[], %(hashes)s
 ) AS known
 
 -- name: extend_timeout
@@ -37,13 +37,14 @@ FROM unnest(%(conversations)s::text[], %(turns)s::int[], %(first_ats)s::timestam
 UPDATE state.conversations
 SET turn_count = turn_count - unused
 FROM unnest(%(conversations)s::text[], %(unused)s::int[]) AS given (conversation, unused)
-WHERE conversations.owner = %(owner)s AND conversations.conversation = given.conversation
+WHERE conversations.tenant_id = %(tenant_id)s
+  AND conversations.owner = %(owner)s AND conversations.conversation = given.conversation
 
 -- name: store
 -- Stores the memories of a batch; `with_vectors` in mnemic/db/vectors.py adds their vectors. One row: the ids of the new
 -- memories, and whether the owner has entities that they may mention. The latter is last, as `mentions.share` should be:
 -- from then on new entities wait until the transaction ends.
-SELECT stored.memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
+SELECT stored.memory_ids, mnemic.lock_mentions_shared(%(owner)s) AS has_names
 FROM mnemic.store_memories(
     %(tenant_id)s, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, 0, %(positions)s::int[], %(other_positions)s::int[], %(is_changing_model)s
@@ -53,7 +54,7 @@ FROM mnemic.store_memories(
 -- Writes a whole call of one batch, including its row of the memory log; `with_vectors` adds the vectors. It is a
 -- transaction by itself, and signed. `memory_ids` is NULL if nothing was stored (see mnemic.retain_in_one_statement).
 SELECT written.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.retain_in_one_statement(
     entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, %(positions)s::int[], %(other_positions)s::int[], %(row_count)s,
@@ -73,18 +74,19 @@ WITH again AS MATERIALIZED (
     SELECT memories.memory_id, times
     FROM state.memories
     JOIN unnest(%(ids)s::uuid[], %(times)s::int[]) AS given (memory_id, times) USING (memory_id)
-    ORDER BY memories.memory_id
+    WHERE memories.tenant_id = %(tenant_id)s ORDER BY memories.memory_id
     FOR NO KEY UPDATE OF memories
 )
 UPDATE state.memories
 SET reinforcement_count = reinforcement_count + times,
     salience = least(1, salience + (1 - salience) * 0.1 * times)
 FROM again
-WHERE memories.memory_id = again.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = again.memory_id
 
 -- name: existing_evidence
 -- Which of these ids are memories of this owner.
-SELECT memory_id FROM state.memories WHERE memory_id = ANY(%(ids)s::uuid[]) AND owner = %(owner)s
+SELECT memory_id FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[]) AND owner = %(owner)s
 
 -- name: link_evidence
 -- Links memories to the ones they were derived from.

@@ -11,13 +11,13 @@ RETURNING event_id, owner, channel, process, amount, currency, source, descripti
 -- Where an event stands in the list, for the page behind it.
 SELECT at AS before_at, event_id AS before_id
 FROM state.revenue_events
-WHERE owner = %(owner)s AND event_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND event_id = %(before)s
 
 -- name: list
 -- Events of an owner, newest first, from the one behind (before_at, before_id) on.
 SELECT event_id, owner, channel, process, amount, currency, source, description, metadata, at, recorded_at
 FROM state.revenue_events
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
@@ -30,7 +30,7 @@ LIMIT %(limit)s
 -- The sum of an owner's events for each currency; currencies are never added to each other.
 SELECT currency, sum(amount) AS total, count(*) AS count
 FROM state.revenue_events
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (%(channel)s::text IS NULL OR channel = %(channel)s)

@@ -6,7 +6,7 @@ SELECT EXISTS (SELECT FROM pg_timezone_names WHERE name = %(timezone)s) AS has_t
 
 -- name: count_others
 -- How many schedules the tenant has besides the one of this name.
-SELECT count(*) AS other_count FROM queue.schedules WHERE name <> %(name)s
+SELECT count(*) AS other_count FROM queue.schedules WHERE tenant_id = %(tenant_id)s AND name <> %(name)s
 
 -- name: set
 -- Makes or changes a schedule and returns it; no row when it would never tick. One that is awake and keeps its
@@ -14,7 +14,7 @@ SELECT count(*) AS other_count FROM queue.schedules WHERE name <> %(name)s
 WITH timing AS (
     SELECT CASE WHEN %(every_s)s::int IS NOT NULL
         THEN clock_timestamp() + make_interval(secs => %(every_s)s::int)
-        ELSE mnemic.cron_tick(
+        ELSE mnemic.cron_time(
             %(minutes)s::smallint[], %(hours)s::smallint[], %(days)s::smallint[], %(months)s::smallint[],
             %(weekdays)s::smallint[], %(either_day)s::boolean, %(timezone)s::text, clock_timestamp()
         )
@@ -51,35 +51,35 @@ RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, ena
 SELECT name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,
     last_run_at, last_job_id, created_at, updated_at
 FROM queue.schedules
-WHERE name = %(name)s
+WHERE tenant_id = %(tenant_id)s AND name = %(name)s
 
 -- name: list
 -- Schedules by name, a page at a time.
 SELECT name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,
     last_run_at, last_job_id, created_at, updated_at
 FROM queue.schedules
-WHERE name > %(after)s
+WHERE tenant_id = %(tenant_id)s AND name > %(after)s
 ORDER BY name
 LIMIT %(limit)s
 
 -- name: delete
 -- Deletes a schedule; jobs that it made stay.
-DELETE FROM queue.schedules WHERE name = %(name)s
+DELETE FROM queue.schedules WHERE tenant_id = %(tenant_id)s AND name = %(name)s
 
 -- name: pause
 -- Lets a schedule tick no more until it is resumed.
 UPDATE queue.schedules
 SET enabled = false, updated_at = now()
-WHERE name = %(name)s
+WHERE tenant_id = %(tenant_id)s AND name = %(name)s
 RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,
     last_run_at, last_job_id, created_at, updated_at
 
 -- name: resume
 -- Lets a paused schedule tick again, from its next tick on: what it slept through was not missed.
 UPDATE queue.schedules
-SET next_run_at = CASE WHEN enabled THEN next_run_at ELSE mnemic.schedule_tick(schedules, clock_timestamp()) END,
+SET next_run_at = CASE WHEN enabled THEN next_run_at ELSE mnemic.schedule_time(schedules, clock_timestamp()) END,
     enabled = true, problem = NULL, planned_at = clock_timestamp(), updated_at = now()
-WHERE name = %(name)s
+WHERE tenant_id = %(tenant_id)s AND name = %(name)s
 RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,
     last_run_at, last_job_id, created_at, updated_at
 

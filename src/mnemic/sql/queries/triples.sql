@@ -14,7 +14,7 @@ RETURNING triple_id, owner, subject, predicate, object, confidence, provenance, 
 -- Statements of an owner, newest first, a page at a time; NULL lets every subject, predicate or object through.
 SELECT triple_id, owner, subject, predicate, object, confidence, provenance, memory_id, process, recorded_at
 FROM state.triples
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND triple_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(subject)s::text IS NULL OR subject = %(subject)s)
   AND (%(predicate)s::text IS NULL OR predicate = %(predicate)s)
@@ -24,4 +24,4 @@ LIMIT %(limit)s
 
 -- name: remove
 -- Takes one statement away.
-DELETE FROM state.triples WHERE owner = %(owner)s AND triple_id = %(triple_id)s
+DELETE FROM state.triples WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND triple_id = %(triple_id)s

@@ -6,15 +6,15 @@ SELECT table_name, dimensions FROM mnemic.vector_models WHERE model = %(model)s
 
 -- name: open
 -- The table of a model, made on first use.
-SELECT table_name, dimensions FROM mnemic.open_vectors(%(model)s, %(dimensions)s)
+SELECT table_name, dimensions FROM mnemic.open_vector_table(%(model)s, %(dimensions)s)
 
 -- name: in_use
 -- The vectors that serve the tenant, until the transaction ends; no row before the first one.
-SELECT model, table_name, dimensions, next_table_name FROM mnemic.vectors_in_use()
+SELECT model, table_name, dimensions, next_table_name FROM mnemic.vector_tables_in_use()
 
 -- name: adopt
 -- Says which model serves the tenant, if nothing does yet.
-SELECT mnemic.adopt_model(%(model)s, %(dimensions)s) AS model
+SELECT mnemic.set_first_model(%(model)s, %(dimensions)s) AS model
 
 -- name: tables
 -- The tables of all models.
@@ -36,11 +36,11 @@ FROM queue.embedding_backlog AS waiting
 JOIN state.memories USING (tenant_id, memory_id)
 LEFT JOIN LATERAL (
     SELECT chunk.context FROM state.document_chunks AS chunk
-    WHERE chunk.memory_id = waiting.memory_id
+    WHERE chunk.tenant_id = %(tenant_id)s AND chunk.memory_id = waiting.memory_id
     ORDER BY chunk.document_id, chunk.occurrence
     LIMIT 1
 ) AS chunk ON true
-WHERE gave_up_at IS NULL
+WHERE waiting.tenant_id = %(tenant_id)s AND gave_up_at IS NULL
 ORDER BY marked_at, memory_id
 LIMIT %(limit)s
 
@@ -51,13 +51,14 @@ UPDATE queue.embedding_backlog AS waiting
 SET attempts = waiting.attempts + 1, last_error = refused.error, marked_at = clock_timestamp(),
     gave_up_at = CASE WHEN waiting.attempts + 1 >= %(attempts_max)s THEN now() END
 FROM unnest(%(ids)s::uuid[], %(errors)s::text[]) AS refused (memory_id, error)
-WHERE waiting.memory_id = refused.memory_id
+WHERE waiting.tenant_id = %(tenant_id)s AND waiting.memory_id = refused.memory_id
 
 -- name: unchanged
 -- Those of these memories that still have this version; they cannot change until the transaction ends.
 SELECT memory_id
 FROM state.memories JOIN unnest(%(ids)s::uuid[], %(versions)s::int[]) AS seen (memory_id, version)
     USING (memory_id, version)
+WHERE memories.tenant_id = %(tenant_id)s
 ORDER BY memory_id
 FOR SHARE OF memories
 
@@ -67,15 +68,18 @@ SELECT
     count(*) FILTER (WHERE gave_up_at IS NULL) AS waiting,
     count(*) FILTER (WHERE gave_up_at IS NOT NULL) AS refused
 FROM queue.embedding_backlog
+WHERE tenant_id = %(tenant_id)s
 
 -- name: has_backlog_job
 -- Whether somebody will look at the backlog anyway; one who is just looking at it may be about to end.
 SELECT EXISTS (
-    SELECT FROM queue.jobs WHERE type = 'embeddings.backlog' AND state = 'waiting'
+    SELECT FROM queue.jobs
+    WHERE jobs.tenant_id = %(tenant_id)s AND type = 'embeddings.backlog' AND state = 'waiting'
     UNION ALL
-    SELECT FROM queue.jobs WHERE type = 'embeddings.backlog' AND state = 'scheduled'
+    SELECT FROM queue.jobs
+    WHERE jobs.tenant_id = %(tenant_id)s AND type = 'embeddings.backlog' AND state = 'scheduled'
 ) AS has_job
 
 -- name: clear_backlog
 -- Takes memories off the list.
-DELETE FROM queue.embedding_backlog WHERE memory_id = ANY(%(ids)s::uuid[])
+DELETE FROM queue.embedding_backlog WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])

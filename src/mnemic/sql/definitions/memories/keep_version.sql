@@ -1,9 +1,7 @@
--- Numbers the new state of a memory and keeps the old one in state.memory_versions, including how often the
--- memory had been recalled by then. Runs as mnemic_definer, because the application may not write
--- history itself; the policy of the tenant holds all the same.
---
--- `changed_at` is the moment of the change, not of the transaction, which may have waited for the row: the periods of two
--- versions must not overlap. It increases even if the clock is set back.
+-- Numbers the new version of a memory and stores the previous one in state.memory_versions, with its recall count
+-- at that time. Runs as mnemic_definer because the application may not write history; the tenant's policy still
+-- applies. The time is that of the change, not of the transaction, which may have waited for the row: the periods
+-- of two versions must not overlap. It never goes back, even if the clock does.
 CREATE OR REPLACE FUNCTION mnemic.keep_version() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -35,7 +33,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CALL mnemic.seal('mnemic.keep_version()', 'mnemic_definer');
+CALL mnemic.run_as_definer('mnemic.keep_version()', 'mnemic_definer');
 
 CREATE OR REPLACE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW
 WHEN (

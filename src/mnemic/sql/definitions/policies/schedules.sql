@@ -1,8 +1,10 @@
--- needs: schedules/may_tick
--- Policies of queue.schedules.
+-- needs: schedules/may_run_schedules
+-- Policies of queue.schedules beside `same_tenant`, which mnemic.protect() creates.
 
-DROP POLICY IF EXISTS ticking ON queue.schedules;
-CREATE POLICY ticking ON queue.schedules TO mnemic_definer USING ((SELECT mnemic.may_tick()));
+-- For run_due_schedules, which serves all tenants.
+DROP POLICY IF EXISTS run_schedules ON queue.schedules;
+CREATE POLICY run_schedules ON queue.schedules TO mnemic_definer USING ((SELECT mnemic.may_run_schedules()));
 
-DROP POLICY IF EXISTS given_at_birth ON queue.schedules;
-CREATE POLICY given_at_birth ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
+-- For create_default_schedules: the trigger inserts for a tenant that is not proved yet.
+DROP POLICY IF EXISTS default_schedules ON queue.schedules;
+CREATE POLICY default_schedules ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);

@@ -2,7 +2,9 @@
 -- that exists is left out. The position of a turn is `first_position` plus its entry in `positions`. With `wholes` only
 -- the chunks of those long texts are inserted.
 --
--- Runs with the rights of the caller, so that the policies of the tenant hold.
+-- The functions of this subject run with the caller's privileges and policies. They have no search_path of their
+-- own: pgvector's operators are in a schema that the administrator chose, which is on the search path of Mnemic's
+-- connections.
 CREATE OR REPLACE FUNCTION mnemic.insert_memories(
     entered uuid, for_owner text, in_channel text, by_process text, items json, first_position int, positions int[],
     wholes uuid[]

@@ -20,9 +20,9 @@ DECLARE
     first_position int := 0;
 BEGIN
     -- Lock the model, then the conversation, then the mentions: the same order as everywhere, to avoid deadlocks.
-    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock());
+    PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     IF in_conversation IS NULL THEN
-        PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock(for_owner));
+        PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(for_owner));
     END IF;
     -- Before anything is written: for an owner with entities every attempt fails here, which must be cheap.
     SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
@@ -43,7 +43,7 @@ BEGIN
     );
     IF cardinality(memory_ids) < row_count THEN
         RAISE SQLSTATE 'MN001' USING MESSAGE = 'known';
-    ELSIF in_conversation IS NOT NULL AND mnemic.share_mentions(for_owner) THEN
+    ELSIF in_conversation IS NOT NULL AND mnemic.lock_mentions_shared(for_owner) THEN
         RAISE SQLSTATE 'MN001' USING MESSAGE = 'names';
     END IF;
     IF is_logged THEN
@@ -55,7 +55,7 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
     memory_ids := NULL;
     IF SQLERRM = 'known' THEN
         SELECT found.item_ids, found.known_ids, found.forgotten_at INTO item_ids, known_ids, forgotten_at
-        FROM mnemic.known_items(for_owner, firsts) AS found;
+        FROM mnemic.known_items(entered, for_owner, firsts) AS found;
     END IF;
 END
 $$;

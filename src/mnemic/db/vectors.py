@@ -42,9 +42,12 @@ _IF_STORED = sql.SQL("(given.memory_id IN (SELECT unnest(stored.memory_ids) FROM
 _WITH_VECTORS = sql.SQL(
     "WITH stored AS MATERIALIZED ({storing}), inserted AS ({insert}) SELECT * FROM stored"
 )
-_REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])")
+_REMOVE = sql.SQL(
+    "DELETE FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])"
+)
 _REMOVE_SOME = sql.SQL(
-    "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
+    "DELETE FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND memory_id IN ("
+    " SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s LIMIT %(limit)s)"
 )
 _COSINES = sql.SQL(
     # One index lookup per memory, whatever the planner estimates.
@@ -52,7 +55,8 @@ _COSINES = sql.SQL(
     " FROM unnest(%(ids)s::uuid[]) AS given (memory_id)"
     " CROSS JOIN LATERAL ("
     "   SELECT memory_id, (1 - (embedding <=> %(vector)s::halfvec))::real AS cosine"
-    "   FROM vectors.{table} AS stored WHERE stored.memory_id = given.memory_id LIMIT 1"
+    "   FROM vectors.{table} AS stored"
+    "   WHERE stored.tenant_id = %(tenant_id)s AND stored.memory_id = given.memory_id LIMIT 1"
     " ) AS found"
 )
 STATEMENTS_CACHED_MAX = 64
@@ -137,7 +141,7 @@ async def cosines_of(
     async with transaction.connection.cursor(binary=True) as cursor:
         await cursor.execute(
             _COSINES.format(table=sql.Identifier(table.name)),
-            {"ids": IdArray(keys), "vector": HalfVector(vector)},
+            {"tenant_id": transaction.tenant.id, "ids": IdArray(keys), "vector": HalfVector(vector)},
             # Planned anew: see Transaction.rows_planned_anew.
             prepare=False,
         )
@@ -201,13 +205,15 @@ async def remove_vectors(transaction: Transaction, ids: Sequence[UUID]) -> None:
 
 async def _remove(transaction: Transaction, table_name: str, ids: Sequence[UUID]) -> None:
     statement = _REMOVE.format(table=sql.Identifier(table_name))
-    await transaction.connection.execute(statement, {"ids": list(ids)})
+    await transaction.connection.execute(statement, {"tenant_id": transaction.tenant.id, "ids": list(ids)})
 
 
 async def remove_some_vectors(transaction: Transaction, table: VectorTable, limit: int) -> int:
     """Delete up to `limit` of the tenant's vectors from a table; returns how many."""
     statement = _REMOVE_SOME.format(table=sql.Identifier(table.name))
-    cursor = await transaction.connection.execute(statement, {"limit": limit})
+    cursor = await transaction.connection.execute(
+        statement, {"tenant_id": transaction.tenant.id, "limit": limit}
+    )
     return cursor.rowcount
 
 

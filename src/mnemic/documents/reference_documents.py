@@ -1,12 +1,11 @@
 """Reference documents: a text under a name, found by recall like every other memory.
 
 Putting the same text again changes nothing; putting another one supersedes the old text. The text is stored
-by `retain`, which is handed in as `store`: it writes in the same transaction as the entry here. Documents
-that are too large for that are ingested in the background (`documents/ingestion.py`);
-they share this list of names.
+by `retain`, in the same transaction as the entry here. Larger documents are ingested in the background
+(`documents/ingestion.py`); both kinds share one list of names.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -15,6 +14,8 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.record.memories import read_whole
+from mnemic.retain.pipeline import retain_items
+from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_text
 from mnemic.types.document import ReferenceDocument
 from mnemic.types.page import check_limit
@@ -23,20 +24,20 @@ from mnemic.types.scope import Scope, check_name
 
 TITLE_MAX_CHARACTERS = 512
 
-AndThen = Callable[[Transaction, Retained], Awaitable[None]]
-
 
 async def put_document(
-    database: TenantDatabase,
-    scope: Scope,
+    caller: Caller,
     name: str,
     content: str,
     *,
     title: str | None,
-    metadata: Mapping[str, Any],
-    store: Callable[[str, AndThen], Awaitable[Retained]],
+    tags: Sequence[str],
+    metadata: Mapping[str, Any] | None,
+    owner: str | None,
+    channel: str | None,
 ) -> ReferenceDocument:
-    """Write a document; its old text, if it had another one, is superseded."""
+    """Write a document; a different text that it had before is superseded."""
+    database, scope = caller.database, caller.scoped(owner, channel)
     text = check_text("content", content)
     entry = {
         "owner": scope.require_owner(),
@@ -44,7 +45,7 @@ async def put_document(
         "title": check_text("title", title, max_characters=TITLE_MAX_CHARACTERS)
         if title is not None
         else None,
-        "metadata": as_jsonb_object("metadata", metadata),
+        "metadata": as_jsonb_object("metadata", metadata or {}),
         "content_hash": sha256(text.encode()).digest(),
         "character_count": len(text),
         "process": scope.process,
@@ -57,7 +58,8 @@ async def put_document(
             raise InvalidInputError(f"The text of {name!r} was refused: {retained.refused[0].reason}")
         await _file(transaction, entry, retained.memory_ids[0])
 
-    await store(content, file)
+    fields = {"category": "reference", "source": "imported", "tags": tags, "metadata": metadata}
+    await retain_items(caller, [content], fields, owner=owner, channel=channel, and_then=file)
     return await get_document(database, scope, name)
 
 

@@ -12,11 +12,9 @@ from mnemic.documents import reference_documents as documents
 from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, read_source, settled_media_type
 from mnemic.errors import InvalidInputError
-from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.sdk.finishing import finish
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
-from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 
@@ -38,21 +36,15 @@ class AsyncDocuments:
         channel: str | None = None,
     ) -> ReferenceDocument:
         """Store a document. The same text again changes nothing; another one supersedes the old text."""
-
-        async def store(text: str, and_then: documents.AndThen) -> Retained:
-            fields = {"category": "reference", "source": "imported", "tags": tags, "metadata": metadata}
-            return await retain_items(
-                self._caller, [text], fields, owner=owner, channel=channel, and_then=and_then
-            )
-
         return await documents.put_document(
-            self._caller.database,
-            self._caller.scoped(owner, channel),
+            self._caller,
             name,
             content,
             title=title,
-            metadata=metadata or {},
-            store=store,
+            tags=tags,
+            metadata=metadata,
+            owner=owner,
+            channel=channel,
         )
 
     async def ingest(

@@ -69,12 +69,6 @@ def test_a_record_has_every_column_of_the_tables_that_is_not_internal(rows: Rows
     assert set(columns(rows, "state.memory_versions")) == {*table, *counted, "known_until"}
 
 
-def test_a_version_keeps_every_column_of_the_table(rows: Rows) -> None:
-    function = str(rows.value("SELECT prosrc FROM pg_proc WHERE oid = 'mnemic.keep_version'::regproc"))
-    values = function.split("VALUES")[1].split(";")[0]
-    assert set(re.findall(r'OLD\."?(\w+)', values)) == set(columns(rows, "state.memories"))
-
-
 def test_the_trigger_makes_a_version_when_a_versioned_field_changes(rows: Rows) -> None:
     trigger = str(rows.value("SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = 'keep_version'"))
     for row in ("old", "new"):
@@ -100,7 +94,7 @@ def test_the_application_may_update_what_a_change_writes(rows: Rows) -> None:
     assert {*VERSIONED_FIELDS, *CHANGE_COLUMNS} <= {str(column) for (column,) in granted}
 
 
-async def test_every_field_of_an_item_is_stored_read_recalled_and_kept_in_history(
+async def test_every_field_of_an_item_is_stored_recalled_and_versioned(
     memory: AsyncMemory,
 ) -> None:
     """Lists in `mnemic.insert_memories`, in the history view and in recall are in no catalog."""

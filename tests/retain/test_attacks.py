@@ -1,4 +1,4 @@
-"""What SQL in the hands of one tenant, or a stolen statement, can do with what stores memories."""
+"""Attacks on the write path with the SQL of one tenant or with a stolen statement."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ NOTHING_STORED = (None, None, None, None)
 
 
 def parameters(tenant: Tenant, signature: str | None, content: str | None = None) -> dict[str, Any]:
-    """What stores one memory of a tenant."""
+    """Parameters that store one memory of a tenant."""
     memory_id = uuid4()
     row = {
         "memory_id": str(memory_id),
@@ -89,7 +89,7 @@ def test_the_right_signature_stores(
 
 @pytest.mark.parametrize("whose", WRONG_SIGNATURES)
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_process(
+def test_nothing_is_stored_without_the_tenants_signature_for_this_process(
     access: Access,
     connect_as: ConnectAs,
     admin: AppConnection,
@@ -113,7 +113,7 @@ def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_
     assert count(admin, tenant_b) == before
 
 
-async def test_nothing_of_a_tenant_stays_on_the_connection_of_a_small_call(
+async def test_one_statement_leaves_no_tenant_on_its_connection(
     served: list[AsyncMemory],
 ) -> None:
     memory = served[0]
@@ -162,7 +162,7 @@ def test_another_tenants_vector_cannot_be_inserted(
         )
 
 
-async def test_what_another_tenant_has_is_not_compared_with(
+async def test_near_duplicates_never_cross_tenants(
     served: list[AsyncMemory], admin: AppConnection, tenant_a: Tenant
 ) -> None:
     mine, theirs = served

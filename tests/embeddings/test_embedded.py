@@ -19,7 +19,7 @@ from mnemic.embeddings import model_change as reembedding
 from mnemic.embeddings.model_change import begin_change, complete_change, read_change
 from mnemic.maintenance.doctor import diagnose
 from mnemic.models.testing import HashedWords
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.types.scope import Scope

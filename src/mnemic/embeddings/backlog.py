@@ -110,7 +110,7 @@ def _making_up(model: str, embedded: Embedded) -> Callable[[Transaction], Awaita
             await insert_vectors(transaction, table, ids, owners, still.vectors)
             await transaction.execute("vectors.clear_backlog", {"ids": list(ids)})
             waiting = {"tenant_id": transaction.tenant.id, "owners": list(owners), "ids": list(ids)}
-            await transaction.execute("comparing.mark", waiting)
+            await transaction.execute("near_duplicates.mark", waiting)
         await refuse(transaction, "vectors.refuse_backlog", still.refused)
         return len(still.rows)
 

@@ -30,9 +30,9 @@ from mnemic.db.vectors import (
     ModelChanged,
     VectorTable,
     find_vectors,
+    insert_vectors,
     make_vectors,
     remove_some_vectors,
-    replace_vectors,
     vectors_in_use,
 )
 from mnemic.embeddings.backlog import (
@@ -192,7 +192,7 @@ def _storing(model: str, embedded: Embedded) -> Callable[[Transaction], Awaitabl
         still = await unchanged(transaction, embedded)
         if still.rows:
             ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)
-            await replace_vectors(transaction, table, ids, owners, still.vectors)
+            await insert_vectors(transaction, table, ids, owners, still.vectors, replace=True)
             await transaction.execute("reembedding.clear", {"ids": list(ids)})
         await refuse(transaction, "reembedding.refuse", still.refused)
         return len(still.rows)

@@ -12,7 +12,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests
 from mnemic.jobs.handling import JsonValue, RunningJob
-from mnemic.record.comparing import compare_waiting
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
 from mnemic.webhooks.subscriptions import drop_deliveries, forget_secrets
 
@@ -28,7 +28,7 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
     database = core.storage.tenant_database
     return {
-        "compared_count": await compare_waiting(database, most=None),
+        "compared_count": await compare_pending(database, max_rows=None),
         "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
         "faint_count": await _in_batches(
             database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}

@@ -16,8 +16,8 @@ from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.recall.pipeline import recall_request
 from mnemic.recall.request import check_request
-from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Core
 from mnemic.runtime.storage import uses_http
 from mnemic.sdk.backend import Backend, LocalBackend, choose_backend

@@ -20,7 +20,7 @@ from mnemic.errors import EmbeddingError
 from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
-from mnemic.record.comparing import compare_waiting
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.sdk.finishing import finish
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_choice
@@ -130,5 +130,5 @@ class AsyncAdmin(CallGroup):
     @routed("admin.stats")
     async def stats(self) -> TenantStats:
         """Return how much data the tenant holds."""
-        await compare_waiting(self._caller.database)
+        await compare_pending(self._caller.database)
         return await read_stats(self._caller.database)

@@ -12,11 +12,9 @@ from mnemic.documents import sources
 from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, media_type_of, read_source
 from mnemic.errors import InvalidInputError
-from mnemic.retain.calls import retain_items
 from mnemic.sdk.finishing import finish
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
-from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 
@@ -36,26 +34,15 @@ class AsyncDocuments(CallGroup):
         channel: str | None = None,
     ) -> ReferenceDocument:
         """Store a document. Storing the same text again does nothing; another text supersedes the old one."""
-
-        async def store(text: str, and_then: documents.AndThen) -> Retained:
-            fields = {
-                "category": "reference",
-                "source": "imported",
-                "tags": tags,
-                "metadata": {**(metadata or {}), "document": name},
-            }
-            return await retain_items(
-                self._caller, [text], fields, owner=owner, channel=channel, and_then=and_then
-            )
-
         return await documents.put_document(
-            self._caller.database,
-            self._caller.scoped(owner, channel),
+            self._caller,
             name,
             content,
             title=title,
-            metadata=metadata or {},
-            store=store,
+            tags=tags,
+            metadata=metadata,
+            owner=owner,
+            channel=channel,
         )
 
     @routed("documents.ingest")

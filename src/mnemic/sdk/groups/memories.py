@@ -8,8 +8,9 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.record import memories, relationships
 from mnemic.record.relationships import Decision, NearDuplicate
-from mnemic.retain.calls import reembed, supersede
 from mnemic.retain.items import check_fields
+from mnemic.retain.reembed import reembed
+from mnemic.retain.supersede import supersede
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import (
     check_choice,

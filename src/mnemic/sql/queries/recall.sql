@@ -82,12 +82,7 @@ CROSS JOIN LATERAL mnemic.recall_records(entered.tenant_id, %(ids)s::uuid[]) AS 
 SELECT found.*
 FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 CROSS JOIN LATERAL (
-    SELECT
-        memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags,
-        metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from,
-        valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index,
-        chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-        last_injected_at
+    SELECT *
     FROM state.memory_history
     WHERE memory_history.memory_id = given.memory_id
       AND recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true)

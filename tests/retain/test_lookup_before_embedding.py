@@ -1,16 +1,16 @@
-"""A call with a few words is one transaction; larger ones, and imports, ask first what is known."""
+"""Long calls and imports look duplicates up before embedding; short calls do not."""
 
 from collections.abc import Sequence
 
 import pytest
 
 from mnemic.models.engine import FloatArray, InputType
-from mnemic.retain.recognise import FEW_WORDS_MAX_CHARACTERS
+from mnemic.retain.deduplicate import SHORT_CALL_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
 from tests.unsteady_engine import Unsteady
 
-MANY_WORDS = "Many words. " * (FEW_WORDS_MAX_CHARACTERS // 12 + 1)
+MANY_WORDS = "Many words. " * (SHORT_CALL_MAX_CHARACTERS // 12 + 1)
 
 
 class Counting(Unsteady):
@@ -24,7 +24,7 @@ class Counting(Unsteady):
 
 
 @pytest.mark.parametrize("retained_before", [False, True])
-async def test_a_few_words_are_one_transaction(
+async def test_a_short_call_is_one_transaction(
     memory: AsyncMemory, transactions: list[object], retained_before: bool
 ) -> None:
     if retained_before:
@@ -41,11 +41,11 @@ async def test_a_few_words_are_one_transaction(
         ({"content": "A few words."}, False),
         ({"content": "A few words.", "external_id": "e"}, True),
         ({"content": MANY_WORDS}, True),
-        ({"content": MANY_WORDS[:FEW_WORDS_MAX_CHARACTERS].strip()}, False),
+        ({"content": MANY_WORDS[:SHORT_CALL_MAX_CHARACTERS].strip()}, False),
     ],
     ids=["few", "imported", "many", "just few enough"],
 )
-async def test_what_takes_long_to_embed_or_is_imported_is_not_embedded_again(
+async def test_long_and_imported_items_are_looked_up_before_they_are_embedded(
     open_memory: OpenMemory, item: dict[str, str], asks_first: bool
 ) -> None:
     engine = Counting()
@@ -57,7 +57,7 @@ async def test_what_takes_long_to_embed_or_is_imported_is_not_embedded_again(
     assert (engine.count == embedded_once) is asks_first
 
 
-async def test_known_words_among_few_new_ones_are_recognised_when_they_are_stored(
+async def test_duplicates_in_a_short_call_are_found_when_it_is_stored(
     memory: AsyncMemory, rows: Rows
 ) -> None:
     (tea,) = (await memory.retain("tea")).memory_ids
@@ -70,7 +70,7 @@ async def test_known_words_among_few_new_ones_are_recognised_when_they_are_store
     assert all(vector_of(rows, item.memory_id) is not None for item in again.stored)
 
 
-async def test_a_few_words_mention_an_entity_that_is_known(memory: AsyncMemory) -> None:
+async def test_a_short_call_links_the_entities_that_it_mentions(memory: AsyncMemory) -> None:
     await memory.entities.upsert("person", "Ada")
     about_ada, about_nobody = (await memory.retain(["Ada came.", "Nobody came."])).memory_ids
     assert [entity.name for entity in await memory.entities.mentioned(about_ada)] == ["Ada"]

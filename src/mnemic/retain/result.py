@@ -1,4 +1,4 @@
-"""Count what became of the items of a call, and list it as far as the list stays small."""
+"""Build the answer to a `retain` call, batch by batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import TypeVar
 from mnemic.retain.items import Draft
 from mnemic.types.retained import OUTCOMES_KEPT, Duplicate, Refused, Retained, Stored
 
-Outcome = TypeVar("Outcome", Stored, Duplicate, Refused)
+Listed = TypeVar("Listed", Stored, Duplicate, Refused)
 
 
 @dataclass
-class Outcomes:
-    """Outcomes so far."""
+class ResultBuilder:
+    """The result so far. The lists hold the first `OUTCOMES_KEPT` entries, the counts are exact."""
 
     stored: list[Stored] = field(default_factory=list)
     duplicates: list[Duplicate] = field(default_factory=list)
@@ -23,13 +23,13 @@ class Outcomes:
     awaiting_embedding_count: int = 0
 
     def add(
-        self, stored: Sequence[Stored], duplicates: Sequence[Duplicate], refused: Sequence[Refused]
+        self, stored: Sequence[Draft], duplicates: Sequence[Duplicate] = (), refused: Sequence[Refused] = ()
     ) -> None:
-        """Take the outcomes of one batch into account."""
+        """Add the items of one batch."""
         self.stored_count += len(stored)
         self.duplicate_count += len(duplicates)
         self.refused_count += len(refused)
-        _extend(self.stored, stored)
+        _extend(self.stored, list(map(_as_stored, stored)))
         _extend(self.duplicates, duplicates)
         _extend(self.refused, refused)
 
@@ -46,11 +46,10 @@ class Outcomes:
         )
 
 
-def _extend(kept: list[Outcome], more: Sequence[Outcome]) -> None:
-    kept.extend(more[: OUTCOMES_KEPT - len(kept)])
+def _extend(listed: list[Listed], more: Sequence[Listed]) -> None:
+    listed.extend(more[: OUTCOMES_KEPT - len(listed)])
 
 
-def stored_as(draft: Draft) -> Stored:
-    """What a draft became when it was stored."""
+def _as_stored(draft: Draft) -> Stored:
     chunk_ids = tuple(chunk.memory_id for chunk in draft.chunks)
     return Stored(draft.index, chunk_ids[0], chunk_ids)

@@ -1,4 +1,4 @@
-"""Memories that look alike are found after they were stored, and none is missed."""
+"""Near duplicates are found after the memories are stored, and none is missed."""
 
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -12,9 +12,9 @@ from mnemic.jobs.handling import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords
-from mnemic.record import comparing
-from mnemic.record.comparing import compare_waiting
-from mnemic.retain.calls import retain_items
+from mnemic.record import near_duplicates
+from mnemic.record.near_duplicates import compare_pending
+from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
 from tests.fresh_tenants import OpenMemory, Rows
@@ -38,7 +38,7 @@ Pairs = set[tuple[str, str]]
 
 
 async def listed(memory: AsyncMemory) -> Pairs:
-    """The words of the pairs that await a decision, once what waits has been compared."""
+    """The contents of the pairs that await a decision, after pending memories are compared."""
     said = {record.memory_id: record.content for record in await memory.memories.list(limit=1000)}
     return {
         (said[pair.memory_id], said[pair.like_id])
@@ -62,7 +62,7 @@ def waiting_count(rows: Rows, memory: AsyncMemory) -> int:
     ],
 )
 @pytest.mark.parametrize("is_asked_in_between", [False, True])
-async def test_each_is_linked_to_the_older_one_that_is_most_like_it_whenever_it_is_compared(
+async def test_each_memory_is_linked_to_its_most_similar_older_one_in_any_order_of_comparison(
     open_memory: OpenMemory, older: list[str], given: list[str], pairs: Pairs, is_asked_in_between: bool
 ) -> None:
     memory = await open_memory(embedder=Angles())
@@ -74,7 +74,9 @@ async def test_each_is_linked_to_the_older_one_that_is_most_like_it_whenever_it_
     assert await listed(memory) == pairs
 
 
-async def test_storing_compares_nothing_and_asking_catches_up(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_storing_compares_nothing_and_listing_compares_pending_memories(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain("0")
     await memory.retain("1")
@@ -84,10 +86,10 @@ async def test_storing_compares_nothing_and_asking_catches_up(open_memory: OpenM
     assert waiting_count(rows, memory) == 0
 
 
-async def test_what_is_stored_in_bulk_is_compared_too(
+async def test_memories_stored_in_bulk_are_compared(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 7)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
     memory = await open_memory(embedder=Angles())
     # Every 20 degrees is far enough apart; the last one comes around to the first.
     around = [str(angle) for angle in range(0, 361, 20)]
@@ -98,9 +100,7 @@ async def test_what_is_stored_in_bulk_is_compared_too(
     assert waiting_count(rows, memory) == 0
 
 
-async def test_an_owner_meets_only_the_own_memories_and_leaves_those_of_others_waiting(
-    open_memory: OpenMemory, rows: Rows
-) -> None:
+async def test_listing_compares_only_the_memories_of_its_owner(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain("0", owner="bob")
     await memory.retain("1")
@@ -110,7 +110,7 @@ async def test_an_owner_meets_only_the_own_memories_and_leaves_those_of_others_w
     assert len(await memory.memories.near_duplicates(owner="bob")) == 1
 
 
-async def test_one_whose_transaction_ends_late_meets_those_that_were_compared_before(
+async def test_a_memory_committed_late_is_compared_with_those_compared_before(
     open_memory: OpenMemory, rows: Rows
 ) -> None:
     memory = await open_memory(embedder=Angles())
@@ -128,15 +128,15 @@ async def test_one_whose_transaction_ends_late_meets_those_that_were_compared_be
     assert waiting_count(rows, memory) == 0
 
 
-async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_killing_a_comparison_loses_nothing(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain(["0", "1"])
     database = memory._core.storage.tenant_database
 
     async def killed(transaction: Transaction) -> None:
-        assert await comparing._compare_some(transaction, "alice") == 2
+        assert await near_duplicates._compare_batch(transaction, "alice") == 2
         rows.value("SELECT pg_terminate_backend(%s)", transaction.connection.info.backend_pid)
-        await transaction.execute("comparing.next_owner")
+        await transaction.execute("near_duplicates.next_owner")
 
     with pytest.raises(DatabaseUnavailableError):
         await database.run(killed)
@@ -144,7 +144,7 @@ async def test_comparing_that_is_killed_half_way_loses_nothing(open_memory: Open
     assert await listed(memory) == {("1", "0")}
 
 
-async def test_what_was_embedded_later_is_compared_then(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_memories_embedded_later_are_compared_then(open_memory: OpenMemory, rows: Rows) -> None:
     engine = Angles(failing=True)
     memory = await open_memory(embedder=engine)
     await memory.retain(["0", "1"])
@@ -155,10 +155,10 @@ async def test_what_was_embedded_later_is_compared_then(open_memory: OpenMemory,
     assert await listed(memory) == {("1", "0")}
 
 
-async def test_the_daily_job_compares_all_that_waits(
+async def test_the_daily_job_compares_all_pending_memories(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 2)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 2)
     memory = await open_memory(embedder=Angles())
     for owner in ("ann", "bob", "eve"):
         await memory.retain(["0", "1", "90"], owner=owner)
@@ -170,17 +170,17 @@ async def test_the_daily_job_compares_all_that_waits(
     assert (counts["state.near_duplicates"], waiting_count(rows, memory)) == (3, 0)
 
 
-async def test_who_asks_waits_for_a_bounded_number(
+async def test_listing_compares_a_bounded_number(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 5)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
-    assert await compare_waiting(memory._core.storage.tenant_database, most=10) == 10
+    assert await compare_pending(memory._core.storage.tenant_database, max_rows=10) == 10
     assert waiting_count(rows, memory) == 30
 
 
-async def test_what_is_gone_meanwhile_waits_no_longer(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_erased_memories_leave_the_backlog(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     kept: UUID = (await memory.retain("0")).memory_ids[0]
     (gone,) = (await memory.retain("1")).memory_ids
@@ -190,7 +190,7 @@ async def test_what_is_gone_meanwhile_waits_no_longer(open_memory: OpenMemory, r
     assert (await memory.memories.get(kept)).content == "0"
 
 
-async def test_erasing_an_owner_leaves_nothing_that_waits(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_erasing_an_owner_clears_its_backlog(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain(["0", "1"])
     receipt = await memory.admin.erase("alice")

@@ -1,11 +1,11 @@
-"""What a large call makes ready while the database is at work."""
+"""A large call prepares the next batch while the database works on the current one."""
 
 import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
 
-from mnemic.retain.ahead import STEP_ITEMS, in_steps, made_ahead
+from mnemic.retain.prefetch import STEP_ITEMS, in_steps, prefetched
 
 
 async def numbers(made: list[int], *, until: int, bad: int | None = None) -> AsyncGenerator[int]:
@@ -20,9 +20,9 @@ async def numbers(made: list[int], *, until: int, bad: int | None = None) -> Asy
 
 
 async def work_on(things: AsyncGenerator[int], made: list[int], *, enough: int = 9) -> list[tuple[int, int]]:
-    """Wait a little with each of them; returns each with what was made last by then."""
+    """Await something with each value; returns each with the last value computed by then."""
     seen = []
-    async with made_ahead(things) as ready:
+    async with prefetched(things) as ready:
         async for thing in ready:
             assert made[-1] == thing, "none is made before somebody waits"
             await asyncio.sleep(0)
@@ -32,19 +32,19 @@ async def work_on(things: AsyncGenerator[int], made: list[int], *, enough: int =
     return seen
 
 
-async def test_each_is_made_while_the_one_before_is_worked_on() -> None:
+async def test_the_next_value_is_computed_while_the_current_one_is_used() -> None:
     made: list[int] = []
     assert await work_on(numbers(made, until=3), made) == [(1, 2), (2, 3), (3, 0)]
 
 
-async def test_what_cannot_be_made_is_an_error_in_its_turn() -> None:
+async def test_an_error_is_raised_when_its_value_is_due() -> None:
     made: list[int] = []
     with pytest.raises(ValueError, match="3"):
         await work_on(numbers(made, until=4, bad=3), made)
     assert made == [1, 2, 0]
 
 
-async def test_who_leaves_early_leaves_nothing_running() -> None:
+async def test_leaving_early_cancels_the_prefetch() -> None:
     made: list[int] = []
     with pytest.raises(RuntimeError, match="enough"):
         await work_on(numbers(made, until=4, bad=2), made, enough=1)
@@ -52,7 +52,7 @@ async def test_who_leaves_early_leaves_nothing_running() -> None:
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def test_others_go_on_between_two_steps() -> None:
+async def test_other_tasks_run_between_steps() -> None:
     turns = 0
 
     async def other() -> None:

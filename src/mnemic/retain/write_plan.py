@@ -1,34 +1,32 @@
-"""What a call is known to need before it is written, gathered while its batches are made ready."""
+"""Totals of a call, collected while its batches are prepared: the write needs them before its first row."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mnemic.retain.spool import Batch
+from mnemic.retain.batches import Batch
 from mnemic.types.scope import Scope
-
-# A statement that turns out to be in vain is to cost little.
-SMALL_MAX_CHUNKS = 32
 
 
 @dataclass
-class Conversation:
-    """Turns that a call adds to one conversation."""
+class NewTurns:
+    """The turns that a call adds to one conversation."""
 
-    turn_count: int = 0
+    count: int = 0
     first_at: datetime | None = None
     last_at: datetime | None = None
 
     def add(self, at: datetime | None) -> None:
         """Count one more turn."""
-        self.turn_count += 1
+        self.count += 1
         if at is not None:
             self.first_at = min(self.first_at or at, at)
             self.last_at = max(self.last_at or at, at)
 
 
 @dataclass
-class Plan:
-    """A call, as far as its batches are ready."""
+class WritePlan:
+    """Scope and embedding model of a call, and the totals of the batches prepared so far."""
 
     scope: Scope
     model: str
@@ -36,20 +34,15 @@ class Plan:
     chunk_count: int = 0
     batch_count: int = 0
     dimensions: int | None = None
-    conversations: dict[str, Conversation] = field(default_factory=dict)
+    conversations: dict[str, NewTurns] = field(default_factory=dict)
 
     @property
     def owner(self) -> str:
-        """Whose memories these are."""
+        """The owner of the memories."""
         return self.scope.require_owner()
 
-    @property
-    def is_small(self) -> bool:
-        """Whether there are few enough rows to store them by one statement, perhaps in vain."""
-        return self.chunk_count <= SMALL_MAX_CHUNKS
-
     def add(self, batch: Batch) -> None:
-        """Take a ready batch into account."""
+        """Add a prepared batch to the totals."""
         self.item_count += len(batch.drafts) + len(batch.duplicates) + len(batch.refused)
         self.batch_count += 1
         if batch.vectors is not None:
@@ -57,4 +50,11 @@ class Plan:
         for draft in batch.drafts:
             self.chunk_count += len(draft.chunks)
             if draft.item.conversation is not None:
-                self.conversations.setdefault(draft.item.conversation, Conversation()).add(draft.item.at)
+                self.conversations.setdefault(draft.item.conversation, NewTurns()).add(draft.item.at)
+
+    def replanned(self, batches: Iterable[Batch]) -> "WritePlan":
+        """The plan of the same call with other batches."""
+        plan = WritePlan(self.scope, self.model)
+        for batch in batches:
+            plan.add(batch)
+        return plan

@@ -54,7 +54,7 @@ async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(
 ) -> None:
     memory = opened(database, tenant_a, embedder="test")
     hints: list[str] = []
-    end = database.on_hint("jobs", lambda: hints.append("jobs"))
+    end = database.on_wakeup("jobs", lambda: hints.append("jobs"))
 
     async def is_needed() -> bool:
         async with memory._core.storage.tenant_database.transaction() as transaction:

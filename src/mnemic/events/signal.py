@@ -1,7 +1,7 @@
 """Waking those who wait for events.
 
 States: *idle* while nobody waits, *listening* from the first waiter to the last. While listening, commits of
-this process wake at once (`Database.on_hint`), those of other processes by NOTIFY, through one connection
+this process wake at once (`Database.on_wakeup`), those of other processes by NOTIFY, through one connection
 that all waiters share. A signal may be lost: whoever waits looks into the log every `POLL_S` anyway.
 """
 
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 
 from mnemic.db.database import Database
 from mnemic.db.listen import Listener
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.wakeups import notify_channel
 
 POLL_S = 1.0
@@ -51,7 +51,7 @@ class EventSignal:
     def _begin(self, database: Database) -> None:
         if self._task is not None:
             return
-        self._end = database.on_hint("events", self.wake)
+        self._end = database.on_wakeup("events", self.wake)
         listener = Listener(
             database.access,
             [notify_channel("events")],
@@ -66,7 +66,7 @@ class EventSignal:
             self._end()
             self._end = None
         if task is not None:
-            await end(task)
+            await cancel_and_wait(task)
 
 
 class Waiter:

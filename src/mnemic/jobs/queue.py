@@ -64,7 +64,7 @@ async def enqueue(
     if isinstance(place, Transaction):
         return await _add(place, parameters)
     if key is None:
-        return job_from(await place.signed_row("queued_jobs.enqueue", parameters, hints={"jobs"}))
+        return job_from(await place.signed_row("queued_jobs.enqueue", parameters, wakeups={"jobs"}))
     async with place.transaction() as transaction:
         return await _add(transaction, parameters)
 

@@ -45,7 +45,7 @@ from psycopg.types.json import Jsonb
 from mnemic.db.connection import Row
 from mnemic.db.database import Database, Queries
 from mnemic.db.listen import Listener
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import MnemicError
@@ -101,7 +101,7 @@ class Worker:
         self._concurrency = concurrency
         self._only_tenant = only_tenant
         self._periodic = tuple(periodic)
-        self._line = database.line("turn", WORKING)
+        self._line = database.dedicated_connection("turn", WORKING)
         self._heartbeat = Heartbeat(database.access, self.name, lambda: tuple(handlers))
         self._witness = Witness()
         self._running: dict[tuple[UUID, int], Attempt] = {}
@@ -121,7 +121,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop` is called. Being cancelled instead is as if the process had been killed."""
-        unregister = self._database.on_hint("jobs", self._on_hint)
+        unregister = self._database.on_wakeup("jobs", self._on_wakeup)
         try:
             await self._announce()
             self._heartbeat.start()
@@ -132,7 +132,7 @@ class Worker:
                 finally:
                     # For helpers whose cancellation gets lost (see `ending.py`) when the program itself ends.
                     self._is_over = True
-                await end(*helpers)
+                await cancel_and_wait(*helpers)
             await self._leave()
         finally:
             unregister()
@@ -160,13 +160,13 @@ class Worker:
         listener = Listener(
             self._database.access,
             [notify_channel("jobs")],
-            on_notify=lambda channel, payload: self._on_hint(),
-            on_ready=self._on_hint,
+            on_notify=lambda channel, payload: self._on_wakeup(),
+            on_ready=self._on_wakeup,
         )
         helpers = [listener.run(), self._guard(), self._keep_house(), self._promote()]
         return [*helpers, *map(self._repeat, self._periodic)]
 
-    def _on_hint(self) -> None:
+    def _on_wakeup(self) -> None:
         self._is_hinted.set()
         self._news.set()
 

@@ -73,7 +73,7 @@ async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_ro
     }
     statement = with_vectors(query("retain.alone"), table_name)
     try:
-        row = await database.signed_row_of(statement, parameters, hints={"events"})
+        row = await database.signed_row_of(statement, parameters, wakeups={"events"})
     except MnemicError as error:
         if isinstance(error.__cause__, FOR_A_TRANSACTION):
             return "more"

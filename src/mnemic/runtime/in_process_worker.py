@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from mnemic.db.database import Database, TenantDatabase
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.handling import Handler, JsonValue, RunningJob
@@ -56,7 +56,7 @@ class InProcessWorker:
     def watch(self, database: Database, tenant: Tenant) -> None:
         """Start by itself as soon as there is a job; doing it twice does no harm."""
         if not self.is_watching:
-            self._end_watching = database.on_hint("jobs", lambda: self._on_hint(database, tenant))
+            self._end_watching = database.on_wakeup("jobs", lambda: self._on_wakeup(database, tenant))
             self._look = asyncio.create_task(
                 self._look_for_jobs(database, tenant), name="mnemic look for jobs"
             )
@@ -84,14 +84,14 @@ class InProcessWorker:
             self._end_watching()
             self._end_watching = None
         if self._look is not None:
-            await end(self._look)
+            await cancel_and_wait(self._look)
             self._look = None
         if self._worker is not None and self._work is not None:
             self._worker.stop(grace_s=grace_s)
             await asyncio.wait({self._work})
             self._worker = self._work = None
 
-    def _on_hint(self, database: Database, tenant: Tenant) -> None:
+    def _on_wakeup(self, database: Database, tenant: Tenant) -> None:
         if self.handlers:
             self.start(database, tenant)
 

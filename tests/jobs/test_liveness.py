@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mnemic.db.database import Database, Queries
 from mnemic.jobs.attempt import Attempt
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.heartbeat import WORKING
 from mnemic.jobs.worker import FENCE_AFTER_S, Worker
 from mnemic.sdk.memory import AsyncMemory

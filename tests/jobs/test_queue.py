@@ -15,7 +15,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.queue import PAYLOAD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection

@@ -9,7 +9,7 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Begun, Repeatable
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.identity import new_id

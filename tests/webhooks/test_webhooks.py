@@ -14,7 +14,7 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.log import drop_events
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.runtime.core import Core
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.working import tenants_worker

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
-from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
 
 

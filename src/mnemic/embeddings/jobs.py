@@ -4,7 +4,7 @@ from uuid import UUID
 
 from mnemic.embeddings.backlog import embed_backlog
 from mnemic.embeddings.model_change import complete_change
-from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
 
 

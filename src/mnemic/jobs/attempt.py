@@ -11,7 +11,7 @@ from uuid import UUID
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.types.job import JobProgress
 
 RESULT_MAX_BYTES = 64 * 1024

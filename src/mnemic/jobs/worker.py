@@ -14,7 +14,7 @@ Around the loop, each in a task of its own:
 * the *heartbeat*, in a thread, tells that the worker lives (`heartbeat.py`);
 * the *guard* stops all handlers when the heartbeat has not got through for so long that others may soon
   take the worker for dead: the same job must not run twice at once;
-* *housekeeping* finds workers that died, and frees their jobs (`witness.py`);
+* *housekeeping* finds workers that died, and frees their jobs (`failure_detector.py`);
 * *promotion* lets scheduled jobs wait when their time comes, which leaves a hint;
 * `periodic` functions, such as the scheduler, are called every second.
 
@@ -50,9 +50,9 @@ from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import MnemicError
 from mnemic.jobs.attempt import Attempt, Claim
-from mnemic.jobs.handling import Handler
+from mnemic.jobs.failure_detector import Sign, Witness
+from mnemic.jobs.handlers import Handler
 from mnemic.jobs.heartbeat import WORKING, Heartbeat
-from mnemic.jobs.witness import Sign, Witness
 
 DEFAULT_CONCURRENCY = 10
 CONCURRENCY_MAX = 1_000

@@ -11,7 +11,7 @@ from typing import Any
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests
-from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.record.comparing import compare_waiting
 from mnemic.runtime.core import Core
 from mnemic.webhooks.subscriptions import drop_deliveries, forget_secrets

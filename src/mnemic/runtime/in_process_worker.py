@@ -19,7 +19,7 @@ from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import check_type
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
 

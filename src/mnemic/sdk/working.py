@@ -8,7 +8,7 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.documents import jobs as ingest
 from mnemic.embeddings import jobs as embedding
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.scheduler import tick
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
 from mnemic.maintenance import jobs as maintenance

@@ -15,7 +15,7 @@ from mnemic.db.database import Database, TenantDatabase, Transaction
 from mnemic.errors import DeliveryError
 from mnemic.events.log import as_event
 from mnemic.govern.audit import audited
-from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.jobs.queue import enqueue
 from mnemic.runtime.core import Core
 from mnemic.types.event import Event

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
 from mnemic.runtime.core import Caller
 from mnemic.sdk.working import prepare

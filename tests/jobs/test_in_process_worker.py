@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.config import Settings
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import WAIT_S, until
 

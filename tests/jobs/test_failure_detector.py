@@ -1,6 +1,6 @@
 """Who is taken for dead, by which clock."""
 
-from mnemic.jobs.witness import Sign, Witness
+from mnemic.jobs.failure_detector import Sign, Witness
 
 
 def dead(witness: Witness, now_s: float, *signs: Sign) -> list[str]:

@@ -160,5 +160,5 @@ async def test_log_days_are_made_ahead_and_dropped_when_too_old(
         )
         assert await made.fetchone() == {"made": 3}
     # 92 and 91 days ago are too old; 90 days ago is the last day that is kept.
-    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 8, "dropped_count": 2}
-    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 0, "dropped_count": 0}
+    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 8, "dropped_count": 2}
+    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 0, "dropped_count": 0}

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.runtime.core import Core
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.working import HANDLERS, tenants_worker
 from tests.conftest import AppConnection
 from tests.opened import opened
 from tests.waiting import wait_for
@@ -26,7 +27,7 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     async def core_of(tenant: Tenant) -> Core:
         return opened(database, tenant, embedder="test")._core
 
-    worker = tenants_worker(database, core_of)
+    worker = tenants_worker(database, core_of, JOBS)
     working = asyncio.create_task(worker.run())
     await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the five jobs of birth")
     worker.stop()
@@ -46,7 +47,9 @@ def finished(admin: AppConnection) -> int:
 
 async def test_every_schedule_of_birth_has_a_handler(database: Database, tenant_a: Tenant) -> None:
     memory = opened(database, tenant_a, embedder="test")
-    assert {schedule.job_type for schedule in await memory.schedules.list()} <= HANDLERS.keys()
+    assert {schedule.job_type for schedule in await memory.schedules.list()} <= {
+        job_type.type for job_type in JOBS.types
+    }
 
 
 async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(

@@ -16,8 +16,9 @@ from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.log import drop_events
 from mnemic.jobs.handlers import RunningJob
 from mnemic.runtime.core import Core
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.working import tenants_worker
 from mnemic.webhooks import sending
 from mnemic.webhooks.delivery import add_delivery, deliver, fan_out_webhooks
 from mnemic.webhooks.fan_out import fan_out_tenant
@@ -397,7 +398,7 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     async def core_of(_: object) -> Core:
         return memory._core
 
-    worker = tenants_worker(shared_database, core_of, only_tenant=memory.tenant)
+    worker = tenants_worker(shared_database, core_of, JOBS, only_tenant=memory.tenant)
     working = asyncio.create_task(worker.run())
     await worker.ready()
     try:

@@ -39,7 +39,7 @@ from mnemic.db.id_arrays import use_keys
 from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
-from mnemic.db.wakeups import Wakeup, Wakeups, notify_channel
+from mnemic.db.wakeups import ProcessWakeup, Wakeup, Wakeups, notify_channel
 from mnemic.errors import ConflictError, MnemicError, NotFoundError
 from mnemic.sql import query
 
@@ -224,9 +224,13 @@ class Database:
         """How the pool of connections is used, by the names that psycopg gives to its counters."""
         return self._pool.get_stats()
 
-    def on_wakeup(self, wakeup: Wakeup, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_wakeup(self, wakeup: Wakeup | ProcessWakeup, callback: Callable[[], None]) -> Callable[[], None]:
         """Call a function after commits of this process that left a wakeup; returns how to unregister it."""
         return self._wakeups.on(wakeup, callback)
+
+    def wake_process(self, wakeup: ProcessWakeup) -> None:
+        """Wake waiters of this process."""
+        self._wakeups.send_in_process(wakeup)
 
     async def open_tenant(self, name: str) -> Tenant:
         """The tenant of this name; it comes into being when it is first opened."""

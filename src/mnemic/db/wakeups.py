@@ -12,6 +12,7 @@ polls.
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
@@ -21,6 +22,8 @@ import psycopg
 CLOSE_TIMEOUT_S = 1.0
 
 Wakeup = Literal["jobs", "events"]
+ProcessWakeup = Literal["finished_jobs"]
+"""Sent by workers to waiters of their own process only: a NOTIFY per finished job would be expensive."""
 WAKEUPS: frozenset[Wakeup] = frozenset(get_args(Wakeup))
 INTERVAL_S: Mapping[Wakeup, float] = {"jobs": 0.01, "events": 0.05}
 """Minimum time between two notifications: nearly every write leaves an event, but few leave a job."""
@@ -43,13 +46,13 @@ class Wakeups:
 
     def __init__(self, notify: Callable[[Wakeup], Awaitable[None]]) -> None:
         self._notify = notify
-        self._callbacks: dict[Wakeup, list[Callable[[], None]]] = {wakeup: [] for wakeup in WAKEUPS}
+        self._callbacks: defaultdict[Wakeup | ProcessWakeup, list[Callable[[], None]]] = defaultdict(list)
         self._pending: set[Wakeup] = set()
         self._senders: dict[Wakeup, asyncio.Task[None]] = {}
         self._closed = False
 
-    def on(self, wakeup: Wakeup, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after each commit that left this wakeup; returns a function that unregisters it."""
+    def on(self, wakeup: Wakeup | ProcessWakeup, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call a function at each wakeup of this kind; returns a function that unregisters it."""
         callbacks = self._callbacks[wakeup]
         callbacks.append(callback)
 
@@ -64,14 +67,18 @@ class Wakeups:
         if self._closed:
             return
         for wakeup in wakeups:
-            for callback in tuple(self._callbacks[wakeup]):
-                callback()
+            self.send_in_process(wakeup)
             self._pending.add(wakeup)
             sender = self._senders.get(wakeup)
             if sender is None or sender.done():
                 self._senders[wakeup] = asyncio.create_task(
                     self._send(wakeup), name=f"mnemic {wakeup} wakeups"
                 )
+
+    def send_in_process(self, wakeup: Wakeup | ProcessWakeup) -> None:
+        """Call the callbacks of this process, and notify no other."""
+        for callback in tuple(self._callbacks[wakeup]):
+            callback()
 
     async def aclose(self) -> None:
         """Send pending wakeups, for at most `CLOSE_TIMEOUT_S`, and accept no more."""

@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
-from mnemic.embeddings.backlog import embed_backlog
-from mnemic.embeddings.model_change import complete_change
+from mnemic.embeddings.backlog import BACKLOG_JOB, embed_backlog
+from mnemic.embeddings.model_change import CHANGE_JOB, complete_change
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
 
 
-async def make_up(core: Core, job: RunningJob) -> JsonValue:
+async def embed_missing(core: Core, job: RunningJob) -> JsonValue:
     """`embeddings.backlog`: embed what waits for a vector; fails, to be tried again, if the model is down."""
 
     def report(done: int) -> None:
@@ -27,3 +28,11 @@ async def change_model(core: Core, job: RunningJob) -> JsonValue:
     intent_id = UUID(asked) if asked is not None else None
     is_serving = await complete_change(core, str(job.payload["model"]), report, intent_id=intent_id)
     return {"is_serving": is_serving}
+
+
+JOBS = JobTable(
+    (
+        JobType(BACKLOG_JOB, embed_missing, DefaultSchedule("embedding backlog")),
+        JobType(CHANGE_JOB, change_model),
+    )
+)

@@ -272,7 +272,10 @@ class Worker:
             "slots": slots,
             "after_tenant": self._served_last,
         }
-        return [Claim._make(row) for row in await self._line.rows("workers.turn", parameters)]
+        rows = await self._line.rows("workers.turn", parameters)
+        if outcomes:
+            self._database.wake_process("finished_jobs")
+        return [Claim._make(row) for row in rows]
 
     def _free_slots(self) -> int:
         """How many jobs may be claimed now."""

@@ -14,6 +14,7 @@ from mnemic.govern import idempotent_requests
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.record.comparing import compare_waiting
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
 from mnemic.webhooks.subscriptions import drop_deliveries, forget_secrets
 
 BATCH_ROWS = 1_000
@@ -60,7 +61,7 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
     }
 
 
-async def turn_log_days(core: Core, job: RunningJob) -> JsonValue:
+async def rotate_log_partitions(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.log_days`: make the days of the memory log ahead of time, drop those that are too old."""
     async with core.storage.tenant_database.transaction() as transaction:
         made = await transaction.one("housekeeping.make_log_days", {"days": 1 + LOG_DAYS_AHEAD})
@@ -70,7 +71,7 @@ async def turn_log_days(core: Core, job: RunningJob) -> JsonValue:
     return {"made_count": made["made"], "dropped_count": dropped["dropped"]}
 
 
-async def take_snapshots(core: Core, job: RunningJob) -> JsonValue:
+async def save_snapshots(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.snapshots`: keep what the tenant's views show now."""
     await refresh_snapshots(core.storage.tenant_database)
     return None
@@ -99,3 +100,13 @@ async def _until_done(batch: Callable[[], Awaitable[int]]) -> int:
         total += count
         if count < BATCH_ROWS:
             return total
+
+
+JOBS = JobTable(
+    (
+        JobType("maintenance.cleanup", clean_up, DefaultSchedule("cleanup")),
+        JobType("maintenance.log_days", rotate_log_partitions, DefaultSchedule("log days")),
+        JobType("maintenance.prune", prune, DefaultSchedule("pruning")),
+        JobType("maintenance.snapshots", save_snapshots, DefaultSchedule("snapshots")),
+    )
+)

@@ -10,12 +10,14 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError
 from mnemic.events.signal import EventSignal
+from mnemic.jobs.scheduler import tick
 from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.in_process_worker import InProcessWorker
+from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.runtime.storage import Storage, open_storage
@@ -27,13 +29,14 @@ RECALL_COUNTS = ("recalled counts",)
 class Core:
     """What a memory and all its scoped views share. States: new → open → closed."""
 
-    def __init__(self, settings: Settings, models: Models) -> None:
+    def __init__(self, settings: Settings, models: Models, jobs: JobTable) -> None:
         self.settings = settings
         self.models = models
+        self.jobs = jobs
         self.background_tasks = BackgroundTasks()
         self.recall_counts = RecallCounts()
         self.call_metrics = CallMetrics()
-        self.in_process_worker = InProcessWorker()
+        self.in_process_worker = InProcessWorker(jobs.handlers(self._itself), (tick, *jobs.periodic))
         self.serving_model: str | None = None
         """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
         self.event_signal = EventSignal()
@@ -83,7 +86,7 @@ class Core:
 
     def beside(self, tenant: Tenant) -> "Core":
         """The same place and models for another tenant; it is closed before this one, which owns them."""
-        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
+        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models, self.jobs)
         guest._storage = replace(self.storage, tenant=tenant)
         guest._is_guest = True
         guest.call_metrics = self.call_metrics
@@ -121,6 +124,10 @@ class Core:
             await self.models.aclose()
             if storage is not None:
                 await storage.aclose()
+
+    async def _itself(self, tenant: Tenant) -> "Core":
+        """The core of the tenant of every job that the in-process worker claims: this one."""
+        return self
 
     async def write_recalled_counts(self) -> int:
         """Write what was counted since the last time; returns how many memories that were."""

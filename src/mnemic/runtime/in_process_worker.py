@@ -10,7 +10,7 @@ by the next one; the others are cancelled, and their jobs go back to the queue w
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -32,9 +32,9 @@ CLOSING_GRACE_S = 0.5
 class InProcessWorker:
     """The handlers of one open memory, and the worker that runs them when there is work."""
 
-    def __init__(self) -> None:
-        self.handlers: dict[str, Handler] = {}
-        self.periodic: tuple[Periodic, ...] = ()
+    def __init__(self, handlers: Mapping[str, Handler], periodic: Sequence[Periodic]) -> None:
+        self.handlers = dict(handlers)
+        self._periodic = tuple(periodic)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
         self._look: asyncio.Task[None] | None = None
@@ -69,7 +69,7 @@ class InProcessWorker:
                 self.handlers,
                 concurrency=concurrency,
                 only_tenant=tenant,
-                periodic=self.periodic,
+                periodic=self._periodic,
             )
             self._work = asyncio.create_task(self._worker.run(), name="mnemic worker")
 
@@ -92,8 +92,7 @@ class InProcessWorker:
             self._worker = self._work = None
 
     def _on_wakeup(self, database: Database, tenant: Tenant) -> None:
-        if self.handlers:
-            self.start(database, tenant)
+        self.start(database, tenant)
 
     async def _look_for_jobs(self, database: Database, tenant: Tenant) -> None:
         looked_for: tuple[str, ...] = ()

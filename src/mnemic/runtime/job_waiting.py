@@ -1,31 +1,26 @@
-"""Waiting for a job of one's own, and working on it meanwhile if nobody else does."""
+"""Wait for a job that a call has enqueued, and run it in this process if no other worker does."""
 
-import asyncio
 from uuid import UUID
 
 from mnemic.errors import ConflictError
 from mnemic.jobs.queue import get_job
+from mnemic.jobs.waiting import wait_beside_worker
 from mnemic.runtime.core import Core
-from mnemic.sdk.working import prepare
 from mnemic.types.job import Job
 
-LOOK_EVERY_S = 0.05
 
+async def finish_job(core: Core, job_id: UUID) -> Job:
+    """Return when a job is done, by this process or another one; ConflictError if it ended otherwise.
 
-async def finish(core: Core, job_id: UUID) -> Job:
-    """Return when a job has been done, by this process or another one; ConflictError if it ended otherwise.
-
-    A memory that does not work on jobs by itself does so while it waits.
+    A memory without an in-process worker runs one while it waits.
     """
     worker = core.in_process_worker
     works_anyway = worker.is_watching
-    prepare(core)
     worker.start(core.storage.database, core.tenant)
     try:
-        job = await get_job(core.storage.tenant_database, job_id)
-        while not job.has_ended:
-            await asyncio.sleep(LOOK_EVERY_S)
-            job = await get_job(core.storage.tenant_database, job_id)
+        job = await wait_beside_worker(
+            core.storage.database, lambda: get_job(core.storage.tenant_database, job_id)
+        )
     finally:
         if not works_anyway:
             await worker.aclose()

@@ -21,6 +21,7 @@ from mnemic.retain.items import ItemInput, as_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import is_server
+from mnemic.runtime.workers import work_in_process
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
@@ -42,8 +43,8 @@ from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.working import work_in_process
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
@@ -85,7 +86,7 @@ class AsyncMemory:
         if is_server(settled):
             self._become_remote(settled, embedder, llm, reranker)
         else:
-            self._core = Core(settled, Models(settled, embedder, llm, reranker))
+            self._core = Core(settled, Models(settled, embedder, llm, reranker), JOBS)
         self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
             owner=owner, channel=channel, process=process
         )

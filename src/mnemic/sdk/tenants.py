@@ -13,12 +13,15 @@ from uuid import UUID
 from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Worker
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.scope import Scope
 
@@ -41,7 +44,7 @@ class Tenants:
         reranker: RerankerSpec | None = None,
     ) -> None:
         self.settings = settings
-        self._host = Core(settings, Models(settings, embedder, llm, reranker))
+        self._host = Core(settings, Models(settings, embedder, llm, reranker), JOBS)
         self._guests: OrderedDict[str, Core] = OrderedDict()
         self._choosing = asyncio.Lock()
 
@@ -86,6 +89,12 @@ class Tenants:
                 # Not closed: a call may be under way in it.
                 await oldest.background_tasks.settle()
             return self._guests[name]
+
+    def worker(self, *, concurrency: int = DEFAULT_CONCURRENCY, only_tenant: Tenant | None = None) -> Worker:
+        """A worker for the jobs of all tenants, or of one; the caller runs and stops it."""
+        return tenants_worker(
+            self.database, self.core, JOBS, concurrency=concurrency, only_tenant=only_tenant
+        )
 
     async def memory(
         self,

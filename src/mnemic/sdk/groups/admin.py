@@ -22,7 +22,7 @@ from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.record.comparing import compare_waiting
 from mnemic.runtime.core import Caller
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
@@ -114,7 +114,7 @@ class AsyncAdmin:
         change = await ask_for_change(core, self._caller.scope)
         if not wait or change.job_id is None:
             return change
-        await finish(core, change.job_id)
+        await finish_job(core, change.job_id)
         return await read_change(core.storage.tenant_database)
 
     async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:

@@ -14,7 +14,7 @@ from mnemic.documents.reading.source import MediaType, read_source, settled_medi
 from mnemic.errors import InvalidInputError
 from mnemic.retain.calls import retain_items
 from mnemic.runtime.core import Caller
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
@@ -94,7 +94,7 @@ class AsyncDocuments:
         )
         if not wait or filed.is_complete or filed.job_id is None:
             return filed
-        await finish(self._caller.core, filed.job_id)
+        await finish_job(self._caller.core, filed.job_id)
         return await ingest.read_ingestion(self._caller.database, scope, name)
 
     async def ingest_file(

@@ -18,6 +18,7 @@ from mnemic.errors import ClosedError, ConfigurationError
 from mnemic.events.consumers import check_start
 from mnemic.retain.items import as_items
 from mnemic.runtime.core import Caller, Core
+from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import Storage
 from mnemic.sdk.http.connection import Link, read_answer
@@ -40,7 +41,7 @@ class RemoteCore(Core):
     """What a remote memory and its views share: the link, and whose memory it leads to."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, Models(settings))
+        super().__init__(settings, Models(settings), JobTable())
         self._link: Link | None = None
         self._tenant: Tenant | None = None
 

@@ -195,7 +195,7 @@ async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
         "after_tenant": None,
         "only_tenant": None,
     }
-    line = database.line("turn", "queue")
+    line = database.dedicated_connection("turn", "queue")
     assert await line.rows("workers.turn", turn) == []
     admin.execute(JOIN)
     assert len(await line.rows("workers.turn", turn)) == 1

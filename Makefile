@@ -101,9 +101,10 @@ bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue $(ARGS)
 
-generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
+generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql from the code
 	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/generate_schema.py
 
 lock:  ## Pin every dependency of pyproject.toml in constraints.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)

@@ -1,25 +1,29 @@
-"""The numbered SQL files that make the schema, ours and those of extensions.
+"""The numbered SQL files that make tables, columns, indexes, roles and data, ours and those of extensions.
 
-A *set* is a folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own
+Functions, triggers, views and policies are definitions, see `mnemic.sql.definition_files`. A *set* is a folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own
 set is called ``mnemic``. A package adds one through an entry point in the group
 ``mnemic.migrations``; its name is the set's name, its value the package that holds the files::
 
     [project.entry-points."mnemic.migrations"]
     billing = "acme_billing.migrations"
 
-A file is known by its SHA-256, so that an edit after it was applied is noticed.
+A folder ``definitions`` in that package holds the definitions of the set. A file is identified by its SHA-256, so that
+an edit after it was applied is noticed.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import LiteralString
 
 from mnemic.errors import ConfigurationError
+from mnemic.sql.definition_files import Definition, read_definitions
 
 ENTRY_POINT_GROUP = "mnemic.migrations"
 CORE_SET = "mnemic"
@@ -49,15 +53,31 @@ class Migration:
 
 def all_migrations() -> tuple[Migration, ...]:
     """Every migration that is installed: ours first, then each extension's by name."""
-    migrations = list(read_set(CORE_SET, files("mnemic.sql").joinpath("migrations")))
+    ours = read_set(CORE_SET, files("mnemic.sql").joinpath("migrations"))
+    return (*ours, *(item for name, folder in _extensions() for item in read_set(name, folder)))
+
+
+def all_definitions() -> tuple[Definition, ...]:
+    """Every definition that is installed, by set as above, each set in the order in which it is applied."""
+    theirs = (read_definitions(name, folder.joinpath("definitions")) for name, folder in _extensions())
+    return (*_our_definitions(), *chain.from_iterable(theirs))
+
+
+@cache
+def _our_definitions() -> tuple[Definition, ...]:
+    """Read once per process: opening a database compares them."""
+    return read_definitions(CORE_SET, files("mnemic.sql").joinpath("definitions"))
+
+
+def _extensions() -> Iterator[tuple[str, Traversable]]:
+    """Names and folders of the sets of extensions."""
     for extension in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         if extension.name == CORE_SET:
             raise ConfigurationError(
                 f"The package {extension.value} names its migrations {CORE_SET!r}, which is reserved. "
                 "Rename its entry point."
             )
-        migrations += read_set(extension.name, _folder_of(extension))
-    return tuple(migrations)
+        yield extension.name, _folder_of(extension)
 
 
 def _folder_of(extension: EntryPoint) -> Traversable:

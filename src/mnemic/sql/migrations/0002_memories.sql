@@ -11,7 +11,6 @@
 --
 -- Two clocks: `valid_from` to `valid_to` is when it was true, `recorded_at` is since when we have
 -- known it in this wording. What we knew before is in state.memory_versions.
-
 CREATE TABLE state.conversations (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
@@ -29,32 +28,6 @@ CREATE INDEX conversations_recent ON state.conversations (tenant_id, owner, last
 -- Not to be deleted by the application: its turns, and their history, would go along.
 CALL mnemic.protect('state.conversations', 'SELECT, INSERT');
 GRANT UPDATE (turn_count, metadata, started_at, last_turn_at, archived_at) ON state.conversations TO mnemic_app;
-
--- What makes two memories the same: the words; for a turn also its place in the conversation, since
--- the same words said twice are two turns; for a chunk also the whole that it is part of.
--- IMMUTABLE although convert_to() is only STABLE: the encoding is named, so nothing can change it.
-CREATE FUNCTION mnemic.content_hash(
-    content text, category text, conversation text, "position" int, whole_hash bytea, chunk_index int
-) RETURNS bytea
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN sha256(convert_to(
-    CASE WHEN category = 'episodic' AND conversation IS NOT NULL
-        THEN 'turn' || E'\n' || conversation || E'\n' || "position" ELSE '' END
-    || CASE WHEN whole_hash IS NOT NULL
-        THEN 'chunk' || E'\n' || encode(whole_hash, 'hex') || E'\n' || chunk_index ELSE '' END
-    || E'\n' || content,
-    'UTF8'
-));
-
--- Tags as they are stored: 1 to 64 characters, no blanks around, no capitals, none twice. Letters
--- beyond ASCII are lowered by Mnemic alone: how a server lowers them depends on its locale.
-CREATE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
-    SELECT count(DISTINCT tag) = cardinality(tags)
-        AND coalesce(bool_and(char_length(tag) BETWEEN 1 AND 64 AND tag = btrim(tag) AND tag !~ '[A-Z]'), true)
-    FROM unnest(tags) AS tag
-);
 
 CREATE TABLE state.memories (
     tenant_id uuid NOT NULL,
@@ -114,8 +87,6 @@ CREATE TABLE state.memories (
     usefulness real NOT NULL DEFAULT 0.5 CHECK (usefulness BETWEEN 0 AND 1),
     salience real NOT NULL DEFAULT 0.5 CHECK (salience BETWEEN 0 AND 1),
     reinforcement_count int NOT NULL DEFAULT 0 CHECK (reinforcement_count >= 0),
-    retrieval_count int NOT NULL DEFAULT 0 CHECK (retrieval_count >= 0),
-    last_retrieved_at timestamptz,
     last_injected_at timestamptz,
 
     content_hash bytea NOT NULL GENERATED ALWAYS AS (
@@ -141,7 +112,6 @@ CREATE TABLE state.memories (
     )
 );
 COMMENT ON TABLE state.memories IS 'Everything that can be recalled, one row each.';
-
 -- No exact duplicate among what an owner has that is alive. A text of several chunks is known by its first
 -- one, so that a text is there whole or not at all: its other chunks cannot be duplicates of anything.
 -- The owner stands last in both indexes: without statistics the planner takes an owner for as rare as a hash,
@@ -158,90 +128,108 @@ CREATE INDEX memories_recent ON state.memories (tenant_id, owner, memory_id DESC
 CREATE INDEX memories_whole ON state.memories (tenant_id, whole_id, chunk_index) WHERE whole_id IS NOT NULL;
 CREATE INDEX memories_superseded_by ON state.memories (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_merged_into ON state.memories (tenant_id, merged_into) WHERE merged_into IS NOT NULL;
-CREATE INDEX memories_words ON state.memories USING gin (words);
+CALL mnemic.protect('state.memories', 'SELECT, INSERT');
+-- What identifies a memory never changes; the rest may.
+GRANT UPDATE (
+    channel, content, category, tags, metadata, source, provenance, evidence, confidence, anchored, status,
+    superseded_by, merged_into, at, valid_from, valid_to, expires_at, deleted_at, changed_by, change_reason,
+    usefulness, salience, reinforcement_count, last_injected_at
+) ON state.memories TO mnemic_app;
+-- One index for words and tags; GIN intersects its columns by skipping, so that a rare key makes a frequent
+-- one cheap. New entries wait in a list that every search reads to its end: it is kept short.
+CREATE INDEX memories_words ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), words, tags)
+WITH (gin_pending_list_limit = 512);
+-- Statistics of an index would give away what those of its table are withheld for.
+ALTER INDEX state.memories_words ALTER COLUMN 1 SET STATISTICS 0;
+-- When it happened or was said, for questions about a time.
+CREATE INDEX memories_happened ON state.memories (tenant_id, owner, coalesce(at, created_at));
+-- What the daily clean-up looks for, a few memories among many.
+CREATE INDEX memories_expiring ON state.memories (tenant_id, expires_at)
+WHERE expires_at IS NOT NULL AND status IN ('active', 'pending_review') AND deleted_at IS NULL;
+CREATE INDEX memories_faint ON state.memories (tenant_id, memory_id)
+WHERE salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL;
 
 -- What a memory was before each change. The newest state is in state.memories; together they are
 -- the whole history, numbered without gaps. The same columns in the same order, plus until when.
 CREATE TABLE state.memory_versions (
     known_until timestamptz NOT NULL DEFAULT now(),
-    LIKE state.memories,
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    version int NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    process text NOT NULL,
+    conversation text,
+    "position" int,
+    role text,
+    name text,
+    content text NOT NULL,
+    category text NOT NULL,
+    tags text[] NOT NULL,
+    metadata jsonb NOT NULL,
+    source text NOT NULL,
+    provenance text NOT NULL,
+    evidence text[] NOT NULL,
+    confidence real NOT NULL,
+    anchored boolean NOT NULL,
+    status text NOT NULL,
+    superseded_by uuid,
+    merged_into uuid,
+    at timestamptz,
+    valid_from timestamptz,
+    valid_to timestamptz,
+    expires_at timestamptz,
+    deleted_at timestamptz,
+    created_at timestamptz NOT NULL,
+    recorded_at timestamptz NOT NULL,
+    changed_by text NOT NULL,
+    change_reason text,
+    whole_id uuid,
+    whole_hash bytea,
+    chunk_index int,
+    chunk_count int,
+    external_id text,
+    usefulness real NOT NULL,
+    salience real NOT NULL,
+    reinforcement_count int NOT NULL,
+    retrieval_count int NOT NULL,
+    last_retrieved_at timestamptz,
+    last_injected_at timestamptz,
+    content_hash bytea NOT NULL,
+    words tsvector NOT NULL,
     PRIMARY KEY (tenant_id, memory_id, version),
     FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE
 );
 COMMENT ON TABLE state.memory_versions IS 'What memories were before each change; written by the database, never changed.';
 CREATE INDEX memory_versions_period ON state.memory_versions (tenant_id, owner, recorded_at, known_until);
-CALL mnemic.protect('state.memories', 'SELECT, INSERT');
 CALL mnemic.protect('state.memory_versions', 'SELECT');
-
--- What identifies a memory never changes; the rest may.
-GRANT UPDATE (
-    channel, content, category, tags, metadata, source, provenance, evidence, confidence, anchored, status,
-    superseded_by, merged_into, at, valid_from, valid_to, expires_at, deleted_at, changed_by, change_reason,
-    usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at, last_injected_at
-) ON state.memories TO mnemic_app;
-
 -- Numbers the new state and keeps the old one. It runs as mnemic_definer because the application may
 -- not write history itself; the tenant's policy holds for it all the same. The moment is that of the
 -- change, not of the transaction: one that began earlier may have waited for the row, and the periods of
 -- two versions must not overlap. It never goes back, even if the clock does.
 GRANT INSERT ON state.memory_versions TO mnemic_definer;
-CREATE FUNCTION mnemic.keep_version() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    changed_at timestamptz := greatest(clock_timestamp(), OLD.recorded_at + interval '1 microsecond');
-BEGIN
-    INSERT INTO state.memory_versions SELECT changed_at, OLD.*;
-    NEW.version := OLD.version + 1;
-    NEW.recorded_at := changed_at;
-    RETURN NEW;
-END
-$$;
-CALL mnemic.seal('mnemic.keep_version()', 'mnemic_definer');
+CREATE INDEX memory_versions_words ON state.memory_versions
+USING gin (mnemic.scope_key(tenant_id, owner), words)
+WITH (gin_pending_list_limit = 512);
+ALTER INDEX state.memory_versions_words ALTER COLUMN 1 SET STATISTICS 0;
 
-CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW
-WHEN (
-    (OLD.channel, OLD.content, OLD.category, OLD.tags, OLD.metadata, OLD.source, OLD.provenance, OLD.evidence,
-     OLD.confidence, OLD.anchored, OLD.status, OLD.superseded_by, OLD.merged_into, OLD.at, OLD.valid_from,
-     OLD.valid_to, OLD.expires_at, OLD.deleted_at)
-    IS DISTINCT FROM
-    (NEW.channel, NEW.content, NEW.category, NEW.tags, NEW.metadata, NEW.source, NEW.provenance, NEW.evidence,
-     NEW.confidence, NEW.anchored, NEW.status, NEW.superseded_by, NEW.merged_into, NEW.at, NEW.valid_from,
-     NEW.valid_to, NEW.expires_at, NEW.deleted_at)
-)
-EXECUTE FUNCTION mnemic.keep_version();
-
--- A memory as the SDK hands it out. Views run with the rights of whoever asks, so the wall stands.
-CREATE VIEW state.memory_records WITH (security_invoker = true) AS
-SELECT
-    memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,
-    source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
-    expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
-    external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-    last_injected_at
-FROM state.memories;
-
--- All that a memory is and was, one row per version.
-CREATE VIEW state.memory_history WITH (security_invoker = true) AS
-SELECT
-    memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,
-    source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
-    expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
-    external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-    last_injected_at,
-    known_until
-FROM state.memory_versions
-UNION ALL
-SELECT
-    memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,
-    source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
-    expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
-    external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-    last_injected_at,
-    NULL
-FROM state.memories;
-GRANT SELECT ON state.memory_records, state.memory_history TO mnemic_app;
+-- How often memories were recalled, in a table of its own.
+--
+-- Every recalled memory is counted. In the memories' own rows, which are wide and have a dozen indexes, that took the
+-- server 6 to 10 times as long, beside the recalls of others, and left a dead copy of the whole row each time. Here an
+-- update touches no index and fits into the same page: `fillfactor` leaves room for it.
+CREATE TABLE state.recall_counts (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    retrieval_count int NOT NULL CHECK (retrieval_count >= 0),
+    last_retrieved_at timestamptz,
+    PRIMARY KEY (tenant_id, memory_id),
+    FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE
+) WITH (fillfactor = 70);
+COMMENT ON TABLE state.recall_counts IS 'How often memories were recalled, and when last; no row for those that never were.';
+-- Counts go with their memories, and not otherwise.
+CALL mnemic.protect('state.recall_counts', 'SELECT, INSERT');
+GRANT UPDATE (retrieval_count, last_retrieved_at) ON state.recall_counts TO mnemic_app;
 
 CREATE TABLE state.memory_relationships (
     tenant_id uuid NOT NULL,
@@ -275,6 +263,22 @@ CREATE TABLE state.near_duplicates (
 CREATE INDEX near_duplicates_like ON state.near_duplicates (tenant_id, like_id);
 CREATE INDEX near_duplicates_pending ON state.near_duplicates (tenant_id, found_at) WHERE decision = 'pending';
 CALL mnemic.protect('state.near_duplicates');
+
+-- Memories that look alike are found later, and not while they are stored (docs/adr/0018-compared-later.md); and what is
+-- left of storing them takes less.
+--
+-- A memory is *waiting*, in queue.uncompared, from the moment it is stored, until `mnemic.compare_memories` has
+-- compared it with those of its owner that stand near it. It waits in a row that is committed with it, so that none is
+-- missed, however late its transaction ends; and comparing takes the row away in the transaction that links what it
+-- found, so that it may be killed at any time.
+CREATE TABLE queue.uncompared (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    memory_id uuid NOT NULL,
+    PRIMARY KEY (tenant_id, owner, memory_id)
+);
+COMMENT ON TABLE queue.uncompared IS 'Memories that were not yet compared with others of their owner.';
+CALL mnemic.protect('queue.uncompared', 'SELECT, INSERT, DELETE');
 
 CREATE TABLE state.tool_invocations (
     tenant_id uuid NOT NULL,

@@ -1,0 +1,35 @@
+-- For a tenant, within its own policy: cancels a job. One that runs is only asked to stop; its worker does it.
+-- Returns the state that the job has afterwards; NULL if it has ended already or is none of this tenant's.
+CREATE OR REPLACE FUNCTION mnemic.cancel_job(cancelled uuid) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    WITH gone AS (
+        DELETE FROM queue.jobs
+        WHERE jobs.tenant_id = verified_tenant AND jobs.job_id = cancelled AND jobs.state <> 'running'
+        RETURNING jobs.*
+    )
+    INSERT INTO queue.finished_jobs (
+        tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims,
+        progress, created_at
+    )
+    SELECT
+        gone.tenant_id, gone.job_id, gone.owner, gone.type, gone.payload, gone.priority, gone.run_at, gone.key,
+        'cancelled', gone.attempts, gone.max_attempts, gone.claims, gone.progress, gone.created_at
+    FROM gone;
+    IF FOUND THEN
+        RETURN 'cancelled';
+    END IF;
+    UPDATE queue.jobs SET cancel_requested = true
+    WHERE jobs.tenant_id = verified_tenant AND jobs.job_id = cancelled AND jobs.state = 'running';
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    PERFORM mnemic.hint('jobs');
+    RETURN 'running';
+END
+$$;
+CALL mnemic.seal('mnemic.cancel_job(uuid)');

@@ -1,0 +1,12 @@
+-- @@
+CREATE OR REPLACE FUNCTION mnemic.require_working() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF (mnemic.verified('working') = 'queue') IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
+    END IF;
+END
+$$;
+GRANT EXECUTE ON FUNCTION mnemic.require_working() TO mnemic_definer;

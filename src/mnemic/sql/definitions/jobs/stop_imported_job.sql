@@ -1,0 +1,16 @@
+-- An import, which is what adds running jobs as mnemic_definer, brings no worker along.
+CREATE OR REPLACE FUNCTION mnemic.stop_imported_job() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    NEW.state := 'waiting';
+    NEW.worker := NULL;
+    NEW.started_at := NULL;
+    RETURN NEW;
+END
+$$;
+
+CREATE OR REPLACE TRIGGER stop_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW
+WHEN (NEW.state = 'running' AND current_user = 'mnemic_definer')
+EXECUTE FUNCTION mnemic.stop_imported_job();

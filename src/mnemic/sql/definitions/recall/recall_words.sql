@@ -1,0 +1,25 @@
+-- @@0024
+-- The memories that have the query's words (mnemic.find_words, if `searched` has any) and `other_ids`, with the turns
+-- around the best `expanded` of both and all that ranking looks at. `vectors` are those of the members whose numbers
+-- `vector_places` has; `sample_vectors` are drawn by lot from all of the owner's. Both only with `with_vectors`.
+-- @@0027
+-- The memories that have the query's words (mnemic.find_words), if any word is `searched`.
+CREATE OR REPLACE FUNCTION mnemic.recall_words(
+    of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, most int,
+    filter mnemic.recall_filter, as_of timestamptz,
+    OUT found_ids uuid[], OUT counts int[], OUT found_conversations text[], OUT conversation_terms bigint[],
+    OUT words_ms float8
+)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    found_ids := '{}';
+    IF searched <> '{}' THEN
+        SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
+        INTO found_ids, counts, found_conversations, conversation_terms
+        FROM mnemic.find_words(wanted_owner, searched, weights, memory_total, filter, as_of, most) AS words;
+    END IF;
+    words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
+END
+$$;

@@ -1,0 +1,15 @@
+-- @@
+CREATE OR REPLACE FUNCTION mnemic.give_first_schedules() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
+    SELECT NEW.tenant_id, first.* FROM mnemic.first_schedules(NEW.tenant_id) AS first;
+    RETURN NULL;
+END
+$$;
+CALL mnemic.seal('mnemic.give_first_schedules()', 'mnemic_definer');
+
+CREATE OR REPLACE TRIGGER give_first_schedules AFTER INSERT ON state.tenants FOR EACH ROW
+EXECUTE FUNCTION mnemic.give_first_schedules();

@@ -1,0 +1,28 @@
+-- A statement that is a transaction by itself begins with this: it proves the tenant for whom it is signed, as a round trip of
+-- its own does in other transactions. Without a signature it does nothing, so that one query serves both.
+CREATE OR REPLACE FUNCTION mnemic.enter(tenant uuid, signed text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    inner_block bytea;
+    outer_block bytea;
+    stated text;
+BEGIN
+    IF signed IS NOT NULL THEN
+        SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
+        -- Hashed before they are compared, so that the time it takes tells nothing.
+        IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
+            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.process(), 'UTF8')
+        )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
+            RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
+        END IF;
+        stated := set_config('mnemic.tenant', tenant::text, true);
+        stated := set_config('mnemic.tenant_proof', encode(sha256(outer_block || sha256(
+            inner_block || convert_to('tenant' || E'\n' || tenant || E'\n' || mnemic.moment(), 'UTF8')
+        )), 'hex'), true);
+    END IF;
+    RETURN tenant;
+END
+$$;
+CALL mnemic.seal('mnemic.enter(uuid, text)');

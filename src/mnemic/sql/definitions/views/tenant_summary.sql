@@ -1,0 +1,35 @@
+-- A tenant at a glance: five views over what it holds, and what they showed when they were last looked at.
+--
+-- The views are computed when they are asked, which takes long in a large tenant. traces.snapshots keeps their
+-- rows: a tenant's own job writes them anew, readers see the old ones until it commits, nobody waits. Views of
+-- PostgreSQL that are materialized hold the rows of all tenants side by side, without row-level security, and are
+-- refreshed for all at once (docs/adr/0016-snapshots-per-tenant.md).
+--
+-- They count and name nobody, so that nothing about an owner stays in them when the owner is erased.
+CREATE OR REPLACE VIEW traces.tenant_summary WITH (security_invoker = true) AS
+SELECT
+    counted.*,
+    (SELECT count(*) FROM state.memory_versions) AS earlier_version_count,
+    (SELECT count(*) FROM state.conversations WHERE archived_at IS NULL) AS conversation_count,
+    (SELECT count(*) FROM state.conversations WHERE archived_at IS NOT NULL) AS archived_conversation_count,
+    (SELECT count(*) FROM state.entities) AS entity_count,
+    (SELECT count(*) FROM state.entity_relations) AS entity_relation_count,
+    (SELECT count(*) FROM state.reference_documents) AS document_count,
+    (SELECT count(*) FROM state.state_documents) AS state_document_count,
+    (SELECT count(*) FROM state.near_duplicates WHERE decision = 'pending') AS pending_near_duplicate_count,
+    (SELECT count(*) FROM queue.embedding_backlog) AS awaiting_embedding_count
+FROM (
+    SELECT
+        count(DISTINCT owner) AS owner_count,
+        count(*) AS memory_count,
+        count(*) FILTER (WHERE status = 'active' AND deleted_at IS NULL) AS active_count,
+        count(*) FILTER (WHERE status = 'pending_review' AND deleted_at IS NULL) AS pending_review_count,
+        count(*) FILTER (WHERE status = 'archived' AND deleted_at IS NULL) AS archived_count,
+        count(*) FILTER (WHERE status IN ('superseded', 'merged') AND deleted_at IS NULL) AS replaced_count,
+        count(*) FILTER (WHERE deleted_at IS NOT NULL) AS forgotten_count,
+        count(*) FILTER (WHERE anchored) AS anchored_count,
+        coalesce(sum(octet_length(content)), 0)::bigint AS content_bytes
+    FROM state.memories
+) AS counted;
+COMMENT ON VIEW traces.tenant_summary IS 'How much a tenant holds; one row.';
+GRANT SELECT ON traces.tenant_summary TO mnemic_app;

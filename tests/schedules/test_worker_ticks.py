@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.runtime.core import Core
+from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.workers import tenants_worker
 from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
@@ -18,6 +19,7 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     database: Database, tenant_a: Tenant, admin: AppConnection
 ) -> None:
     memory: AsyncMemory = opened(database, tenant_a, embedder="test")
+    await give_default_schedules(memory._core.storage.tenant_database, JOBS)
     gone = await memory.retain("Bob visits today.", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     admin.execute(
         "UPDATE queue.schedules SET next_run_at = now() - interval '1 day' WHERE tenant_id = %s",
@@ -29,7 +31,7 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
 
     worker = tenants_worker(database, core_of, JOBS)
     working = asyncio.create_task(worker.run())
-    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the five jobs of birth")
+    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the jobs of the five default schedules")
     worker.stop()
     await asyncio.wait_for(working, timeout=30)
     states = admin.execute("SELECT DISTINCT state FROM queue.finished_jobs").fetchall()
@@ -43,13 +45,6 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
 def finished(admin: AppConnection) -> int:
     (count,) = admin.execute("SELECT count(*) FROM queue.finished_jobs").fetchone() or (0,)
     return int(str(count))
-
-
-async def test_every_schedule_of_birth_has_a_handler(database: Database, tenant_a: Tenant) -> None:
-    memory = opened(database, tenant_a, embedder="test")
-    assert {schedule.job_type for schedule in await memory.schedules.list()} <= {
-        job_type.type for job_type in JOBS.types
-    }
 
 
 async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(

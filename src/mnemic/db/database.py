@@ -241,7 +241,7 @@ class Database:
                 cursor = await connection.execute(query("session.find_tenant"), {"name": name})
                 row = await cursor.fetchone()
                 assert row is not None, "the tenant was just found or made"
-                return Tenant(row["tenant_id"], name)
+                return Tenant(row["tenant_id"], name, frozenset(row["default_schedules"]))
 
     @asynccontextmanager
     async def transaction(

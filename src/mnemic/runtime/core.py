@@ -16,6 +16,7 @@ from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
 from mnemic.runtime.call_metrics import CallMetrics
+from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
@@ -82,7 +83,7 @@ class Core:
                 raise ClosedError("This Memory is closed. Open a new one.")
             if self._storage is None:
                 self.models.check()
-                self._storage = await open_storage(self.settings)
+                self._storage = await self._open_storage()
 
     def beside(self, tenant: Tenant) -> "Core":
         """The same place and models for another tenant; it is closed before this one, which owns them."""
@@ -107,7 +108,7 @@ class Core:
             try:
                 yield
             finally:
-                self._storage = await open_storage(self.settings)
+                self._storage = await self._open_storage()
                 if was_watching:
                     self.in_process_worker.watch(self._storage.database, self._storage.tenant)
 
@@ -124,6 +125,15 @@ class Core:
             await self.models.aclose()
             if storage is not None:
                 await storage.aclose()
+
+    async def _open_storage(self) -> Storage:
+        storage = await open_storage(self.settings)
+        try:
+            await give_default_schedules(storage.tenant_database, self.jobs)
+        except BaseException:
+            await storage.aclose()
+            raise
+        return storage
 
     async def _itself(self, tenant: Tenant) -> "Core":
         """The core of the tenant of every job that the in-process worker claims: this one."""

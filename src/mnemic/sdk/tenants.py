@@ -11,7 +11,7 @@ from typing import Self
 from uuid import UUID
 
 from mnemic.config import Settings
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Worker
 from mnemic.models.embedding import EmbedderSpec
@@ -19,6 +19,7 @@ from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
+from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.workers import tenants_worker
 from mnemic.sdk.job_table import JOBS
@@ -82,6 +83,7 @@ class Tenants:
         async with self._choosing:
             if name not in self._guests:
                 found = tenant if isinstance(tenant, Tenant) else await self.database.open_tenant(name)
+                await give_default_schedules(TenantDatabase(self.database, found), JOBS)
                 self._guests[name] = self._host.beside(found)
             self._guests.move_to_end(name)
             if len(self._guests) > TENANTS_MAX:

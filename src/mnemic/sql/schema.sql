@@ -932,17 +932,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.first_schedules(born uuid) RETURNS TABLE(name text, job_type text, every_s integer, next_run_at timestamp with time zone)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT first.name,
-     first.job_type,
-     86400,
-     (now() + make_interval(secs => ((3600 + abs((hashtextextended((first.name || first_schedules.born), (0)::bigint) % (82800)::bigint))))::double precision))
-    FROM ( VALUES ('cleanup'::text,'maintenance.cleanup'::text), ('embedding backlog'::text,'embeddings.backlog'::text), ('log days'::text,'maintenance.log_days'::text), ('pruning'::text,'maintenance.prune'::text), ('snapshots'::text,'maintenance.snapshots'::text)) first(name, job_type);
-END;
-
 CREATE FUNCTION mnemic.forget_webhook_secrets() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -958,17 +947,6 @@ BEGIN
     WHERE tenant_id = verified_tenant AND previous_secret_until <= clock_timestamp();
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     RETURN forgotten;
-END
-$$;
-
-CREATE FUNCTION mnemic.give_first_schedules() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
-    SELECT NEW.tenant_id, first.* FROM mnemic.first_schedules(NEW.tenant_id) AS first;
-    RETURN NULL;
 END
 $$;
 
@@ -4124,9 +4102,11 @@ CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4773,8 +4753,6 @@ CREATE TRIGGER end_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHE
 
 CREATE TRIGGER end_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.end_imported_key();
 
-CREATE TRIGGER give_first_schedules AFTER INSERT ON state.tenants FOR EACH ROW EXECUTE FUNCTION mnemic.give_first_schedules();
-
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
 CREATE TRIGGER refuse_reviving BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reviving();
@@ -4975,8 +4953,6 @@ ALTER TABLE queue.events ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.finished_jobs ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY given_at_birth ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
-
 ALTER TABLE queue.idempotent_requests ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.job_keys ENABLE ROW LEVEL SECURITY;
@@ -5094,6 +5070,8 @@ ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified('opening'::text) AS verified)));
+
+CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
 
@@ -5288,12 +5266,8 @@ GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.find_words(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_words(wanted_owner text, terms text[], weights real[], memory_total integer, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
-GRANT ALL ON FUNCTION mnemic.first_schedules(born uuid) TO mnemic_definer;
-
 REVOKE ALL ON FUNCTION mnemic.forget_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.forget_webhook_secrets() TO mnemic_app;
-
-REVOKE ALL ON FUNCTION mnemic.give_first_schedules() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
@@ -5723,6 +5697,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
+
+GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

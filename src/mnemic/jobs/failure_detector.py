@@ -1,9 +1,10 @@
-"""Who of the workers is dead.
+"""The failure detector: which workers are dead.
 
-A worker counts its heartbeats up in the database. Others who look every few seconds take it for dead when
-it has not been heard of for `DEAD_AFTER_S`; and never on the word of the server's clock alone, which may
-jump, or have gone on while the database was down: somebody must have watched it being silent for
-`WATCHED_S` by a clock of his own. Whoever watched for all of `DEAD_AFTER_S` needs no other clock.
+A worker counts its heartbeats in the database, and every worker reads these counts every few seconds. A
+worker is dead when it has sent no heartbeat for `DEAD_AFTER_S`. The server's clock alone is not trusted: it
+can jump, and it runs on while the database is down. So an observer must itself have seen the same count for
+`OBSERVED_S`, by its own monotonic clock. An observer that has seen it for all of `DEAD_AFTER_S` needs no
+other clock.
 """
 
 import time
@@ -11,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 DEAD_AFTER_S = 15.0
-WATCHED_S = 5.0
+OBSERVED_S = 5.0
 
 
 @dataclass(frozen=True)
-class Sign:
-    """What is known of a worker: how often it has beaten, and for how long not, by the server's clock."""
+class WorkerStatus:
+    """A worker's heartbeat count, and the seconds since its last heartbeat by the server's clock."""
 
     worker: str
     beats: int
@@ -24,28 +25,30 @@ class Sign:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Observed:
     beats: int
     since_s: float
+    """When this count was first seen, by the monotonic clock."""
 
 
-class Witness:
-    """Remembers since when each worker has been silent."""
+class FailureDetector:
+    """Remembers for each worker since when its heartbeat count has been the same."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
+        self._observed: dict[str, _Observed] = {}
 
-    def dead_among(self, signs: Iterable[Sign], *, now_s: float | None = None) -> list[Sign]:
-        """Those of all workers that are dead."""
+    def find_dead(self, workers: Iterable[WorkerStatus], *, now_s: float | None = None) -> list[WorkerStatus]:
+        """The dead ones of all workers."""
         now_s = time.monotonic() if now_s is None else now_s
-        seen: dict[str, _Seen] = {}
+        observed: dict[str, _Observed] = {}
         dead = []
-        for sign in signs:
-            before = self._seen.get(sign.worker)
-            known = before if before is not None and before.beats == sign.beats else _Seen(sign.beats, now_s)
-            seen[sign.worker] = known
-            watched_s = now_s - known.since_s
-            if watched_s >= DEAD_AFTER_S or (watched_s >= WATCHED_S and sign.silent_s >= DEAD_AFTER_S):
-                dead.append(sign)
-        self._seen = seen
+        for worker in workers:
+            current = self._observed.get(worker.worker)
+            if current is None or current.beats != worker.beats:
+                current = _Observed(worker.beats, now_s)
+            observed[worker.worker] = current
+            observed_s = now_s - current.since_s
+            if observed_s >= DEAD_AFTER_S or (observed_s >= OBSERVED_S and worker.silent_s >= DEAD_AFTER_S):
+                dead.append(worker)
+        self._observed = observed
         return dead

@@ -20,7 +20,7 @@ NOTHING_SETTLED = {
     "after_tenant": None,
     "only_tenant": None,
 }
-PROCESSES = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%take_turn%'"
+PROCESSES = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%settle_and_claim_jobs%'"
 
 
 @pytest.fixture

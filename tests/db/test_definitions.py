@@ -58,7 +58,10 @@ async def test_what_has_no_file_any_more_is_dropped(admin_conninfo: str, admin: 
 
 
 async def test_what_a_file_creates_no_longer_is_dropped(admin_conninfo: str, admin: AppConnection) -> None:
-    function = "CREATE OR REPLACE FUNCTION mnemic.stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
+    function = (
+        "CREATE OR REPLACE FUNCTION mnemic.stamp() RETURNS trigger"
+        " LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
+    )
     trigger = "CREATE OR REPLACE TRIGGER stamp BEFORE INSERT ON state.grants EXECUTE FUNCTION mnemic.stamp();"
     await apply(admin_conninfo, ("x/stamp", f"{function}\n{trigger}"))
     assert value(admin, "count(*) FROM pg_trigger WHERE tgname = 'stamp'") == 1

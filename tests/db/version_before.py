@@ -25,7 +25,7 @@ def old_migrations() -> dict[str, LiteralString]:
 
 
 def make_old_database(conninfo: str, *, count: int | None = None) -> None:
-    """Fill an empty database, on a server that has Mnemic's roles, with the first `count` migrations or all."""
+    """Apply the first `count` migrations, or all, to an empty database; the server has Mnemic's roles."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute(query("provision.make_vector_extension"))
         connection.execute(query("provision.make_housekeeping"))

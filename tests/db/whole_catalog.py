@@ -1,7 +1,7 @@
 """Everything that the catalog says about Mnemic's schemas, as comparable lines.
 
-Object ids, and the numbers of columns that were dropped, are left out; the order of columns is kept. So are the names of NOT
-NULL constraints, which PostgreSQL has from version 18 on and nothing refers to: the columns say whether they are NOT NULL.
+The order of columns is kept. Left out are object ids, the numbers of dropped columns, and the names of NOT
+NULL constraints, which PostgreSQL has from version 18 on: the columns say whether they are NOT NULL.
 """
 
 from tests.conftest import AppConnection
@@ -13,13 +13,15 @@ _QUERIES = {
         SELECT nspname::text, nspowner::regrole::text, coalesce(nspacl::text[], '{{}}')
         FROM pg_namespace WHERE nspname IN {OUR_SCHEMAS}""",
     "relation": f"""
-        SELECT pg_class.oid::regclass::text, relkind, relowner::regrole::text, coalesce(relacl::text[], '{{}}'),
+        SELECT pg_class.oid::regclass::text, relkind, relowner::regrole::text,
+            coalesce(relacl::text[], '{{}}'),
             relrowsecurity, relforcerowsecurity, reloptions, relpersistence, relreplident,
             obj_description(pg_class.oid, 'pg_class'), pg_get_partkeydef(pg_class.oid)
         FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname IN {OUR_SCHEMAS}""",
     "column": f"""
-        SELECT attrelid::regclass::text, row_number() OVER (PARTITION BY attrelid ORDER BY attnum), attname::text,
-            format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, attstattarget, attstorage,
+        SELECT attrelid::regclass::text, row_number() OVER (PARTITION BY attrelid ORDER BY attnum),
+            attname::text, format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated,
+            attstattarget, attstorage,
             coalesce(attacl::text[], '{{}}'), pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)
         FROM pg_attribute
         JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -31,7 +33,8 @@ _QUERIES = {
         WHERE nspname IN {OUR_SCHEMAS} AND contype <> 'n'""",
     "index": f"""
         SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid), indisunique, indisprimary, indisvalid
-        FROM pg_index JOIN pg_class ON pg_class.oid = indrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+        JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE nspname IN {OUR_SCHEMAS}""",
     "routine": f"""
         SELECT pg_proc.oid::regprocedure::text, pg_get_functiondef(pg_proc.oid), proowner::regrole::text,
@@ -43,23 +46,30 @@ _QUERIES = {
         WHERE nspname IN {OUR_SCHEMAS} AND relkind = 'v'""",
     "trigger": f"""
         SELECT tgrelid::regclass::text, tgname::text, pg_get_triggerdef(pg_trigger.oid), tgenabled
-        FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+        JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE nspname IN {OUR_SCHEMAS} AND NOT tgisinternal""",
     "policy": f"""
         SELECT polrelid::regclass::text, polname::text, polcmd, polpermissive,
-            ARRAY(SELECT CASE WHEN role = 0 THEN 'public' ELSE role::regrole::text END FROM unnest(polroles) AS role),
+            ARRAY(
+                SELECT CASE WHEN role = 0 THEN 'public' ELSE role::regrole::text END
+                FROM unnest(polroles) AS role
+            ),
             pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)
-        FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
+        JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE nspname IN {OUR_SCHEMAS}""",
 }
 
 
+# These are named by their table and their own name or number.
+_KEY_LENGTHS = {"column": 2, "constraint": 2, "trigger": 2, "policy": 2}
+
+
 def whole_catalog(connection: AppConnection) -> dict[str, str]:
-    """What the database holds, as ``{"kind name …": all that is known about it}``."""
+    """What the database holds, as ``{"kind name": all that is known about it}``."""
     return {
-        f"{kind} {row[0]} {row[1] if kind in ('column', 'constraint', 'trigger', 'policy') else ''}".strip(): str(
-            _plain(row)
-        )
+        " ".join((kind, *map(str, row[: _KEY_LENGTHS.get(kind, 1)]))): str(_plain(row))
         for kind, statement in _QUERIES.items()
         for row in connection.execute(statement.encode()).fetchall()
     }

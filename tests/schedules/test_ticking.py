@@ -188,7 +188,7 @@ async def test_an_administrator_ticks_for_all_and_is_otherwise_behind_the_wall(
 @pytest.mark.parametrize(
     "call",
     [
-        "SELECT mnemic.add_tick(schedules, now()) FROM queue.schedules",
+        "SELECT mnemic.enqueue_scheduled_job(schedules, now()) FROM queue.schedules",
         "SELECT mnemic.use_pg_cron()",
         "SELECT mnemic.leave_pg_cron()",
         "SELECT mnemic.drop_old_logs(1)",

@@ -10,7 +10,7 @@ from mnemic.sql.definition_files import Definition, in_order, read_definitions
 from mnemic.sql.migration_files import all_definitions, all_migrations
 
 NOT_IN_MIGRATIONS = re.compile(
-    r"^(CREATE|DROP|ALTER) (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW|TRIGGER|POLICY)", re.MULTILINE
+    r"^CREATE (OR REPLACE )?(FUNCTION|PROCEDURE|VIEW|TRIGGER|POLICY)", re.MULTILINE
 )
 REPEATABLE = re.compile(r"^CREATE (?!OR REPLACE|POLICY)", re.MULTILINE)
 

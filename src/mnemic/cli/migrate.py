@@ -22,7 +22,7 @@ def migrate(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Apply pending migrations and changed definitions. An embedded database is also migrated when it is opened."""
+    """Apply pending migrations and changed definitions. Opening an embedded database does that, too."""
     settings = settings_from(url, data_dir)
     if status or dry_run:
         found = asyncio.run(migration_status(settings))
@@ -53,7 +53,7 @@ def _changes(status: MigrationStatus, key: str) -> dict[str, list[str]]:
 
 
 def _print_sql(status: MigrationStatus) -> None:
-    for item in (*status.pending, *status.outdated):
+    for item in status.to_apply:
         out.print(f"-- {item.label}\n{item.sql}", markup=False)
     for label in status.gone:
         out.print(f"-- {label} is dropped", markup=False)
@@ -65,7 +65,7 @@ def _print_status(status: MigrationStatus) -> None:
     listing = table("migration", "state")
     for label in status.applied_labels:
         listing.add_row(label, "[green]applied[/]")
-    for item in (*status.pending, *status.outdated):
+    for item in status.to_apply:
         listing.add_row(item.label, "[yellow]pending[/]")
     for label in status.gone:
         listing.add_row(label, "[yellow]to be dropped[/]")

@@ -1,17 +1,19 @@
 """Apply definitions (`mnemic.sql.definition_files`) to a database, and drop what has no file any more.
 
-A definition is *current* while the checksum in ``mnemic.definitions`` is that of its file, and *outdated* otherwise.
-Applying runs the whole file again; ``CREATE OR REPLACE`` keeps owners, privileges and dependent objects.
+A definition is *current* while the checksum in ``mnemic.definitions`` is that of its file, and *outdated*
+otherwise. Applying runs the whole file again; ``CREATE OR REPLACE`` keeps owners, privileges and dependent
+objects.
 
-PostgreSQL does not let ``CREATE OR REPLACE`` change a return type, the name of a parameter or the columns of a view. Then
-the function or view is dropped and created. With other parameter types PostgreSQL would create a second function of the
-same name; the earlier one is dropped. Nothing is ever dropped with CASCADE, which could take a generated column with
-it. If something depends on what must be dropped, `MigrationError` says so and the transaction is rolled back. The way
-out is a migration that drops the function with its dependents: after any migration all definitions are applied again.
-A function that tables depend on gets a new name instead, and a migration changes the tables to it.
+PostgreSQL does not let ``CREATE OR REPLACE`` change a return type, the name of a parameter or the columns
+of a view. Then the function or view is dropped and created. With other parameter types PostgreSQL would
+create a second function of the same name; the earlier one is dropped. Nothing is ever dropped with CASCADE,
+which could take a generated column with it. If something depends on what must be dropped, `MigrationError`
+says so and the transaction is rolled back. The way out is a migration that drops the function with its
+dependents: after any migration all definitions are applied again. A function that tables depend on gets a
+new name instead, and a migration changes the tables to it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import LiteralString, cast
@@ -48,7 +50,7 @@ class DefinitionChanges:
 
 
 async def compare_definitions(
-    connection: AsyncConnection[DictRow], definitions: Sequence[Definition], set_names: set[str]
+    connection: AsyncConnection[DictRow], definitions: Sequence[Definition], set_names: Collection[str]
 ) -> DefinitionChanges:
     """Compare the record with the files of the installed sets. Usually one query of one row per set."""
     cursor = await connection.execute(query("migrations.definition_digests"))
@@ -64,7 +66,7 @@ async def compare_definitions(
     )
 
 
-async def read_recorded(connection: AsyncConnection[DictRow], set_names: set[str]) -> list[Recorded]:
+async def read_recorded(connection: AsyncConnection[DictRow], set_names: Collection[str]) -> list[Recorded]:
     """The record of the installed sets."""
     cursor = await connection.execute(query("migrations.definitions"))
     return [Recorded(**row) for row in await cursor.fetchall() if row["set_name"] in set_names]
@@ -175,6 +177,6 @@ async def _run_drop(connection: AsyncConnection[DictRow], statement: sql.Compose
     except errors.DependentObjectsStillExist as error:
         raise MigrationError(
             f"A definition was changed or removed that other objects depend on: {error.diag.message_detail}. "
-            "Add a migration that drops it together with them; all definitions are applied again after a migration. "
+            "Add a migration that drops it with them: after a migration all definitions are applied. "
             "If a table depends on it, give the function a new name and change the table in a migration."
         ) from error

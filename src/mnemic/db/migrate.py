@@ -1,12 +1,13 @@
 """Bring a database to the schema that this code needs.
 
-A migration is *pending* until its file has run, then *applied* for ever. A definition (a function, trigger, view or policy,
-see `mnemic.db.definitions`) is applied again whenever its file has changed. All of it is one transaction: definitions
-that tables need, pending migrations, the other definitions, dropping what has no file any more, and the records of that
-in ``mnemic.migrations`` and ``mnemic.definitions``. A crash leaves the database as it was. One process at a time holds an
-advisory lock; the others wait and then find nothing to do. Errors: an applied migration was edited
-(`MigrationChangedError`), an applied number has no file (`DatabaseTooNewError`), the role lacks a privilege
-(`MissingPrivilegeError`, which carries the SQL for an administrator).
+A migration is *pending* until its file has run, then *applied* for ever. A definition (a function, trigger,
+view or policy, see `mnemic.db.definitions`) is applied again whenever its file has changed. All of it is
+one transaction: definitions that tables need, pending migrations, the other definitions, dropping what has
+no file any more, and the records of that in ``mnemic.migrations`` and ``mnemic.definitions``. A crash
+leaves the database as it was. One process at a time holds an advisory lock; the others wait and then find
+nothing to do. Errors: an applied migration was edited (`MigrationChangedError`), an applied number has no
+file (`DatabaseTooNewError`), the role lacks a privilege (`MissingPrivilegeError`, which carries the SQL for
+an administrator).
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -32,7 +33,7 @@ from mnemic.db.version_before import OBJECTS, RECORD_NAME, carried_over
 from mnemic.errors import ConfigurationError, DatabaseTooNewError, MigrationChangedError, NotMigratedError
 from mnemic.sql import query
 from mnemic.sql.definition_files import BEFORE_TABLES, Definition
-from mnemic.sql.migration_files import CORE_SET, Migration, all_definitions, all_migrations
+from mnemic.sql.migration_files import CORE_SET, Migration, SchemaFiles, installed_files
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,13 @@ class MigrationStatus:
         return not (self.pending or self.outdated or self.gone)
 
     @property
+    def to_apply(self) -> tuple[Migration | Definition, ...]:
+        """Pending migrations and outdated definitions, in the order in which they are applied."""
+        early = (item for item in self.outdated if item.stage == BEFORE_TABLES)
+        late = (item for item in self.outdated if item.stage != BEFORE_TABLES)
+        return (*early, *self.pending, *late)
+
+    @property
     def applied_labels(self) -> list[str]:
         """What is applied, named as files are."""
         return [f"{row.set_name}/{row.number:04}_{row.title}" for row in self.applied]
@@ -78,11 +86,13 @@ async def migrate(
 ) -> MigrationStatus:
     """Apply what is pending and outdated; returns the status from before, so what was done.
 
-    `key` is stored as signing key if the database has none. `migrations` and `definitions` stand for the installed ones.
+    `key` is stored as signing key if the database has none. `migrations` and `definitions` stand for the
+    installed ones.
     """
-    files = _Files(
-        all_migrations() if migrations is None else migrations,
-        all_definitions() if definitions is None else definitions,
+    installed = installed_files()
+    files = SchemaFiles(
+        installed.migrations if migrations is None else migrations,
+        installed.definitions if definitions is None else definitions,
     )
     async with admin_connection(conninfo, limits) as connection:
         with translated():
@@ -107,7 +117,7 @@ async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
 async def status_of(connection: AsyncConnection[DictRow]) -> MigrationStatus:
     """The same over a connection that is open already."""
     with translated():
-        return await _status(connection, _Files(all_migrations(), all_definitions()))
+        return await _status(connection, installed_files())
 
 
 async def require_current(connection: AsyncConnection[DictRow]) -> None:
@@ -126,18 +136,7 @@ async def require_current(connection: AsyncConnection[DictRow]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Files:
-    migrations: tuple[Migration, ...]
-    definitions: tuple[Definition, ...]
-
-    @property
-    def set_names(self) -> set[str]:
-        """Sets that are not installed here are left alone, with their tables and definitions."""
-        return {item.set_name for item in (*self.migrations, *self.definitions)}
-
-
-async def _status(connection: AsyncConnection[DictRow], files: _Files) -> MigrationStatus:
+async def _status(connection: AsyncConnection[DictRow], files: SchemaFiles) -> MigrationStatus:
     has = await _one(connection, query("migrations.has_records"))
     applied = await _read_applied(connection) if has["has_migrations"] else []
     baseline = carried_over(_core_checksums(applied), files.migrations)
@@ -180,7 +179,7 @@ def _check_applied(row: Applied, migration: Migration | None) -> None:
 
 
 async def _upgrade(
-    connection: AsyncConnection[DictRow], status: MigrationStatus, files: _Files, *, joins_definer: bool
+    connection: AsyncConnection[DictRow], status: MigrationStatus, files: SchemaFiles, *, joins_definer: bool
 ) -> None:
     """Everything in one transaction. The migrator is a member of mnemic_definer at most within it."""
     async with connection.transaction():
@@ -190,7 +189,7 @@ async def _upgrade(
         recorded = await read_recorded(connection, files.set_names)
         # A migration may have dropped a definition, in order to change what it depends on.
         definitions = files.definitions if status.pending else status.outdated
-        for set_name in dict.fromkeys(item.set_name for item in (*files.migrations, *files.definitions)):
+        for set_name in files.set_names:
             early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
             await apply_definitions(connection, early)
             for migration in status.pending:
@@ -203,7 +202,7 @@ async def _upgrade(
             await connection.execute(query("provision.leave_definer"))
 
 
-async def _carry_over(connection: AsyncConnection[DictRow], files: _Files) -> None:
+async def _carry_over(connection: AsyncConnection[DictRow], files: SchemaFiles) -> None:
     """Rewrite the record of a database of the version before the baseline, see `mnemic.db.version_before`."""
     baseline = carried_over(_core_checksums(await _read_applied(connection)), files.migrations)
     if not baseline:

@@ -1,9 +1,10 @@
 """Carries a database of the version before the baseline over to it.
 
-Until the baseline, the schema grew by 28 migrations that held tables and functions together. The baseline makes the
-same catalog from fewer files, so a database that has exactly those 28 needs no change to its tables: the record of
-migrations is rewritten, and the definitions are applied over the functions, triggers, views and policies that are there.
-Names that have changed since then are dropped, as those of a definition whose file is gone.
+Until the baseline, the schema grew by 28 migrations that held tables and functions together. The baseline
+makes the same catalog from fewer files, so a database that has exactly those 28 needs no change to its
+tables: the record of migrations is rewritten, and the definitions are applied over the functions, triggers,
+views and policies that are there. Names that have changed since then are dropped, as those of a definition
+whose file is gone.
 
 A database that has only some of the 28 is refused: the files that it lacks are not part of this version.
 """
@@ -17,14 +18,14 @@ BASELINE_COUNT = 12
 """So many files, from the first on, make the catalog that the 28 made."""
 
 RECORD_NAME = "version before the baseline"
-"""Under this name the old functions, triggers, views and policies are recorded, as if they were one definition."""
+"""The old functions, triggers, views and policies are recorded as one definition of this name."""
 
 
 def carried_over(applied: Sequence[tuple[int, str]], files: Sequence[Migration]) -> tuple[Migration, ...]:
-    """The files that stand for the migrations of the version before; empty if the database is not of that version.
+    """The files that replace the migrations of the version before; empty for a database of another version.
 
-    `applied` has number and checksum of Mnemic's own migrations in the database. NotMigratedError if it has only some of
-    those that it would need.
+    `applied` has number and checksum of Mnemic's own migrations in the database. NotMigratedError if it has
+    only some of those that it would need.
     """
     known = list(enumerate(CHECKSUMS, start=1))
     if not applied or list(applied) != known[: len(applied)]:

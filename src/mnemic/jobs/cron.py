@@ -7,7 +7,7 @@ expressions have names of their own: ``@hourly``, ``@daily``, ``@weekly``, ``@mo
 As in Unix cron, a day must match both the day of the month and the day of the week, unless both are
 restricted: then one of the two is enough.
 
-This module only parses. The database computes the next tick (`mnemic.cron_tick`), by its own clock and its
+This module only parses. The database computes the next tick (`mnemic.cron_time`), by its own clock and its
 own list of time zones.
 """
 

@@ -1,24 +1,26 @@
 """The functions, triggers, views and policies of the schema: one current file each.
 
 A definition is a file ``definitions/<subject>/<name>.sql``. Extensions bring their own, see
-`mnemic.sql.migration_files`. It is named after the function or view in it; the triggers that call a function stand
-in its file, and the policies of a table in ``policies/<table>.sql``. Every statement can be run again: ``CREATE OR
-REPLACE``, or ``DROP … IF EXISTS`` before ``CREATE`` for policies. `mnemic.db.migrate` applies a file whenever its
-checksum differs from the recorded one.
+`mnemic.sql.migration_files`. It is named after the function or view in it; the triggers that call a
+function stand in its file, and the policies of a table in ``policies/<table>.sql``. Every statement can be
+run again: ``CREATE OR REPLACE``, or ``DROP … IF EXISTS`` before ``CREATE`` for policies.
+`mnemic.db.migrate` applies a file whenever its checksum differs from the recorded one.
 
-Order is declared, not computed. Two kinds of comment lines at the top of a file are read::
+Order is declared, not computed. A file may begin with these lines, in this order::
 
     -- stage: before tables
     -- needs: tenancy/verified, tenancy/seal
 
-*Stage.* Tables need some functions: in defaults (``mnemic.new_id``), generated columns (``mnemic.content_hash``),
-checks, index expressions and ``CALL mnemic.protect(…)``. Those are marked ``before tables`` and are applied before the
-migrations of their set; all others are applied after the migrations of all sets.
+*Stage.* Tables need some functions: in defaults (``mnemic.new_id``), generated columns
+(``mnemic.content_hash``), checks, index expressions and ``CALL mnemic.protect(…)``. Those are marked ``before
+tables`` and are applied before the migrations of their set; all others are applied after the migrations of
+all sets.
 
-*Needs.* PostgreSQL checks the bodies of views, policies, triggers and of SQL functions with ``RETURN`` or ``BEGIN
-ATOMIC`` when they are created, so what they use must exist before. Bodies in ``$$`` are looked up at run time and
-need nothing. A need is in the same set and stage; an earlier stage need not be named. An unknown or circular need is a
-`ConfigurationError`. Among files that need nothing of each other the order is alphabetical.
+*Needs.* PostgreSQL checks the bodies of views, policies, triggers and of SQL functions with ``RETURN`` or
+``BEGIN ATOMIC`` when they are created, so what they use must exist before. Names in ``$$`` bodies are looked
+up at run time and need nothing. A need is in the same set and stage; an earlier stage need not be named. An
+unknown or circular need is a `ConfigurationError`. Among files that need nothing of each other the order is
+alphabetical.
 """
 
 import re
@@ -28,6 +30,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from importlib.resources.abc import Traversable
+from itertools import takewhile
 from typing import Final, LiteralString
 
 from mnemic.errors import ConfigurationError
@@ -35,7 +38,6 @@ from mnemic.errors import ConfigurationError
 BEFORE_TABLES: Final = "before tables"
 AFTER_TABLES: Final = "after tables"
 
-_HEADER = re.compile(r"^-- (?P<key>stage|needs): (?P<value>.+)$", re.MULTILINE)
 _CREATED = re.compile(
     r"^CREATE (?:OR REPLACE )?(?:"
     r"(?P<kind>FUNCTION|PROCEDURE|VIEW) (?P<name>\w+\.\w+)"
@@ -77,15 +79,18 @@ class Definition:
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
-        """What the file creates, as ``DROP`` names it: ``ROUTINE mnemic.seal``, ``POLICY p ON state.x``."""
+        """What the file creates, as ``DROP`` names it: ``ROUTINE mnemic.new_id``, ``POLICY p ON state.x``."""
         return tuple(_object_of(match) for match in _CREATED.finditer(self.sql))
 
     def _header(self, key: str) -> str:
-        return ", ".join(match["value"] for match in _HEADER.finditer(self.sql) if match["key"] == key)
+        """The value of a line at the top of the file; empty without one."""
+        prefix = f"-- {key}: "
+        lines = takewhile(lambda line: line.startswith(("-- stage: ", "-- needs: ")), self.sql.split("\n", 2))
+        return ", ".join(line.removeprefix(prefix) for line in lines if line.startswith(prefix))
 
 
 def read_definitions(set_name: str, folder: Traversable) -> tuple[Definition, ...]:
-    """The definitions in a folder, in the order in which they are applied; none if there is no such folder."""
+    """The definitions in a folder, in the order of their application; none if there is no such folder."""
     return in_order(tuple(_read_files(set_name, folder))) if folder.is_dir() else ()
 
 

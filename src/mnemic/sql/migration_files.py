@@ -1,20 +1,21 @@
 """The numbered SQL files that make tables, columns, indexes, roles and data, ours and those of extensions.
 
-Functions, triggers, views and policies are definitions, see `mnemic.sql.definition_files`. A *set* is a folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own
-set is called ``mnemic``. A package adds one through an entry point in the group
+Functions, triggers, views and policies are definitions, see `mnemic.sql.definition_files`. A *set* is a
+folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own set is called
+``mnemic``. A package adds one through an entry point in the group
 ``mnemic.migrations``; its name is the set's name, its value the package that holds the files::
 
     [project.entry-points."mnemic.migrations"]
     billing = "acme_billing.migrations"
 
-A folder ``definitions`` in that package holds the definitions of the set. A file is identified by its SHA-256, so that
-an edit after it was applied is noticed.
+A folder ``definitions`` in that package holds the definitions of the set. A file is identified by its
+SHA-256, so that an edit after it was applied is noticed.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
@@ -40,7 +41,7 @@ class Migration:
     title: str
     sql: LiteralString = field(repr=False)
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """SHA-256 of the file's text, in hexadecimal digits."""
         return sha256(self.sql.encode()).hexdigest()
@@ -51,22 +52,52 @@ class Migration:
         return f"{self.set_name}/{self.number:04}_{self.title}"
 
 
+@dataclass(frozen=True)
+class SchemaFiles:
+    """Every migration and definition that is installed: ours first, then each extension's by name."""
+
+    migrations: tuple[Migration, ...]
+    definitions: tuple[Definition, ...]
+
+    @property
+    def set_names(self) -> tuple[str, ...]:
+        """The installed sets in the order in which they are applied."""
+        return tuple(dict.fromkeys(item.set_name for item in (*self.migrations, *self.definitions)))
+
+
+def installed_files() -> SchemaFiles:
+    """The files of all installed sets; looking for extensions takes milliseconds."""
+    sets = [_our_files(), *(_read_files(name, folder) for name, folder in _extensions())]
+    return SchemaFiles(
+        tuple(chain.from_iterable(files.migrations for files in sets)),
+        tuple(chain.from_iterable(files.definitions for files in sets)),
+    )
+
+
 def all_migrations() -> tuple[Migration, ...]:
-    """Every migration that is installed: ours first, then each extension's by name."""
-    ours = read_set(CORE_SET, files("mnemic.sql").joinpath("migrations"))
-    return (*ours, *(item for name, folder in _extensions() for item in read_set(name, folder)))
+    """Every installed migration, in order."""
+    return installed_files().migrations
 
 
 def all_definitions() -> tuple[Definition, ...]:
-    """Every definition that is installed, by set as above, each set in the order in which it is applied."""
-    theirs = (read_definitions(name, folder.joinpath("definitions")) for name, folder in _extensions())
-    return (*_our_definitions(), *chain.from_iterable(theirs))
+    """Every installed definition, by set, each set in the order in which it is applied."""
+    return installed_files().definitions
 
 
 @cache
-def _our_definitions() -> tuple[Definition, ...]:
-    """Read once per process: opening a database compares them."""
-    return read_definitions(CORE_SET, files("mnemic.sql").joinpath("definitions"))
+def _our_files() -> SchemaFiles:
+    """Read once per process: every opening of a database compares them."""
+    folder = files("mnemic.sql")
+    return SchemaFiles(
+        tuple(read_set(CORE_SET, folder.joinpath("migrations"))),
+        read_definitions(CORE_SET, folder.joinpath("definitions")),
+    )
+
+
+def _read_files(set_name: str, folder: Traversable) -> SchemaFiles:
+    return SchemaFiles(
+        tuple(read_set(set_name, folder)), read_definitions(set_name, folder.joinpath("definitions"))
+    )
 
 
 def _extensions() -> Iterator[tuple[str, Traversable]]:

@@ -1,6 +1,6 @@
--- Vectors live apart from the records, one table per embedding model, so that vectors of two models
--- can never meet. A table is made when its model is first used and sealed with the model's name and
--- dimension: another dimension under the same name is an error.
+-- Vectors are stored apart from the memories, one table per embedding model, so that vectors of two models are never
+-- compared. mnemic.open_vector_table() creates the table on first use and records the model's name and dimension: another
+-- dimension under the same name is an error.
 CREATE TABLE mnemic.vector_models (
     model text PRIMARY KEY CHECK (char_length(model) BETWEEN 1 AND 256),
     dimensions int NOT NULL CHECK (dimensions BETWEEN 1 AND 4000),
@@ -29,11 +29,11 @@ EXCEPTION
 END
 $$;
 
--- Which model's vectors serve a tenant, and which one is to take its place. Everybody who reads or writes vectors
--- holds the tenant's lock `mnemic.model` together with others; whoever changes a row here holds it alone.
---   next_model is NULL         nothing is being changed
---   next_model, not is_listed  writers mark what they store; what was there before is not listed yet
---   next_model, is_listed      what is in queue.reembedding still lacks a vector of the next model
+-- Which model serves a tenant, and which one will replace it. Readers and writers of vectors share the tenant's model lock;
+-- changing a row here takes it exclusively.
+--   next_model is NULL         no change is going on
+--   next_model, not is_listed  writers add new memories to queue.reembedding; older ones are not in it yet
+--   next_model, is_listed      memories in queue.reembedding still lack a vector of the next model
 CREATE TABLE vectors.tenant_models (
     tenant_id uuid PRIMARY KEY REFERENCES state.tenants,
     model text NOT NULL CHECK (char_length(model) BETWEEN 1 AND 256),
@@ -47,8 +47,8 @@ COMMENT ON TABLE vectors.tenant_models IS 'Which embedding model serves each ten
 CALL mnemic.protect('vectors.tenant_models', 'SELECT');
 GRANT UPDATE ON vectors.tenant_models TO mnemic_definer;
 
--- Memories whose embedding could not be had when they were stored. They are findable by their words;
--- `mnemic embed` makes up for the rest.
+-- Memories without a vector, because the embedder failed when they were stored. Lexical search finds them; a job, or
+-- `mnemic embed`, backfills their vectors.
 CREATE TABLE queue.embedding_backlog (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,

@@ -1,12 +1,11 @@
--- How often words occur with an owner, for owners with so many memories that counting would take too long.
--- Made anew by upkeep every now and then; what it lacks or has wrong costs a little order, nothing else.
--- They lie in `vectors`, with all that is made from memories, for searching, and can be made again.
+-- Word counts of owners that have too many memories to count at query time. They are refreshed now and then; outdated
+-- counts only make ranking slightly worse. They are in `vectors`, like everything that is derived from memories for searching.
 CREATE TABLE vectors.owner_statistics (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
     memory_count int NOT NULL CHECK (memory_count >= 0),
     mean_bytes real NOT NULL CHECK (mean_bytes >= 0),
-    -- Some memories drawn by lot, which stand for all of them.
+    -- A random sample of memories.
     sample uuid[] NOT NULL,
     refreshed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, owner)
@@ -25,10 +24,10 @@ CREATE TABLE vectors.word_statistics (
 COMMENT ON TABLE vectors.word_statistics IS 'In how many memories of large owners words occur.';
 CALL mnemic.protect('vectors.word_statistics', 'SELECT, INSERT, DELETE');
 
--- Forms of one word that the stemmer does not bring together. It takes endings off, which brings "painted" to "paint" and
--- leaves "bought" beside "buy"; and a question asks with the one ("did she buy") what was told with the other ("I
--- bought"). So a word of a query is looked up in all of its forms, as one term. Short forms of a word that everybody uses
--- are among them. Left out are forms that are other words, too: "rose", "lay", "bit", "leaves".
+-- Query expansion: irregular forms of a word, which the stemmer does not unify. It maps "painted" to "paint" but not "bought"
+-- to "buy", and a question asks with one form ("did she buy") what a memory says with the other ("I bought"). A word of a
+-- query is searched in all of its forms as one term. Common short forms are included; forms that are also other words
+-- ("rose", "lay", "bit", "leaves") are not.
 CREATE TABLE mnemic.word_forms (
     word text PRIMARY KEY,
     forms text[] NOT NULL CHECK (word = ANY (forms))
@@ -59,8 +58,8 @@ FROM unnest(string_to_array(
     'phone telephone,photo photograph,theater theatre,tv television,vet veterinarian', ','
 )) AS listed (family);
 
--- What a recall may find. NULL lets everything through; of `tags` a memory needs all, of `any_tags` one. `moment` is now, or the moment of the past that
--- is asked about; then `valid_at_moment` is set, and only what was valid at that moment passes.
+-- The filter of a recall. NULL matches everything; a memory needs all of `tags` and one of `any_tags`. `moment` is now, or the
+-- time in the past that the query is about; then `valid_at_moment` is set, and only memories valid at that time match.
 CREATE TYPE mnemic.recall_filter AS (
     channels text[],
     categories text[],

@@ -1,5 +1,12 @@
--- The lengths leave every key below what an index entry can hold, also in scripts of four bytes a
--- character; that is why `name_key`, which may be longer than the name, is bounded itself.
+-- Entities (people, projects, products …), facts about them and relations between them; the memories that mention
+-- them; and statements as subject, predicate, object.
+--
+-- An entity belongs to an owner and is identified by category and name, case-insensitively. The first upsert creates it,
+-- later ones add to it, and deleting moves it to `archived_entities`, from where it can be restored with its id. Writers
+-- lock the entity's row, so that no concurrent fact is lost.
+
+-- The lengths keep every key below the limit of an index entry, also with four bytes per character; `name_key` may be
+-- longer than the name and therefore has its own limit.
 CREATE TABLE state.entities (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     entity_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -15,7 +22,7 @@ CREATE TABLE state.entities (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (tenant_id, entity_id),
-    -- What belongs to an entity refers to it by this key, so that it cannot belong to another owner.
+    -- Foreign keys to an entity use this key, so that a row cannot refer to an entity of another owner.
     UNIQUE (tenant_id, owner, entity_id),
     UNIQUE (tenant_id, owner, category, name_key)
 );
@@ -24,9 +31,8 @@ CREATE INDEX entities_category ON state.entities (tenant_id, owner, category, en
 CALL mnemic.protect('state.entities', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (salience, metadata, process, version, updated_at) ON state.entities TO mnemic_app;
 
--- Every name of an entity, its own and its aliases. Several entities may share one. `first_word` is how
--- the names that occur in a text are found; it is made by mnemic.text_analysis.name_matching, NULL where a name has no
--- word that could be found.
+-- Every name of an entity, its own and its aliases. Several entities may share one. `first_word` is the lookup key for
+-- finding names in a text; Python computes it; NULL if a name has no word that can be found.
 CREATE TABLE state.entity_names (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -40,13 +46,13 @@ CREATE TABLE state.entity_names (
     FOREIGN KEY (tenant_id, owner, entity_id) REFERENCES state.entities (tenant_id, owner, entity_id) ON DELETE CASCADE
 );
 COMMENT ON TABLE state.entity_names IS 'What entities are called: each one''s own name and its aliases.';
--- In this order, so that a search for many first words cannot take this index for its owner alone.
+-- In this column order, so that the planner does not use this index by owner alone when it looks up many first words.
 CREATE INDEX entity_names_key ON state.entity_names (tenant_id, name_key, owner);
 CREATE INDEX entity_names_first_word ON state.entity_names (tenant_id, owner, first_word);
 CALL mnemic.protect('state.entity_names', 'SELECT, INSERT, DELETE');
 
--- What is known about an entity, attribute by attribute. A value is never changed: it retires when
--- another one takes its place, so that what was believed before stays readable.
+-- Facts about entities, one row per attribute and value. A value is never changed: it is retired when another one
+-- replaces it, so that earlier values stay readable.
 CREATE TABLE state.entity_facts (
     tenant_id uuid NOT NULL,
     fact_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -108,7 +114,7 @@ COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities
 CREATE INDEX memory_entities_entity ON state.memory_entities (tenant_id, entity_id, memory_id DESC);
 CALL mnemic.protect('state.memory_entities', 'SELECT, INSERT, DELETE');
 
--- ARCHIVE: deleted entities, each with all that belonged to it as JSON. A restored one leaves it.
+-- ARCHIVE: deleted entities with everything that belonged to them as JSON. Restoring one removes its row.
 CREATE TABLE state.archived_entities (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     entity_id uuid NOT NULL,
@@ -127,8 +133,8 @@ CREATE INDEX archived_entities_recent ON state.archived_entities (tenant_id, own
 CALL mnemic.protect('state.archived_entities', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (snapshot) ON state.archived_entities TO mnemic_app;
 
--- Statements between texts, for what is no entity (yet). The hashes stand for texts that may be too long
--- for an index; they are columns because under a policy only plain comparisons of columns use an index.
+-- Statements between texts, for things that are not entities. The hashes stand for texts that may be too long for an
+-- index; they are columns because under row-level security only plain comparisons of columns can use an index.
 CREATE TABLE state.triples (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     triple_id uuid NOT NULL DEFAULT mnemic.new_id(),

@@ -1,5 +1,22 @@
--- COLD: events of four kinds. What happened is never changed: the application may add and read. All
--- have two times: `at`, when it happened, and `recorded_at`, when we were told.
+-- The tiers beside the memories: hot state, cold events, flagged actors, attributes of processes.
+
+-- HOT: one JSON document per key, changed by compare-and-set on its version.
+CREATE TABLE state.state_documents (
+    tenant_id uuid NOT NULL REFERENCES state.tenants,
+    owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
+    key text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 256),
+    document jsonb NOT NULL,
+    version int NOT NULL DEFAULT 1 CHECK (version > 0),
+    process text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, owner, key)
+);
+COMMENT ON TABLE state.state_documents IS 'What a part of a system knows now, one JSON document per key.';
+CALL mnemic.protect('state.state_documents');
+
+-- COLD: events of four kinds. They are append-only: the application may insert and read. All have two times: `at`, when
+-- it happened, and `recorded_at`, when it was stored.
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     event_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -20,7 +37,7 @@ CREATE INDEX journal_events_recent ON state.journal_events (tenant_id, owner, at
 CALL mnemic.protect('state.journal_events', 'SELECT, INSERT');
 
 -- `numeric` without a scale keeps the digits as they were given: 12.50 stays 12.50. The bounds leave
--- room for 18 decimals (the smallest unit of common digital money) and shut out NaN and infinity.
+-- room for 18 decimals (the smallest unit of common digital money) and exclude NaN and infinity.
 CREATE TABLE state.revenue_events (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     event_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -100,8 +117,8 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors (tenant_id, owner, fl
 CALL mnemic.protect('state.flagged_actors', 'SELECT, INSERT');
 GRANT UPDATE (cleared_at, clearing_reason) ON state.flagged_actors TO mnemic_app;
 
--- What is known about the processes that work for an owner. `process` is the one that is described,
--- `set_by` the one that said so.
+-- Attributes of the processes that work for an owner. `process` is the described one, `set_by` the one that wrote the
+-- attribute.
 CREATE TABLE state.process_attributes (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
@@ -118,20 +135,3 @@ CREATE TABLE state.process_attributes (
 );
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
 CALL mnemic.protect('state.process_attributes', 'SELECT, INSERT, UPDATE');
-
--- The tiers beside the memories: hot state, cold events, flagged actors, attributes of processes.
-
--- HOT: one JSON document per key, changed by compare-and-set on its version.
-CREATE TABLE state.state_documents (
-    tenant_id uuid NOT NULL REFERENCES state.tenants,
-    owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
-    key text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 256),
-    document jsonb NOT NULL,
-    version int NOT NULL DEFAULT 1 CHECK (version > 0),
-    process text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant_id, owner, key)
-);
-COMMENT ON TABLE state.state_documents IS 'What a part of a system knows now, one JSON document per key.';
-CALL mnemic.protect('state.state_documents');

@@ -1,5 +1,5 @@
--- REFERENCE: documents by name. Their text is memories of the category `reference`, in chunks where it
--- is long, so that it is found like everything else; this table knows which chunks are the document now.
+-- REFERENCE: documents by name. Their text is stored as memories of the category `reference`, in chunks if it is long, so
+-- that recall finds it like any other memory.
 CREATE TABLE state.reference_documents (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     document_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -32,7 +32,7 @@ CREATE TABLE state.document_sources (
     media_type text NOT NULL CHECK (media_type IN ('text/plain', 'text/markdown', 'text/html', 'application/pdf')),
     content text NOT NULL CHECK (char_length(content) BETWEEN 1 AND 20000000),
     sections jsonb NOT NULL CHECK (jsonb_typeof(sections) = 'array'),
-    -- The version of the document whose chunks are all there; less than the document's while a job is at it.
+    -- The version of the document whose chunks are complete; lower than the document's while a job works on it.
     ingested_version int NOT NULL DEFAULT 0 CHECK (ingested_version >= 0),
     job_id uuid,
     PRIMARY KEY (tenant_id, document_id),
@@ -41,9 +41,9 @@ CREATE TABLE state.document_sources (
 COMMENT ON TABLE state.document_sources IS 'The text of ingested documents, as it was read.';
 CALL mnemic.protect('state.document_sources');
 
--- Which memories a document is made of. A chunk is known by its words and by how many equal ones stand before
--- it; equal words are one memory, in however many places they stand. Where a chunk stands changes with every
--- edit before it: that is kept here and not with the memory, whose history and events would tell of nothing else.
+-- The chunks of a document. A chunk is identified by its text and the number of equal chunks before it; equal texts are one
+-- memory. The position of a chunk changes with every edit before it. It is stored here and not with the memory, whose history
+-- and events would fill with such changes.
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
     document_id uuid NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE state.document_chunks (
     end_character int NOT NULL,
     headings text[] NOT NULL DEFAULT '{}',
     page int CHECK (page > 0),
-    -- What is embedded in front of the words: the headings above them and the end of what stands before.
+    -- Embedded in front of the text: the headings above it and the end of the preceding text.
     context text NOT NULL DEFAULT '',
     PRIMARY KEY (tenant_id, document_id, content_hash, occurrence),
     FOREIGN KEY (tenant_id, document_id) REFERENCES state.document_sources ON DELETE CASCADE,

@@ -1,14 +1,13 @@
--- What was done: destructive acts in the audit log, writes and reads in the memory log. The
--- application may add to both and read them, never change them.
+-- Logs: destructive actions in the audit log, writes and reads in the memory log. Both are append-only: the application may
+-- insert and read.
 
--- An act is two rows. Its `intent` is committed before it begins; its outcome, `succeeded` or `failed`,
--- refers to the intent and says what came of it. An intent that has no outcome is an act that was cut
--- short, by a crash for example: nobody knows how far it came.
+-- An action is two rows. Its `intent` is committed before it begins; its outcome, `succeeded` or `failed`, refers to
+-- the intent. An intent without an outcome was interrupted, by a crash for example, at an unknown point.
 CREATE TABLE traces.audit_log (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     audit_id uuid NOT NULL DEFAULT mnemic.new_id(),
     intent_id uuid,
-    -- Nobody's where the act concerns the whole tenant, and where it erases its owner.
+    -- NULL if the action concerns the whole tenant, or erases its owner.
     owner text CHECK (char_length(owner) BETWEEN 1 AND 256),
     process text NOT NULL CHECK (char_length(process) BETWEEN 1 AND 256),
     action text NOT NULL CHECK (char_length(action) BETWEEN 1 AND 256),
@@ -21,15 +20,15 @@ CREATE TABLE traces.audit_log (
     CONSTRAINT outcomes_have_an_intent CHECK ((phase = 'intent') = (intent_id IS NULL))
 );
 COMMENT ON TABLE traces.audit_log IS 'Destructive acts: the intent before, the outcome after.';
--- One outcome for each intent; it also serves the foreign key.
+-- One outcome per intent; also used by the foreign key.
 CREATE UNIQUE INDEX audit_log_outcome ON traces.audit_log (tenant_id, intent_id);
 CREATE INDEX audit_log_recent ON traces.audit_log (tenant_id, at DESC, audit_id DESC);
 CREATE INDEX audit_log_owner ON traces.audit_log (tenant_id, owner, at DESC, audit_id DESC);
 CALL mnemic.protect('traces.audit_log', 'SELECT, INSERT');
 
--- One row per call, however many memories it wrote or found. Days (of UTC) are partitions, so that old
--- ones go by dropping a table. There is no foreign key to state.tenants: the policy proves the tenant
--- already, and a new day would have to lock that table.
+-- One row per call, however many memories it wrote or found. Each day (UTC) is a partition, so that retention drops
+-- tables. There is no foreign key to state.tenants: the policy verifies the tenant, and creating a partition would have to
+-- lock that table.
 CREATE TABLE traces.memory_log (
     tenant_id uuid NOT NULL,
     log_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -51,6 +50,7 @@ CALL mnemic.protect('traces.memory_log', 'SELECT, INSERT');
 GRANT CREATE ON SCHEMA traces TO mnemic_definer;
 ALTER TABLE traces.memory_log OWNER TO mnemic_definer;
 
+-- Stored rows of the five views, see definitions/views/tenant_summary.sql.
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     name text NOT NULL CHECK (name IN ('tenant_summary', 'metrics_24h', 'stale_active', 'dead_xrefs', 'growth_7d')),

@@ -1,25 +1,24 @@
--- Schedules: a job, again and again. One row says what and when; whoever looks first after `next_run_at`
--- enqueues the job and moves the row on, in one transaction, so that a tick comes once however many look.
+-- Schedules: recurring jobs. `mnemic.run_due_schedules` enqueues the job of a due schedule and moves `next_run_at` on in
+-- one transaction, so that each time gives one job however many sessions call it.
 --
--- A schedule is *asleep* until `next_run_at`, then *due*; ticking makes it asleep again until the first tick
--- after now: of ticks that were missed only the last one comes, and while the job of an earlier one has waited for
--- long, since nobody works, no more are added to it. A *paused* one (`enabled` is false) waits for
--- somebody to resume it. One that cannot tick any more (its time zone is gone, for example) is paused with
--- the reason in `problem`.
+-- A schedule is *asleep* until `next_run_at`, then *due*; running it makes it asleep again until its first time after now.
+-- Of missed times only the last one is run, and no job is added while an earlier one has waited for long because no
+-- worker runs. A *paused* schedule (`enabled` is false) waits until somebody resumes it. A schedule that cannot run any more
+-- (its time zone is gone, for example) is paused with the reason in `problem`.
 --
--- The clock is the database's, and it may jump. Forward: the ticks in between were missed. Back: `planned_at`
--- then lies in the future; the last tick up to the moment that it is now comes, if it has not come before, and the
--- schedule is planned anew from there. The key of a tick's job is the moment of the tick, so that a tick that
--- comes near for the second time gives no second job.
+-- The database's clock counts, and it may jump. Forward: the times in between were missed. Back: `planned_at` then lies in
+-- the future; the last time up to now is run, if it was not run before, and the schedule is planned again from there. The
+-- key of the job contains the time, so that a time that is passed twice gives no second job.
+
 CREATE TABLE queue.schedules (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 128),
-    -- Whom the payload is about, if anybody: it is erased with them.
+    -- The owner that the payload is about, if any: the schedule is erased with it.
     owner text CHECK (char_length(owner) BETWEEN 1 AND 256),
     job_type text NOT NULL CHECK (char_length(job_type) BETWEEN 1 AND 128),
     payload jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(payload) = 'object'),
     priority smallint NOT NULL DEFAULT 0,
-    -- Either every so many seconds, or by a cron expression and the numbers that it stands for.
+    -- Either an interval, or a cron expression and the numbers that it stands for.
     every_s int CHECK (every_s BETWEEN 1 AND 31622400),
     cron text CHECK (char_length(cron) <= 256),
     minutes smallint[],
@@ -47,7 +46,7 @@ COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
 CALL mnemic.protect('queue.schedules');
 GRANT UPDATE (next_run_at, planned_at, last_run_at, last_job_id, enabled, problem) ON queue.schedules TO mnemic_definer;
 
--- One row if pg_cron was told to tick. Workers then leave ticking to it, unless it is late.
+-- One row if pg_cron runs the schedules (mnemic.use_pg_cron). Workers then leave them to it, unless it is late.
 CREATE TABLE mnemic.pg_cron_entry (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     cron_job_id bigint NOT NULL,

@@ -1,18 +1,16 @@
--- Events: what happened to memories, entities, relations and state documents, for whoever follows it.
+-- Events: changes of memories, entities, relations and state documents, published exactly once and in order.
 --
--- An event is written by a trigger, in the transaction that it tells about, into `queue.event_inbox`. From there
--- `mnemic.sequence_events` moves what is committed to `queue.events`, one mover of a tenant at a time, and
--- numbers it: 1, 2, 3 … within each tenant. Readers have it moved before they read, so nobody else is needed.
+-- A trigger writes an event into `queue.event_inbox`, in the transaction of the change. `mnemic.sequence_events` moves
+-- committed events to `queue.events` and numbers them 1, 2, 3 … within each tenant, one mover per tenant at a time. Readers
+-- call it before they read, so no background process is needed.
 --
--- Why two steps. A number that the writer takes itself becomes visible when the writer commits, and a reader
--- that has seen 8 would never look for a 7 that comes late. Numbers given by one mover, which holds the
--- tenant's row in `queue.event_logs` until it commits, become visible in their order: none ever appears below
--- one that was seen. What was rolled back never gets a number, and a long transaction delays its own
--- events only. For one subject the order of events is that of its changes: whoever changes a row waits for
--- the one before to commit, so its entry in the inbox is younger, and is moved later or in the same step behind it.
+-- Why two steps: a number that the writer takes becomes visible when the writer commits, so a reader that has seen 8
+-- would miss a 7 that commits later. The mover holds the tenant's row in `queue.event_logs` until it commits, so its
+-- numbers become visible in order. A rolled-back change gets no number, and a long transaction delays only its own events.
+-- Events of one subject are in the order of its changes: a writer waits until the previous one has committed, so its
+-- inbox entry is younger.
 
--- There is no foreign key to state.tenants: the rows that the triggers are on have one, and thousands of
--- checks per second would buy nothing.
+-- No foreign key to state.tenants: the changed rows have one, and thousands of checks per second would gain nothing.
 CREATE TABLE queue.event_inbox (
     tenant_id uuid NOT NULL,
     inbox_id bigint GENERATED ALWAYS AS IDENTITY,
@@ -37,12 +35,11 @@ CREATE TABLE queue.events (
     PRIMARY KEY (tenant_id, "position")
 );
 COMMENT ON TABLE queue.events IS 'What happened, in the order in which it is read.';
--- For erasing an owner, and for reading the events of one.
+-- For erasing an owner and for reading its events.
 CREATE INDEX events_owner ON queue.events (tenant_id, owner, "position");
 CALL mnemic.protect('queue.events', 'SELECT');
 
--- How far the numbering of each tenant is, and up to where events were dropped by retention. Whoever moves or
--- drops events holds this row.
+-- The last position of each tenant, and the last one that retention has dropped. Moving and dropping events locks this row.
 CREATE TABLE queue.event_logs (
     tenant_id uuid PRIMARY KEY REFERENCES state.tenants,
     last_position bigint NOT NULL DEFAULT 0,
@@ -53,8 +50,8 @@ COMMENT ON TABLE queue.event_logs IS 'The newest position of each tenant, and th
 CALL mnemic.protect('queue.event_logs', 'SELECT');
 GRANT UPDATE ON queue.event_logs TO mnemic_definer;
 
--- A consumer is a name with a place in the log. `reader` is the one that reads under this name now: the last
--- one that began. An earlier one finds itself replaced when it wants to move on.
+-- A consumer is a name with a position in the log. `reader` is the session that reads under this name: the last one that
+-- began. An earlier one gets an error when it wants to move the position.
 CREATE TABLE queue.event_consumers (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 256),
@@ -70,32 +67,30 @@ COMMENT ON TABLE queue.event_consumers IS 'Who follows events under a name, and 
 CALL mnemic.protect('queue.event_consumers', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (types, "position", reader, updated_at) ON queue.event_consumers TO mnemic_app;
 
--- Webhooks: events sent to an address, each signed, each until it was taken or too often refused.
+-- Webhooks: events sent to a URL, signed, with retries.
 --
--- A webhook is *enabled*, or *disabled*: by somebody, because its receiver said that it is gone (status 410), or
--- because nothing but failures came back for days. `position` is how far its events were handed to the
--- queue: reading them, adding a job for each, and moving the position are one transaction. A disabled
--- webhook stands still, and goes on from there when it is enabled again.
+-- A webhook is *enabled*, or *disabled*: by a user, because the receiver answered 410 (gone), or because all deliveries
+-- failed for days. `position` is the last event for which a job was added: reading events, adding a job for each, and moving
+-- the position are one transaction. A disabled webhook keeps its position and continues from there when it is enabled.
 --
--- A secret is *rotated*: a new one takes its place, and for a while messages are signed with both, so that the
--- receiver can be told the new one without missing any. Only a proof of maintenance does that: SQL that was smuggled
--- into an ordinary transaction puts no secret of its own in the place of another.
+-- Rotating a secret replaces it, and for a grace period messages are signed with both, so that the receiver can be
+-- updated without missing any. It needs a proof of maintenance, so that injected SQL cannot replace a secret.
 CREATE TABLE queue.webhooks (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     webhook_id uuid NOT NULL DEFAULT mnemic.new_id(),
-    -- Whose events it gets; NULL: everybody's.
+    -- The owner whose events it gets; NULL: all.
     owner text CHECK (char_length(owner) BETWEEN 1 AND 256),
     url text NOT NULL CHECK (char_length(url) BETWEEN 1 AND 2048),
     -- Which types of events it gets; NULL: all.
     types text[],
-    -- In clear, since every message is signed with it; shown once, when it is made or rotated.
+    -- In plain text, since every message is signed with it; shown once, when it is created or rotated.
     secret text NOT NULL CHECK (starts_with(secret, 'whsec_')),
-    -- The one before it, and until when messages are signed with that, too.
+    -- The previous one, and until when messages are signed with it as well.
     previous_secret text CHECK (starts_with(previous_secret, 'whsec_')),
     previous_secret_until timestamptz,
     state text NOT NULL DEFAULT 'enabled' CHECK (state IN ('enabled', 'disabled')),
     disabled_reason text CHECK (char_length(disabled_reason) BETWEEN 1 AND 1024),
-    -- When the first of the failures came since the last success; NULL after a success.
+    -- The first failure since the last success; NULL after a success.
     failing_since timestamptz,
     "position" bigint NOT NULL CHECK ("position" >= 0),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -109,7 +104,7 @@ CALL mnemic.protect('queue.webhooks', 'SELECT, INSERT, DELETE');
 GRANT UPDATE (url, types, state, disabled_reason, failing_since, "position", updated_at) ON queue.webhooks TO mnemic_app;
 GRANT UPDATE (secret, previous_secret, previous_secret_until, updated_at) ON queue.webhooks TO mnemic_definer;
 
--- One row per attempt. `event_position` is NULL for a message that only tests the webhook.
+-- One row per delivery attempt. `event_position` is NULL for a test message.
 CREATE TABLE queue.webhook_deliveries (
     tenant_id uuid NOT NULL,
     delivery_id uuid NOT NULL DEFAULT mnemic.new_id(),

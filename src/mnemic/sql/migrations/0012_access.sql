@@ -1,7 +1,8 @@
--- Sharing between owners. A grant lets one owner (`granted_to`) recall memories of another (`owner`)
--- within its scope: every part of the scope that is NULL leaves that part open. A grant is *active* until
--- it expires or is revoked, and then *ended* for good. It is never changed otherwise and never deleted,
--- except when one of the two owners is erased.
+-- Access: grants between owners, API keys, and idempotent requests.
+
+-- A grant lets one owner (`granted_to`) recall memories of another (`owner`) within its scope; a NULL in the scope means no
+-- restriction. A grant is *active* until it expires or is revoked, and then *ended* for good. It is never changed otherwise,
+-- and deleted only when one of the two owners is erased.
 CREATE TABLE state.grants (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     grant_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -27,19 +28,16 @@ CREATE TABLE state.grants (
     CONSTRAINT reasons_come_with_the_revocation CHECK (revoking_reason IS NULL OR revoked_at IS NOT NULL)
 );
 COMMENT ON TABLE state.grants IS 'Who may recall whose memories, within which scope and until when.';
--- For recall, which asks it in every call: whose memories may this owner read now?
+-- For recall, which looks up in every call whose memories this owner may read.
 CREATE INDEX grants_readable ON state.grants (tenant_id, granted_to) WHERE revoked_at IS NULL;
 CREATE INDEX grants_given ON state.grants (tenant_id, owner, created_at DESC, grant_id DESC);
 CREATE INDEX grants_received ON state.grants (tenant_id, granted_to, created_at DESC, grant_id DESC);
 CALL mnemic.protect('state.grants', 'SELECT, INSERT');
 GRANT UPDATE (revoked_at, revoking_reason) ON state.grants TO mnemic_app;
 
--- API keys, and the answers that are kept so that a repeated request is not done twice.
---
--- A key belongs to a tenant, and where it has an `owner` works for that owner alone. Only its SHA-256 is
--- stored. It is *active* until it *expires* or is *revoked*; both end it for good, and whoever needs a key
--- again makes a new one. Who calls a server has a key and no tenant yet: `mnemic.find_key()` tells which
--- tenant it opens, to whoever can sign the hash of that very key.
+-- API keys. A key belongs to a tenant and, if it has an `owner`, works for that owner only. Only its SHA-256 is stored. It is
+-- *active* until it *expires* or is *revoked*, both for good. A request to a server carries a key and no tenant:
+-- `mnemic.find_key()` returns the tenant, to a caller that can sign the hash of that key.
 CREATE TABLE state.api_keys (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     key_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -59,16 +57,15 @@ CREATE TABLE state.api_keys (
 COMMENT ON TABLE state.api_keys IS 'Who may call a server, as what, and for whom; never the key, only its hash.';
 CREATE INDEX api_keys_newest ON state.api_keys (tenant_id, created_at DESC, key_id DESC);
 CREATE INDEX api_keys_owner ON state.api_keys (tenant_id, owner, created_at DESC, key_id DESC);
--- The one way to find a key before its tenant is known. By hashing, so that it holds no order of keys.
+-- For finding a key before its tenant is known. A hash index, so that it keeps no order of keys.
 CREATE INDEX api_keys_hash ON state.api_keys USING hash (key_hash);
 CALL mnemic.protect('state.api_keys', 'SELECT, INSERT');
 GRANT UPDATE (revoked_at, last_used_at) ON state.api_keys TO mnemic_app;
 
--- Requests that carried an `Idempotency-Key`. A row is *running* (no status yet) while the first of them is
--- done, then *done* with the answer that the others get. `request_hash` covers the route and the caller's
--- word, `body_hash` the body, so that the same word with other contents is noticed. `owner` is whom the
--- request was about, so that erasing him takes his answers away, too. Rows are forgotten after a day. They
--- stand in the chamber `queue`, of which nothing is exported: they answer requests to this very place.
+-- Requests with an `Idempotency-Key`. A row is *running* (no status yet) while the first request is processed, then *done*
+-- with the response that repeated requests get. `request_hash` covers the route and the key, `body_hash` the body, so that
+-- the same key with another body is noticed. `owner` is the owner of the request, so that erasing it deletes its responses.
+-- Rows are deleted after a day. They are in `queue`, which is not exported: they belong to this server.
 CREATE TABLE queue.idempotent_requests (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
     key_id uuid NOT NULL,

@@ -120,7 +120,7 @@ CREATE DATABASE mnemic
 
 -- name: seal_again
 -- Puts right who owns what after a backup was restored.
-CALL mnemic.seal_again()
+CALL mnemic.restore_definer_ownership()
 
 -- name: has_mnemic
 -- Whether this database holds anything of Mnemic's already.

@@ -1,6 +1,6 @@
--- Begins to change the tenant's model, or changes where that leads. The model that serves anyway means that
--- nothing is to be changed any more. Returns whether there is something to do. The model's table is made before, in
--- another transaction: making it waits for writers, who hold the tenant's lock.
+-- Begins changing the tenant's embedding model, or changes the target of a change that has begun. Naming the model
+-- that serves already ends the change. Returns whether there is something to do. The caller creates the model's
+-- table before, in another transaction: creating it waits for writers, who hold the tenant's model lock.
 CREATE OR REPLACE FUNCTION mnemic.begin_model_change(wanted text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -10,17 +10,17 @@ DECLARE
     serving text;
     next_one text;
 BEGIN
-    -- So that nobody drops its table meanwhile.
+    -- Keeps others from dropping its table.
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models AS known WHERE known.model = wanted) THEN
         RAISE EXCEPTION 'the model has no table yet';
     END IF;
-    serving := mnemic.adopt_model(wanted, NULL);
+    serving := mnemic.set_first_model(wanted, NULL);
     next_one := (SELECT used.next_model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
     IF serving = wanted AND next_one IS NULL OR next_one = wanted THEN
         RETURN next_one IS NOT NULL;
     END IF;
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     DELETE FROM queue.reembedding WHERE reembedding.tenant_id = tenant;
     UPDATE vectors.tenant_models AS used
     SET next_model = nullif(wanted, used.model), is_listed = false, started_at = now()
@@ -28,4 +28,4 @@ BEGIN
     RETURN (SELECT used.next_model IS NOT NULL FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
 END
 $$;
-CALL mnemic.seal('mnemic.begin_model_change(text)');
+CALL mnemic.run_as_definer('mnemic.begin_model_change(text)');

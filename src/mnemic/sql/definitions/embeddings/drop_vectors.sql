@@ -1,5 +1,6 @@
--- Drops the table of a model that serves no tenant and holds nothing. Returns whether it is gone. Row-level
--- security is lifted for that one look, in a transaction that nobody else can see: what it hides would be lost.
+-- Drops the table of a model that serves no tenant and holds no vectors; returns whether it is gone. Row-level
+-- security is lifted for the check, in a transaction that nobody else sees: otherwise the vectors of other tenants
+-- would be invisible, and lost.
 CREATE OR REPLACE FUNCTION mnemic.drop_vectors(unwanted text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -31,4 +32,4 @@ BEGIN
     RETURN is_empty;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_vectors(text)');
+CALL mnemic.run_as_definer('mnemic.drop_vectors(text)');

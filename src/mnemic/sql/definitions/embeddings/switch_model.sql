@@ -1,6 +1,6 @@
--- Lets the next model serve, if it lacks no more than `lacking_most` memories: from the commit on, and for all at
--- once. What it lacks waits for a vector from then on; what it refused waits for nobody; what waited and has a
--- vector now waits no longer. Returns whether it was done.
+-- Makes the next model the serving one, for everybody at once when this commits, if at most `lacking_most`
+-- memories lack its vectors. Memories without a vector go to the embedding backlog, refused ones as given up;
+-- memories that have one now leave it. Returns whether it switched.
 CREATE OR REPLACE FUNCTION mnemic.switch_model(wanted text, lacking_most int) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -8,7 +8,7 @@ AS $$
 DECLARE
     tenant uuid := mnemic.current_tenant();
 BEGIN
-    PERFORM mnemic.hold_model();
+    PERFORM mnemic.lock_model();
     IF NOT EXISTS (
         SELECT FROM vectors.tenant_models AS used
         WHERE used.tenant_id = tenant AND used.next_model = wanted AND used.is_listed
@@ -40,4 +40,4 @@ BEGIN
     RETURN true;
 END
 $$;
-CALL mnemic.seal('mnemic.switch_model(text, int)');
+CALL mnemic.run_as_definer('mnemic.switch_model(text, int)');

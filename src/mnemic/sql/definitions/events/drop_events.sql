@@ -1,6 +1,6 @@
--- Drops the tenant's events that are older than `keep_days` days, at most `most` of them, from the oldest on;
--- returns how many positions went. Needs a proof of maintenance: the log of what happened is not for SQL
--- that was smuggled into an ordinary transaction to shorten.
+-- Drops the tenant's events that are older than `keep_days` days, at most `most` of them, oldest first; returns
+-- the number of dropped positions. Needs a proof of maintenance, so that injected SQL in an ordinary transaction
+-- cannot shorten the event log.
 CREATE OR REPLACE FUNCTION mnemic.drop_events(keep_days int, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -10,13 +10,13 @@ DECLARE
     log queue.event_logs;
     first_kept bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'dropping events needs a proof of maintenance';
     END IF;
     IF keep_days IS NULL OR keep_days < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'events are kept for at least 1 day';
     END IF;
-    -- What nobody ever read has no position yet, and must go all the same.
+    -- Events that were never read have no position yet and must be dropped, too.
     PERFORM mnemic.sequence_events(most);
     SELECT * INTO log FROM queue.event_logs WHERE tenant_id = verified_tenant FOR UPDATE;
     IF NOT FOUND THEN
@@ -35,4 +35,4 @@ BEGIN
     RETURN first_kept - 1 - log.dropped_position;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_events(int, int)');
+CALL mnemic.run_as_definer('mnemic.drop_events(int, int)');

@@ -1,6 +1,6 @@
--- Gives committed events their positions, at most `most` of them and at most 10,000; returns how many. It only
--- sees the tenant that was proved, and tells nothing but a number. Its statements each see what was
--- committed before them, so the one behind the lock sees all that the mover before has done.
+-- Moves committed events from the inbox to the log and gives them their positions, at most `most` and at most
+-- 10,000; returns how many. It handles only the verified tenant. Each statement sees what was committed before it
+-- began, so the statement after the lock sees everything that the previous mover has done.
 CREATE OR REPLACE FUNCTION mnemic.sequence_events(most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -35,4 +35,4 @@ BEGIN
     RETURN moved;
 END
 $$;
-CALL mnemic.seal('mnemic.sequence_events(int)');
+CALL mnemic.run_as_definer('mnemic.sequence_events(int)');

@@ -1,5 +1,5 @@
--- For a tenant, within its own policy: cancels a job. One that runs is only asked to stop; its worker does it.
--- Returns the state that the job has afterwards; NULL if it has ended already or is none of this tenant's.
+-- Cancels a job of the verified tenant. A running job is only marked; its worker stops it. Returns the state
+-- afterwards; NULL if the job has ended already or is not this tenant's.
 CREATE OR REPLACE FUNCTION mnemic.cancel_job(cancelled uuid) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -28,8 +28,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    PERFORM mnemic.hint('jobs');
+    PERFORM mnemic.request_wakeup('jobs');
     RETURN 'running';
 END
 $$;
-CALL mnemic.seal('mnemic.cancel_job(uuid)');
+CALL mnemic.run_as_definer('mnemic.cancel_job(uuid)');

@@ -1,6 +1,6 @@
--- Claims at most `slots` waiting jobs of types that the worker knows. Fair between tenants: each that has such jobs
--- gets its share of the slots, beginning behind the tenant that this worker served last; only what the others leave
--- over goes to those with more. Nothing is claimed for a worker that is not on the list of the living. Only for take_turn.
+-- Claims at most `slots` waiting jobs of the types that the worker knows. Fair between tenants: each tenant with
+-- such jobs gets its share of the slots, starting after the tenant that this worker served last; remaining slots
+-- go to tenants that have more jobs. An unregistered worker gets nothing. Called only by settle_and_claim_jobs.
 CREATE OR REPLACE FUNCTION mnemic.claim_jobs(
     claimer text, known_types text[], slots int, after_tenant uuid, only_tenant uuid
 ) RETURNS TABLE (
@@ -8,8 +8,8 @@ CREATE OR REPLACE FUNCTION mnemic.claim_jobs(
 )
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
--- A plan is kept, perhaps from when the table was empty: it must be the one that is right when it is full. Making a
--- new one for each call would take as long as the rest of it.
+-- The plan is kept, perhaps from when the table was empty: it must suit a full table. Planning in each call would
+-- take as long as the rest.
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
@@ -17,7 +17,7 @@ SET enable_hashjoin = off
 SET enable_mergejoin = off
 AS $$
 DECLARE
-    hungry uuid[] := '{}';
+    tenants uuid[] := '{}';
     served int;
     share int;
 BEGIN
@@ -25,13 +25,13 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    hungry := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
+    tenants := CASE WHEN only_tenant IS NULL THEN mnemic.tenants_with_jobs(known_types, slots, after_tenant)
                    ELSE ARRAY[only_tenant] END;
-    WHILE slots > 0 AND cardinality(hungry) > 0 LOOP
+    WHILE slots > 0 AND cardinality(tenants) > 0 LOOP
         DECLARE
-            candidates uuid[] := hungry;
+            candidates uuid[] := tenants;
         BEGIN
-            hungry := '{}';
+            tenants := '{}';
             FOR number IN 1 .. cardinality(candidates) LOOP
                 share := ceil(slots::numeric / (cardinality(candidates) - number + 1));
                 RETURN QUERY
@@ -50,7 +50,7 @@ BEGIN
                     ORDER BY first_ones.priority DESC, first_ones.run_at, first_ones.job_id
                     LIMIT share
                 ) AS chosen
-                -- They are locked, so that their places are the last ones.
+                -- The rows are locked, so their ctids cannot change.
                 WHERE claimed.tenant_id = candidates[number] AND claimed.ctid = chosen.place
                 RETURNING claimed.tenant_id, claimed.job_id, claimed.owner, claimed.type, claimed.payload,
                     claimed.attempts, claimed.claims, claimed.progress;
@@ -58,7 +58,7 @@ BEGIN
                 slots := slots - served;
                 EXIT WHEN slots <= 0;
                 IF served = share THEN
-                    hungry := hungry || candidates[number];
+                    tenants := tenants || candidates[number];
                 END IF;
             END LOOP;
         END;

@@ -1,11 +1,11 @@
--- All workers: how often each has beaten, and for how many seconds not any more, by this server's clock.
+-- All workers with their heartbeat counts and the seconds since the last heartbeat, by this server's clock.
 CREATE OR REPLACE FUNCTION mnemic.list_workers()
 RETURNS TABLE (worker text, types text[], beats bigint, silent_s double precision, started_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     RETURN QUERY
     SELECT
         workers.worker, workers.types, workers.beats,
@@ -14,4 +14,4 @@ BEGIN
     ORDER BY workers.worker;
 END
 $$;
-CALL mnemic.seal('mnemic.list_workers()');
+CALL mnemic.run_as_definer('mnemic.list_workers()');

@@ -1,12 +1,6 @@
--- @@0012
--- Lets scheduled jobs whose time has come wait like the others, at most `most` of each tenant. Returns in how many
--- seconds the next one is due; 0 when there are more, NULL when there are none.
--- @@0019
--- Two functions of migration 0012 anew, so that jobs start sooner.
-
--- Lets scheduled jobs whose time has come wait like the others, at most `most` of each tenant, and leaves a hint that
--- there are some: whoever lets them wait need not be who claims them. Returns in how many seconds the next one is due;
--- 0 when there are more, NULL when there are none.
+-- Promotes due scheduled jobs to waiting, at most `most` of each tenant, and requests a wakeup if there were any:
+-- another worker may claim them. Returns the seconds until the next one is due; 0 if more are due, NULL if none is
+-- scheduled.
 CREATE OR REPLACE FUNCTION mnemic.promote_jobs(only_tenant uuid, most int) RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -20,9 +14,9 @@ DECLARE
     due timestamptz;
     next_due timestamptz;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     LOOP
-        -- From tenant to tenant by the index: one look each, however many jobs each of them has.
+        -- Skip from tenant to tenant in the index: one lookup each, however many jobs a tenant has.
         SELECT jobs.tenant_id, jobs.run_at INTO candidate, due FROM queue.jobs
         WHERE jobs.state = 'scheduled' AND jobs.tenant_id > candidate
           AND (only_tenant IS NULL OR jobs.tenant_id = only_tenant)
@@ -36,7 +30,7 @@ BEGIN
             ) AS ripe
             WHERE jobs.tenant_id = candidate AND jobs.job_id = ripe.job_id;
             IF FOUND THEN
-                PERFORM mnemic.hint('jobs');
+                PERFORM mnemic.request_wakeup('jobs');
             END IF;
             SELECT min(jobs.run_at) INTO due FROM queue.jobs
             WHERE jobs.state = 'scheduled' AND jobs.tenant_id = candidate;
@@ -46,4 +40,4 @@ BEGIN
     RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
 END
 $$;
-CALL mnemic.seal('mnemic.promote_jobs(uuid, int)');
+CALL mnemic.run_as_definer('mnemic.promote_jobs(uuid, int)');

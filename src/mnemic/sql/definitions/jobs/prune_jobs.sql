@@ -1,5 +1,5 @@
--- Forgets jobs that ended more than `keep_days` days ago, with their attempts and keys; at most `most`, so that it
--- never takes long. Dead letters go too: nobody replays them after that time. Returns how many jobs went.
+-- Deletes jobs that ended more than `keep_days` days ago with their attempts and keys, at most `most`, so that it
+-- never runs long. Dead letters of that age are deleted too. Returns how many jobs were deleted.
 CREATE OR REPLACE FUNCTION mnemic.prune_jobs(keep_days int, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -7,7 +7,7 @@ AS $$
 DECLARE
     pruned bigint;
 BEGIN
-    PERFORM mnemic.require_working();
+    PERFORM mnemic.require_worker_proof();
     IF keep_days IS NULL OR keep_days < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'finished jobs are kept for at least 1 day';
     END IF;
@@ -34,4 +34,4 @@ BEGIN
     RETURN pruned;
 END
 $$;
-CALL mnemic.seal('mnemic.prune_jobs(int, int)');
+CALL mnemic.run_as_definer('mnemic.prune_jobs(int, int)');

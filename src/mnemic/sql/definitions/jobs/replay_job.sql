@@ -1,5 +1,5 @@
--- For a tenant, within its own policy: lets a dead job wait again, with all its attempts before it. Its last attempt
--- joins those that did not end it. Returns whether there was such a dead job.
+-- Makes a dead job of the verified tenant wait again with its attempt count reset. Its last attempt is kept in
+-- queue.attempts. Returns whether there was such a dead job.
 CREATE OR REPLACE FUNCTION mnemic.replay_job(replayed uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -29,4 +29,4 @@ BEGIN
     RETURN true;
 END
 $$;
-CALL mnemic.seal('mnemic.replay_job(uuid)');
+CALL mnemic.run_as_definer('mnemic.replay_job(uuid)');

@@ -1,6 +1,6 @@
 -- Ends attempts at jobs, many at once. Each of `outcomes` has tenant_id, job_id, claim, outcome (done, failed,
--- cancelled, handed_back) and perhaps result, error, progress. What the worker does not hold any more, by its name and
--- its claim, is left alone: somebody else has it. Only for take_turn.
+-- cancelled, handed_back) and optionally result, error, progress. Jobs that the worker no longer holds, by its
+-- name and claim, are skipped: they were requeued. Called only by settle_and_claim_jobs.
 CREATE OR REPLACE FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -19,8 +19,8 @@ BEGIN
     ),
     gone AS (
         DELETE FROM queue.jobs USING given
-        -- Only what runs has a worker. Asking for the state would lead to the index of running jobs, which is full
-        -- of those that ran a moment ago.
+        -- Only running jobs have a worker. A condition on the state would use the index of running jobs, which is
+        -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
           AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
@@ -39,7 +39,7 @@ BEGIN
     FROM gone;
     GET DIAGNOSTICS ended = ROW_COUNT;
     IF ended < jsonb_array_length(outcomes) THEN
-        PERFORM mnemic.return_jobs(holder, outcomes);
+        PERFORM mnemic.requeue_jobs(holder, outcomes);
     END IF;
 END
 $$;

@@ -1,10 +1,6 @@
--- @@0012
--- Up to `most` tenants that have waiting jobs of these types, in the order of their ids, from the one behind
--- `after_tenant` on and around. Only for claim_jobs.
--- @@0019
--- Up to `most` tenants that may have waiting jobs of these types, in the order of their ids, from the one behind
--- `after_tenant` on and around. That one itself comes last, and is not asked: whoever was served a moment ago has left
--- an index full of jobs that are gone, and claiming goes through it anyway. Only for claim_jobs.
+-- Up to `most` tenants that may have waiting jobs of these types, in the order of their ids, starting after
+-- `after_tenant` and wrapping around. `after_tenant` comes last and is not checked: its jobs were claimed a moment
+-- ago and have left dead index entries, which claiming reads anyway. Called only by claim_jobs.
 CREATE OR REPLACE FUNCTION mnemic.tenants_with_jobs(known_types text[], most int, after_tenant uuid) RETURNS uuid[]
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

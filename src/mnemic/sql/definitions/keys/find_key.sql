@@ -1,5 +1,5 @@
--- The key that has this hash, with its tenant and whether it holds now; no row if there is none. Every request to a
--- server asks, so this is one statement that carries a signature and makes the proof itself (see 0011).
+-- The key that has this hash, with its tenant and its condition; no row if there is none. Every request to a
+-- server calls it, so it is one statement that carries a signature (see tenancy/authenticate_tenant.sql).
 CREATE OR REPLACE FUNCTION mnemic.find_key(hash text, signed text)
 RETURNS TABLE (
     tenant_id uuid, tenant_name text, condition text, key_hash bytea, key_id uuid, name text, role text, owner text,
@@ -11,13 +11,13 @@ AS $$
 BEGIN
     IF (
         hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('find', hash, mnemic.process()), 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find', hash, mnemic.backend_identity()), 'UTF8'))
     ) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a signature of its hash';
     END IF;
     PERFORM
         set_config('mnemic.key', hash, true),
-        set_config('mnemic.key_proof', mnemic.signature('key', hash, mnemic.moment()), true);
+        set_config('mnemic.key_proof', mnemic.signature('key', hash, mnemic.transaction_identity()), true);
     RETURN QUERY
     SELECT tenants.tenant_id, tenants.name,
         CASE
@@ -31,4 +31,4 @@ BEGIN
     WHERE api_keys.key_hash = decode(hash, 'hex');
 END
 $$;
-CALL mnemic.seal('mnemic.find_key(text, text)');
+CALL mnemic.run_as_definer('mnemic.find_key(text, text)');

@@ -1,10 +1,10 @@
--- Whether any tenant has a key that holds now: a server that others can reach needs one.
+-- Whether any tenant has an active key: a server that is reachable from other machines needs one.
 CREATE OR REPLACE FUNCTION mnemic.has_keys() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF (mnemic.verified('key') = 'any') IS NOT TRUE THEN
+    IF (mnemic.verified_claim('key') = 'any') IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'looking for keys of all tenants needs a proof';
     END IF;
     RETURN EXISTS (
@@ -13,4 +13,4 @@ BEGIN
     );
 END
 $$;
-CALL mnemic.seal('mnemic.has_keys()');
+CALL mnemic.run_as_definer('mnemic.has_keys()');

@@ -1,6 +1,7 @@
 -- stage: before tables
--- Tags as they are stored: 1 to 64 characters, no blanks around, no capitals, none twice. Letters
--- beyond ASCII are lowered by Mnemic alone: how a server lowers them depends on its locale.
+-- Whether tags are in their stored form: 1 to 64 characters, trimmed, no ASCII capitals, no duplicates. Mnemic
+-- lowers other letters itself, because the server's result depends on its locale. In PL/pgSQL for the same reason
+-- as content_hash.
 CREATE OR REPLACE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

@@ -1,11 +1,9 @@
 -- stage: before tables
--- @@0002
--- What makes two memories the same: the words; for a turn also its place in the conversation, since
--- the same words said twice are two turns; for a chunk also the whole that it is part of.
--- IMMUTABLE although convert_to() is only STABLE: the encoding is named, so nothing can change it.
--- @@0026
--- The hash of a memory, and what tags are, as in migration 0002. PostgreSQL reads the body of a function in SQL anew for
--- each statement that writes a memory, to see whether it can be part of the statement, which these cannot.
+-- What makes two memories equal: the text; for a turn also its position in the conversation, since the same words
+-- said twice are two turns; for a chunk also the text that it is part of. IMMUTABLE although convert_to() is only
+-- STABLE: the encoding is named, so the result cannot change. In PL/pgSQL: PostgreSQL would parse the body of an
+-- SQL function again for each statement that writes a memory, to see whether it can be inlined, which this one
+-- cannot.
 CREATE OR REPLACE FUNCTION mnemic.content_hash(
     content text, category text, conversation text, "position" int, whole_hash bytea, chunk_index int
 ) RETURNS bytea

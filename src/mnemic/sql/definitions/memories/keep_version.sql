@@ -1,4 +1,7 @@
--- As before (0002). An earlier state goes on saying how often the memory had been recalled by then.
+-- Numbers the new version of a memory and stores the previous one in state.memory_versions, with its recall count
+-- at that time. Runs as mnemic_definer because the application may not write history; the tenant's policy still
+-- applies. The time is that of the change, not of the transaction, which may have waited for the row: the periods
+-- of two versions must not overlap. It never goes back, even if the clock does.
 CREATE OR REPLACE FUNCTION mnemic.keep_version() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -30,7 +33,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CALL mnemic.seal('mnemic.keep_version()', 'mnemic_definer');
+CALL mnemic.run_as_definer('mnemic.keep_version()', 'mnemic_definer');
 
 CREATE OR REPLACE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW
 WHEN (

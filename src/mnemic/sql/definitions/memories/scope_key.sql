@@ -1,8 +1,6 @@
 -- stage: before tables
--- Recall by words. What matches a word is found by an index of one owner's words, never by an index of
--- everybody's that is filtered afterwards: a neighbour with a million memories costs nobody anything.
-
--- Stands for an owner of a tenant in an index. An array, because that is what GIN takes without an extension.
+-- Stands for an owner of a tenant in a GIN index, so that a search by words reads only the entries of one owner.
+-- It is an array because GIN indexes arrays without an extension.
 CREATE OR REPLACE FUNCTION mnemic.scope_key(tenant_id uuid, owner text) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY[hashtextextended(owner, hashtextextended(tenant_id::text, 0))];

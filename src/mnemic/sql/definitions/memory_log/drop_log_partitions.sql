@@ -1,7 +1,7 @@
--- Drops the partitions of all days that ended more than `keep_days` days ago, for every tenant, and
--- returns their names. For a superuser, or a member of mnemic_definer: a grant to the migrator would name
--- a role that the server on which a backup is restored does not have. It must hold back all writers
--- while it drops, so it gives up soon rather than make them queue behind a long transaction.
+-- Drops the partitions of all days that ended more than `keep_days` days ago, for every tenant, and returns their
+-- names. Callable by a superuser or a member of mnemic_definer: a grant to the migrator would name a role that may
+-- not exist on the server where a backup is restored. It blocks all writers while it drops, so it uses a lock
+-- timeout instead of queueing them behind a long transaction.
 CREATE OR REPLACE FUNCTION mnemic.drop_log_partitions(keep_days int) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -25,4 +25,4 @@ BEGIN
     END LOOP;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_log_partitions(int)', 'mnemic_definer');
+CALL mnemic.run_as_definer('mnemic.drop_log_partitions(int)', 'mnemic_definer');

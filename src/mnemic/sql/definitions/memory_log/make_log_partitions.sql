@@ -1,13 +1,13 @@
--- Makes the partitions of `first_day` and the days after it, as far as they are missing, and returns
--- how many those were. It waits for nobody but for another one that does the same: attaching a
--- finished table takes a lock that lets all reading and writing pass.
+-- Creates the missing partitions of `first_day` and the following days and returns how many. It waits only for
+-- another session that does the same: attaching a finished table takes a lock that does not block readers and
+-- writers.
 CREATE OR REPLACE FUNCTION mnemic.make_log_partitions(first_day date, days int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET timezone = 'UTC'
 AS $$
 DECLARE
-    -- A caller may be hostile: it can make no more than the partitions of these many days.
+    -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
     day date;
@@ -36,4 +36,4 @@ BEGIN
     RETURN made;
 END
 $$;
-CALL mnemic.seal('mnemic.make_log_partitions(date, int)');
+CALL mnemic.run_as_definer('mnemic.make_log_partitions(date, int)');

@@ -1,7 +1,6 @@
--- @@0008
--- Deletes all that is held about an owner; one row per table with the number of rows that went.
--- @@0020
--- Erasing, as in migration 0009, and by the tenant's id as well as by its policy.
+-- Deletes all rows of an owner, and all grants to it; returns the number of deleted rows per table. Runs as
+-- mnemic_definer, filters by the verified tenant, and needs a proof of maintenance: injected SQL in an ordinary
+-- transaction cannot erase anything.
 CREATE OR REPLACE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE (table_name text, row_count bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -10,13 +9,13 @@ DECLARE
     verified_tenant CONSTANT uuid := mnemic.current_tenant();
     owned record;
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'erasing needs a proof of maintenance';
     END IF;
-    -- Children before parents, so that each row is counted where it is and not lost in a cascade.
+    -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
         SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
-        FROM mnemic.owned_tables() AS tables
+        FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
@@ -32,4 +31,4 @@ BEGIN
     END LOOP;
 END
 $$;
-CALL mnemic.seal('mnemic.erase_owner(text)');
+CALL mnemic.run_as_definer('mnemic.erase_owner(text)');

@@ -1,11 +1,11 @@
--- All that is held about an owner, a table at a time, as JSON without the tenant; vectors are left
--- out, they are made anew from the words. Runs with the caller's rights: it only reads.
+-- All rows of an owner in one table, as JSON without the tenant and without generated columns. Runs with the
+-- caller's privileges: it only reads.
 CREATE OR REPLACE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    condition text := (SELECT owned.condition FROM mnemic.owned_tables() AS owned WHERE owned.guarded = from_table);
+    condition text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = from_table);
     generated text[] := ARRAY(
         SELECT attname::text FROM pg_attribute WHERE attrelid = from_table AND attgenerated <> ''
     ) || 'tenant_id'::text;

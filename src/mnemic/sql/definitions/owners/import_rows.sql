@@ -1,6 +1,6 @@
--- Takes exported lines in, each an object with its `row`, under the tenant that imports them. Rows that
--- are there already, by their primary key, stay as they are; anything else that stands in the way is an
--- error, since a row left out in silence would be a hole in what was exported. Returns how many were new.
+-- Inserts exported lines, each an object with its `row`, under the verified tenant. Rows whose primary key exists
+-- already are left as they are; any other conflict is an error, since a row that is silently left out would be a
+-- gap. Needs a proof of maintenance, so that injected SQL cannot forge history. Returns how many rows were new.
 CREATE OR REPLACE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -13,16 +13,16 @@ DECLARE
     condition text := 'true';
     imported bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.owned_tables() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
-        -- Where a column cannot be empty, the null in the file is JSON's own, which is a value.
+        -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
         string_agg(
             format(
                 CASE WHEN attnotnull AND atttypid = 'jsonb'::regtype THEN 'coalesce(given.%I, ''null'')' ELSE 'given.%I' END,
@@ -36,7 +36,7 @@ BEGIN
     SELECT string_agg(format('%I', attname), ', ') INTO key
     FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
     WHERE indrelid = target AND indisprimary;
-    -- A memory that was here before has a history of its own: no version of another one goes on top of it.
+    -- A memory that existed before keeps its own history: skip versions that would overlap it.
     IF target = 'state.memory_versions'::regclass THEN
         condition := 'NOT EXISTS (SELECT FROM state.memories AS kept WHERE kept.tenant_id = mnemic.current_tenant()'
             ' AND kept.memory_id = given.memory_id AND kept.version <= given.version)';
@@ -51,4 +51,4 @@ BEGIN
     RETURN imported;
 END
 $$;
-CALL mnemic.seal('mnemic.import_rows(text, jsonb)');
+CALL mnemic.run_as_definer('mnemic.import_rows(text, jsonb)');

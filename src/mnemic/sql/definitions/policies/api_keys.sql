@@ -1,7 +1,7 @@
--- Policies of state.api_keys.
+-- Policies of state.api_keys beside `same_tenant`, which mnemic.protect() creates.
 
--- For the two functions below, which look before there is a tenant: they see the key whose hash was proved
--- and its tenant; and all keys, if the subject `any` was proved, which is no hash.
-DROP POLICY IF EXISTS proven_key ON state.api_keys;
-CREATE POLICY proven_key ON state.api_keys FOR SELECT TO mnemic_definer
-USING (encode(key_hash, 'hex') = (SELECT mnemic.verified('key')) OR (SELECT mnemic.verified('key')) = 'any');
+-- find_key and has_keys look before a tenant is known: they see the key whose hash was proved, or all keys if the subject
+-- `any`, which is no hash, was proved.
+DROP POLICY IF EXISTS key_lookup ON state.api_keys;
+CREATE POLICY key_lookup ON state.api_keys FOR SELECT TO mnemic_definer
+USING (encode(key_hash, 'hex') = (SELECT mnemic.verified_claim('key')) OR (SELECT mnemic.verified_claim('key')) = 'any');

@@ -1,17 +1,16 @@
--- Policies of queue.event_inbox.
+-- Policies of queue.event_inbox beside `same_tenant`, which mnemic.protect() creates.
 
--- Only the triggers below write it, for a row that has just passed the policy of its own table. So nothing
--- is left to be checked here, and what an administrator writes, who proves no tenant, is told as well.
-DROP POLICY IF EXISTS told_by_triggers ON queue.event_inbox;
-CREATE POLICY told_by_triggers ON queue.event_inbox FOR INSERT TO mnemic_definer WITH CHECK (true);
+-- Only triggers insert, for a row that has just passed the policy of its own table, so there is nothing left to check.
+-- Changes by an administrator, who proves no tenant, are published as well.
+DROP POLICY IF EXISTS written_by_triggers ON queue.event_inbox;
+CREATE POLICY written_by_triggers ON queue.event_inbox FOR INSERT TO mnemic_definer WITH CHECK (true);
 
-DROP POLICY IF EXISTS serving_webhooks ON queue.event_inbox;
-CREATE POLICY serving_webhooks ON queue.event_inbox FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For webhooks/tenants_with_undelivered_events.sql.
+DROP POLICY IF EXISTS webhook_delivery ON queue.event_inbox;
+CREATE POLICY webhook_delivery ON queue.event_inbox FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');
 
--- What the machinery of all tenants is doing, for Prometheus: one row for each value, named and labelled. Types of
--- jobs are the only words in it, and of those only the `most_types` with the most jobs; the rest is `(others)`. No
--- tenant and no owner. For a worker, or whoever else has proved the purpose `working`.
-DROP POLICY IF EXISTS measuring ON queue.event_inbox;
-CREATE POLICY measuring ON queue.event_inbox FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For jobs/queue_metrics.sql.
+DROP POLICY IF EXISTS metrics ON queue.event_inbox;
+CREATE POLICY metrics ON queue.event_inbox FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');

@@ -1,9 +1,11 @@
--- Policies of queue.event_logs.
+-- Policies of queue.event_logs beside `same_tenant`, which mnemic.protect() creates.
 
-DROP POLICY IF EXISTS serving_webhooks ON queue.event_logs;
-CREATE POLICY serving_webhooks ON queue.event_logs FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For webhooks/tenants_with_undelivered_events.sql.
+DROP POLICY IF EXISTS webhook_delivery ON queue.event_logs;
+CREATE POLICY webhook_delivery ON queue.event_logs FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');
 
-DROP POLICY IF EXISTS measuring ON queue.event_logs;
-CREATE POLICY measuring ON queue.event_logs FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For jobs/queue_metrics.sql.
+DROP POLICY IF EXISTS metrics ON queue.event_logs;
+CREATE POLICY metrics ON queue.event_logs FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');

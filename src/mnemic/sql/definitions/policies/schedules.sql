@@ -1,5 +1,6 @@
--- needs: schedules/may_tick
--- Policies of queue.schedules.
+-- needs: schedules/may_run_schedules
+-- Policies of queue.schedules beside `same_tenant`, which mnemic.protect() creates.
 
-DROP POLICY IF EXISTS ticking ON queue.schedules;
-CREATE POLICY ticking ON queue.schedules TO mnemic_definer USING ((SELECT mnemic.may_tick()));
+-- For run_due_schedules, which serves all tenants.
+DROP POLICY IF EXISTS run_schedules ON queue.schedules;
+CREATE POLICY run_schedules ON queue.schedules TO mnemic_definer USING ((SELECT mnemic.may_run_schedules()));

@@ -1,12 +1,15 @@
--- Policies of state.tenants.
+-- Policies of state.tenants, all of them.
 
+-- A tenant sees itself. Finding one by name needs a proof of `opening` for that name, which Mnemic has when it opens a
+-- tenant and injected SQL in a tenant's transaction does not.
 DROP POLICY IF EXISTS same_tenant ON state.tenants;
 CREATE POLICY same_tenant ON state.tenants FOR SELECT
-USING (tenant_id = (SELECT mnemic.current_tenant()) OR name = (SELECT mnemic.verified('opening')));
+USING (tenant_id = (SELECT mnemic.current_tenant()) OR name = (SELECT mnemic.verified_claim('opening')));
 
+-- Creating a tenant needs the same proof.
 DROP POLICY IF EXISTS opening ON state.tenants;
 CREATE POLICY opening ON state.tenants FOR INSERT
-WITH CHECK (name = (SELECT mnemic.verified('opening')));
+WITH CHECK (name = (SELECT mnemic.verified_claim('opening')));
 
 -- The column default_schedules is the only one that the application may update.
 DROP POLICY IF EXISTS own_defaults ON state.tenants;
@@ -14,16 +17,18 @@ CREATE POLICY own_defaults ON state.tenants FOR UPDATE
 USING (tenant_id = (SELECT mnemic.current_tenant()))
 WITH CHECK (tenant_id = (SELECT mnemic.current_tenant()));
 
-DROP POLICY IF EXISTS working ON state.tenants;
-CREATE POLICY working ON state.tenants FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For workers, who serve all tenants.
+DROP POLICY IF EXISTS workers ON state.tenants;
+CREATE POLICY workers ON state.tenants FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');
 
-DROP POLICY IF EXISTS proven_key ON state.tenants;
-CREATE POLICY proven_key ON state.tenants FOR SELECT TO mnemic_definer
+-- For find_key: the tenant of the key whose hash was proved.
+DROP POLICY IF EXISTS key_lookup ON state.tenants;
+CREATE POLICY key_lookup ON state.tenants FOR SELECT TO mnemic_definer
 USING (
     EXISTS (
         SELECT FROM state.api_keys
         WHERE api_keys.tenant_id = tenants.tenant_id
-          AND encode(api_keys.key_hash, 'hex') = (SELECT mnemic.verified('key'))
+          AND encode(api_keys.key_hash, 'hex') = (SELECT mnemic.verified_claim('key'))
     )
 );

@@ -1,7 +1,6 @@
--- Policies of queue.webhooks.
+-- Policies of queue.webhooks beside `same_tenant`, which mnemic.protect() creates.
 
--- For workers, who serve all tenants: which tenants have events that an enabled webhook has not been given yet. It
--- tells names of tenants to whoever proves the purpose `working`, and nothing to others.
-DROP POLICY IF EXISTS serving_webhooks ON queue.webhooks;
-CREATE POLICY serving_webhooks ON queue.webhooks FOR SELECT TO mnemic_definer
-USING ((SELECT mnemic.verified('working')) = 'queue');
+-- For webhooks/tenants_with_undelivered_events.sql.
+DROP POLICY IF EXISTS webhook_delivery ON queue.webhooks;
+CREATE POLICY webhook_delivery ON queue.webhooks FOR SELECT TO mnemic_definer
+USING ((SELECT mnemic.verified_claim('working')) = 'queue');

@@ -11,7 +11,7 @@ BEGIN
     END IF;
     other_ids := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(known_ids));
     IF other_ids <> '{}' THEN
-        -- One look by key each, whatever the planner believes about the table.
+        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
         EXECUTE format(
             'SELECT array_agg(listed.memory_id), array_agg(found.cosine)'
             ' FROM unnest($1) AS listed (memory_id)'

@@ -1,5 +1,6 @@
 -- needs: views/memory_records
--- Memories by id as they are. A function keeps its plan, which must not read all memories when there are many.
+-- Memories by id with their current values. A function, so that its plan is kept; the plan must not read all
+-- memories when there are many.
 CREATE OR REPLACE FUNCTION mnemic.recall_records(of_tenant uuid, ids uuid[]) RETURNS SETOF state.memory_records
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

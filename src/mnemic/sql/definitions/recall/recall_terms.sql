@@ -1,8 +1,8 @@
--- What must be known before searching: the words of the query that are indexed, in their order, and the phrases, each as
--- a tsquery, with how many of the owner's memories have a word where that is kept; how many memories there are (counted
--- up to `count_max` where no number is kept), their mean length in bytes where that is kept, and whether what is kept is
--- older than `statistics_age`; whether the owner has entities, and whether anybody lets him read; and the model
--- that serves the tenant, NULL before the first vector.
+-- Analyzes a query before the search: its indexed words in their order and the phrases, each as a tsquery, with
+-- the number of the owner's memories that contain a word, if statistics are kept; the number of memories (counted
+-- up to `count_max` without statistics), their mean length in bytes, and whether the statistics are older than
+-- `statistics_age`; whether the owner has entities and grants; and the embedding model of the tenant, NULL before
+-- the first vector.
 CREATE OR REPLACE FUNCTION mnemic.recall_terms(
     of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval
 )
@@ -38,12 +38,12 @@ BEGIN
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
             coalesce(array_agg(
                 (
-                    -- In brackets, since terms may be searched for together.
+                    -- In brackets, because callers combine terms.
                     SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
                     FROM unnest(looked_up.forms) AS form
                 ) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS terms,
-            -- A sub-select for each form is one look by key; a join might read all words of the owner.
+            -- A sub-select per form is one primary key lookup; a join might read all words of the owner.
             coalesce(array_agg(
                 (
                     SELECT sum((
@@ -54,7 +54,7 @@ BEGIN
                 ) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS counts
         FROM (
-            -- Two forms of one word are one term.
+            -- Forms of the same word are one term.
             SELECT min(found.lexeme) AS word, min(found.positions[1]) AS place, found.forms
             FROM (
                 SELECT

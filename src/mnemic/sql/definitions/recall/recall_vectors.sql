@@ -1,5 +1,5 @@
--- The vectors of memories, for a query's vector that is not known yet: `vectors` are those of the memories whose numbers
--- `vector_places` has, `sample_vectors` are drawn by lot from all of the owner's. Nothing if they are not wanted.
+-- The vectors of candidates, for a query whose embedding is not known yet: `vectors` belong to the memories at
+-- `vector_places`; `sample_vectors` are a random sample of the owner's. Empty unless `is_wanted`.
 CREATE OR REPLACE FUNCTION mnemic.recall_vectors(
     of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean,
     OUT vector_places int[], INOUT vectors anyarray, OUT sample_vectors anyarray
@@ -16,7 +16,8 @@ BEGIN
     IF vector_table IS NULL THEN
         RETURN;
     END IF;
-    -- One look by key each, whatever the planner believes about the table. What is drawn by lot has no place.
+    -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates. Rows of the random
+    -- sample have no place.
     EXECUTE format(
         'SELECT array_agg(listed.place::int) FILTER (WHERE listed.place IS NOT NULL),'
         '   array_agg(found.embedding) FILTER (WHERE listed.place IS NOT NULL),'

@@ -1,5 +1,5 @@
--- Counts an owner's memories and words and keeps what it counted; words in fewer than one of 5,000 memories
--- are left out. ts_stat wants a query as text; it runs with the rights, and behind the wall, of the caller.
+-- Counts an owner's memories and words and stores the result; words in fewer than one of 5,000 memories are left
+-- out. ts_stat takes a query as text, which runs with the caller's privileges and policies.
 CREATE OR REPLACE FUNCTION mnemic.refresh_statistics(wanted_owner text) RETURNS int
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,9 @@
--- Storing memories: all that a batch consists of in one statement, and a whole call in one where it needs nothing else.
+-- Inserts memories given as JSON and returns the ids of the new ones. Turns get `places`, counted from
+-- `first_place`. With `wholes` only the chunks of those long texts are inserted.
 --
--- The functions run with the rights of whoever calls them, behind the tenant's policy. They have no search path of
--- their own: pgvector's operators are wherever an administrator put them, and Mnemic's connections look there.
-
--- Inserts rows, given as JSON, and returns the ids of those that were new. Turns stand at `places`, counted from
--- `first_place` on. With `wholes` only the chunks of those long texts are inserted.
+-- The functions of this subject run with the caller's privileges and policies. They have no search_path of their
+-- own: pgvector's operators are in a schema that the administrator chose, which is on the search path of Mnemic's
+-- connections.
 CREATE OR REPLACE FUNCTION mnemic.insert_memories(
     entered uuid, for_owner text, in_channel text, by_process text, items json, first_place int, places int[],
     wholes uuid[]

@@ -1,7 +1,3 @@
--- @@0023
--- Stores vectors, and links each memory to the one that is most like it, if that is like enough: among the owner's newest
--- `compared_most`, and among those given. They are compared before they are stored, so that none meets itself.
--- @@0026
 -- Stores vectors in the table of a model.
 CREATE OR REPLACE FUNCTION mnemic.insert_vectors(
     entered uuid, for_owner text, vector_table text, ids uuid[], embeddings anyarray

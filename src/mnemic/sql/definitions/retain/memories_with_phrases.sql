@@ -1,9 +1,12 @@
--- @@
+-- The newest memories of an owner that contain one of these phrases. It first reads the newest memories, which is
+-- all for most owners and enough for frequent phrases; only for older ones it uses the index on words. Row-level
+-- security makes that index unusable for the application (`@@` is not leakproof), so this runs as mnemic_definer
+-- and filters by the verified tenant.
 CREATE OR REPLACE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max int, most int)
 RETURNS TABLE (memory_id uuid, content text)
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
--- A phrase of stop words only is no news to the caller.
+-- Suppress the notice about phrases that consist of stop words only.
 SET client_min_messages = warning
 AS $$
 DECLARE
@@ -41,7 +44,7 @@ BEGIN
     END IF;
 
     RETURN QUERY
-    -- Apart from the rest, so that it is searched by words and not along the order that is wanted.
+    -- Materialized, so that the planner uses the index on words and not the one for the requested order.
     WITH matching AS MATERIALIZED (
         SELECT memories.memory_id
         FROM state.memories
@@ -58,4 +61,4 @@ BEGIN
     ORDER BY older.memory_id DESC;
 END
 $$;
-CALL mnemic.seal('mnemic.memories_with_phrases(text, text[], int, int)');
+CALL mnemic.run_as_definer('mnemic.memories_with_phrases(text, text[], int, int)');

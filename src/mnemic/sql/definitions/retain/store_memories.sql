@@ -1,9 +1,6 @@
--- @@0023
--- Stores a batch and returns the ids of the rows that were new. `firsts` has the first row of each item, `others` those
--- that long texts have besides: they are stored if their first one is. `ids` and `embeddings` are the vectors of all rows,
--- NULL where they are to be made later. If another model serves the tenant, nothing is stored and NULL is returned.
--- @@0026
--- Stores a batch, as in migration 0023, and compares nothing.
+-- Stores a batch and returns the ids of the new rows. `firsts` has the first row of each item, `others` the
+-- further chunks of long texts, which are stored if their first one is. `ids` and `embeddings` are the vectors of
+-- all rows, NULL if they are made later. If another model serves the tenant, it stores nothing and returns NULL.
 CREATE OR REPLACE FUNCTION mnemic.store_memories(
     entered uuid, for_owner text, in_channel text, by_process text,
     firsts json, others json, first_place int, places int[], other_places int[],
@@ -16,9 +13,9 @@ DECLARE
     stored uuid[];
 BEGIN
     IF ids IS NOT NULL THEN
-        -- Asked before anything is locked: who changes the model waits for all writers.
+        -- Before any row is locked: a change of model waits for all writers.
         SELECT used.table_name, used.next_table_name INTO serving
-        FROM mnemic.vectors_in_use() AS used
+        FROM mnemic.vector_tables_in_use() AS used
         WHERE used.model = by_model AND used.dimensions = vector_dims(embeddings[1]);
         IF NOT FOUND THEN
             RETURN NULL;

@@ -1,17 +1,17 @@
--- Leaves ticking to the workers again; returns whether pg_cron had been told.
+-- Lets the workers run the schedules again; returns whether pg_cron had an entry.
 CREATE OR REPLACE FUNCTION mnemic.leave_pg_cron() RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    told bigint;
+    entry_id bigint;
 BEGIN
-    DELETE FROM mnemic.pg_cron_entry RETURNING cron_job_id INTO told;
-    IF told IS NULL THEN
+    DELETE FROM mnemic.pg_cron_entry RETURNING cron_job_id INTO entry_id;
+    IF entry_id IS NULL THEN
         RETURN false;
     END IF;
     IF to_regproc('cron.unschedule') IS NOT NULL THEN
-        PERFORM cron.unschedule(told);
+        PERFORM cron.unschedule(entry_id);
     END IF;
     RETURN true;
 END

@@ -1,5 +1,5 @@
--- A login for the application, when the migrator may create roles. `verifier` is the SCRAM form of
--- the password, so that the password itself never reaches the server's log.
+-- Creates or renews the application's login, if the migrator may create roles. `verifier` is the SCRAM form of the
+-- password, so that the password itself never reaches the server's log.
 CREATE OR REPLACE PROCEDURE mnemic.make_login(login text, verifier text)
 LANGUAGE plpgsql
 AS $$
@@ -11,7 +11,7 @@ BEGIN
     END IF;
     EXECUTE format('GRANT mnemic_app TO %I', login);
 EXCEPTION
-    -- Another database of this server, migrated at the same moment, made it first.
+    -- Another database of this server was migrated at the same time and has created it.
     WHEN duplicate_object OR unique_violation THEN RETURN;
 END
 $$;

@@ -1,12 +1,8 @@
 -- stage: before tables
--- @@0001
--- UUIDv7 (RFC 9562): sorts by time of birth. PostgreSQL has its own from version 18 on.
--- @@0021
--- Ids that were made one after the other sort that way, also within a millisecond: the twelve bits behind it are its
--- fraction, as in `mnemic.types.identity`. Before, they were drawn by lot, and the millisecond was rounded.
---
--- 512 / 125 of the microseconds are the milliseconds, shifted by twelve bits, and the fraction in them; as fifteen hex
--- digits, with the version put in between. One expression with one look at the clock, so that it is inlined.
+-- UUIDv7 (RFC 9562): sorts by creation time, also within a millisecond. The twelve bits after the milliseconds are
+-- their fraction, as in `mnemic.types.identity`. Multiplying the microseconds by 512 / 125 gives the milliseconds
+-- shifted by twelve bits plus the fraction; as fifteen hex digits, with the version inserted. One expression with
+-- one reading of the clock, so that it is inlined.
 CREATE OR REPLACE FUNCTION mnemic.new_id() RETURNS uuid
 LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN (

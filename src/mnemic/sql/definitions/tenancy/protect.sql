@@ -1,11 +1,11 @@
 -- stage: before tables
--- For migrations, ours and those of extensions: put a table behind the tenant's wall. The table
--- needs a column `tenant_id uuid NOT NULL` and keys that start with it.
+-- For migrations, ours and those of extensions: puts a table under row-level security for tenants. The table needs
+-- a column `tenant_id uuid NOT NULL` and keys that start with it.
 --
--- The planner's statistics hold values of all tenants, and the estimates that EXPLAIN shows give them
--- away, one comparison after the other. So a protected column has none, unless it is an id, a time, a
--- flag, a plain number or a word from a fixed list (CHECK … IN …). Where the planner needs more, and the
--- values are no secret, say afterwards: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
+-- The planner's statistics hold values of all tenants, and the estimates that EXPLAIN shows reveal them, one
+-- comparison after the other. So a protected column has no statistics unless it is an id, a time, a flag, a plain
+-- number or a word from a fixed list (CHECK … IN …). If the planner needs more and the values are no secret, add:
+-- ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
 CREATE OR REPLACE PROCEDURE mnemic.protect(guarded regclass, privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE')
 LANGUAGE plpgsql
 AS $$
@@ -15,7 +15,7 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
     -- The scalar sub-select makes PostgreSQL verify once per statement, not once per row. A policy for
-    -- everybody, not for mnemic_app: whoever is in that role could drop its policies by DROP OWNED.
+    -- everybody, not for mnemic_app: members of that role could drop its policies by DROP OWNED.
     EXECUTE format(
         'CREATE POLICY same_tenant ON %s'
         ' USING (tenant_id = (SELECT mnemic.current_tenant()))'
@@ -23,7 +23,7 @@ BEGIN
         guarded
     );
     EXECUTE format('GRANT %s ON %s TO mnemic_app', privileges, guarded);
-    -- Erasure must reach everything, also what the application itself may not delete.
+    -- Erasure must reach everything, including rows that the application itself may not delete.
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON %s TO mnemic_definer', guarded);
     FOR secret IN
         SELECT attname FROM pg_catalog.pg_attribute

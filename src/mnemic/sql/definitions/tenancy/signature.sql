@@ -1,5 +1,5 @@
--- What Mnemic would sign with its key for a purpose, a subject, and a moment or a process. Only for
--- those who check one.
+-- What Mnemic would sign with its key for a purpose, a subject, and a transaction or backend process. Only for
+-- functions that verify a signature.
 CREATE OR REPLACE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- @@
+-- Unfinished and finished jobs. Runs with the caller's privileges, so that row-level security applies.
 CREATE OR REPLACE VIEW queue.all_jobs WITH (security_invoker = true) AS
 SELECT
     tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims, progress,

@@ -1,4 +1,4 @@
--- @@
+-- References to forgotten or deleted memories, by kind; one of the views of views/tenant_summary.sql.
 CREATE OR REPLACE VIEW traces.dead_xrefs WITH (security_invoker = true) AS
 SELECT 'relationship' AS kind, count(*) AS dead_count
 FROM state.memory_relationships
@@ -17,7 +17,7 @@ UNION ALL
 SELECT 'evidence', count(*)
 FROM state.memories, unnest(evidence) AS reference
 WHERE evidence <> '{}' AND deleted_at IS NULL
-  -- Only what looks like an id is one: evidence may also be a URL or the name of a document.
+  -- Evidence may also be a URL or the name of a document: check only values that look like an id.
   AND CASE WHEN reference ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
       THEN NOT EXISTS (
           SELECT FROM state.memories AS cited WHERE cited.memory_id = reference::uuid AND cited.deleted_at IS NULL

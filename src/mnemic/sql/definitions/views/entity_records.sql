@@ -1,4 +1,4 @@
--- An entity as the SDK hands it out. Views run with the rights of whoever asks, so the wall stands.
+-- An entity as the SDK returns it. Runs with the caller's privileges, so that row-level security applies.
 CREATE OR REPLACE VIEW state.entity_records WITH (security_invoker = true) AS
 SELECT
     entity_id, owner, category, name,

@@ -1,4 +1,4 @@
--- @@
+-- What was added and removed on each of the last seven days; one of the views of views/tenant_summary.sql.
 CREATE OR REPLACE VIEW traces.growth_7d WITH (security_invoker = true) AS
 WITH days AS (
     SELECT day::date AS day FROM generate_series(current_date - 6, current_date, interval '1 day') AS day

@@ -1,5 +1,5 @@
 -- needs: views/memory_records
--- @@
+-- All versions of a memory, one row each; `known_until` is NULL for the current one.
 CREATE OR REPLACE VIEW state.memory_history WITH (security_invoker = true) AS
 SELECT
     memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,

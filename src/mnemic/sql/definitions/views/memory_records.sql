@@ -1,4 +1,5 @@
--- The views of before (0002, 0017), with the counts from where they are now.
+-- A memory as the SDK returns it, with its recall count. Runs with the caller's privileges, so that row-level
+-- security applies.
 CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
 SELECT
     memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,

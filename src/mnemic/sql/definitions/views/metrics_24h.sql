@@ -1,4 +1,4 @@
--- Calls that were logged: those that write unless `memory_log` is off, those that read if it says so.
+-- Logged calls: writing ones unless the setting `memory_log` is off, reading ones if it says so.
 CREATE OR REPLACE VIEW traces.metrics_24h WITH (security_invoker = true) AS
 SELECT
     operation,

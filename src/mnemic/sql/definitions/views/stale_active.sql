@@ -1,4 +1,4 @@
--- @@
+-- Active memories that were not used for long, by category; one of the views of views/tenant_summary.sql.
 CREATE OR REPLACE VIEW traces.stale_active WITH (security_invoker = true) AS
 SELECT
     category,

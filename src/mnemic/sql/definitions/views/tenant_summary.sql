@@ -1,11 +1,10 @@
--- A tenant at a glance: five views over what it holds, and what they showed when they were last looked at.
+-- A tenant at a glance: this view and the four others of which traces.snapshots keeps rows.
 --
--- The views are computed when they are asked, which takes long in a large tenant. traces.snapshots keeps their
--- rows: a tenant's own job writes them anew, readers see the old ones until it commits, nobody waits. Views of
--- PostgreSQL that are materialized hold the rows of all tenants side by side, without row-level security, and are
--- refreshed for all at once (docs/adr/0016-snapshots-per-tenant.md).
---
--- They count and name nobody, so that nothing about an owner stays in them when the owner is erased.
+-- The views are computed when they are queried, which takes long in a large tenant. A job of the tenant writes
+-- their rows to traces.snapshots; readers see the previous ones until it commits. Materialized views would hold
+-- the rows of all tenants without row-level security and be refreshed for all at once
+-- (docs/adr/0016-snapshots-per-tenant.md). They contain counts and no names, so that erasing an owner leaves
+-- nothing in them.
 CREATE OR REPLACE VIEW traces.tenant_summary WITH (security_invoker = true) AS
 SELECT
     counted.*,

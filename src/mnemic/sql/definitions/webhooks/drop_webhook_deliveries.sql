@@ -1,4 +1,4 @@
--- Forgets attempts that are older than `keep_days` days, at most `most`; returns how many.
+-- Deletes recorded delivery attempts that are older than `keep_days` days, at most `most`; returns how many.
 CREATE OR REPLACE FUNCTION mnemic.drop_webhook_deliveries(keep_days int, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -7,7 +7,7 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     dropped bigint;
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'dropping deliveries needs a proof of maintenance';
     END IF;
     IF keep_days IS NULL OR keep_days < 1 THEN
@@ -23,4 +23,4 @@ BEGIN
     RETURN dropped;
 END
 $$;
-CALL mnemic.seal('mnemic.drop_webhook_deliveries(int, int)');
+CALL mnemic.run_as_definer('mnemic.drop_webhook_deliveries(int, int)');

@@ -1,5 +1,5 @@
--- Gives a webhook, of this owner unless that is NULL, a new secret; the old one stays beside it for `grace_s`
--- seconds, and one that was still beside the old one is gone. Returns whether there was such a webhook.
+-- Gives a webhook (of this owner, unless NULL) a new secret. The old one stays valid beside it for `grace_s`
+-- seconds and replaces an earlier previous one. Returns whether there was such a webhook.
 CREATE OR REPLACE FUNCTION mnemic.rotate_webhook_secret(rotated uuid, of_owner text, new_secret text, grace_s int)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -8,7 +8,7 @@ AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
 BEGIN
-    IF (mnemic.verified('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'rotating a secret needs a proof of maintenance';
     END IF;
     UPDATE queue.webhooks
@@ -18,4 +18,4 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-CALL mnemic.seal('mnemic.rotate_webhook_secret(uuid, text, text, int)');
+CALL mnemic.run_as_definer('mnemic.rotate_webhook_secret(uuid, text, text, int)');

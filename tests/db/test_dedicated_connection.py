@@ -31,7 +31,7 @@ async def connection(database: Database) -> AsyncIterator[DedicatedConnection]:
 
 
 async def settle_and_claim(connection: DedicatedConnection) -> None:
-    assert await connection.rows("workers.turn", {**NOTHING_SETTLED, "outcomes": Jsonb([])}) == []
+    assert await connection.rows("workers.settle_and_claim", {**NOTHING_SETTLED, "outcomes": Jsonb([])}) == []
 
 
 def processes(admin: AppConnection) -> list[object]:

@@ -98,8 +98,8 @@ async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
     await until(memory, job.job_id, lambda job: job.state == "running")
     async with database.proven("working", QUEUE) as queries:
         # Both at once: a worker that is back on the list before its jobs are freed rightly goes on with them.
-        assert (await queries.one("workers.strike", {"worker": worker.name, "beats": None}))["struck"]
-        assert (await queries.one("workers.rescue"))["rescued"] == 1
+        assert (await queries.one("workers.remove", {"worker": worker.name, "beats": None}))["is_removed"]
+        assert (await queries.one("workers.requeue_jobs_of_dead"))["requeued"] == 1
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
     assert (done.result, done.worker) == (2, worker.name)
     assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]
@@ -196,9 +196,9 @@ async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
         "only_tenant": None,
     }
     connection = database.dedicated_connection("turn", "queue")
-    assert await connection.rows("workers.turn", turn) == []
+    assert await connection.rows("workers.settle_and_claim", turn) == []
     admin.execute(JOIN)
-    assert len(await connection.rows("workers.turn", turn)) == 1
+    assert len(await connection.rows("workers.settle_and_claim", turn)) == 1
     await connection.aclose()
 
 
@@ -220,7 +220,7 @@ async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(
         admin.execute, "UPDATE queue.jobs SET started_at = started_at - interval '1 hour'"
     )
     async with database.proven("working", "queue") as queries:
-        assert await queries.one("workers.rescue") == {"rescued": 0}
+        assert await queries.one("workers.requeue_jobs_of_dead") == {"requeued": 0}
     may_end.set()
     done = await memory.jobs.wait(job.job_id)
     assert (done.result, done.attempts) == ("mine", 1)

@@ -186,7 +186,7 @@ class Worker:
         self._is_ready.set()
 
     async def _register(self, queries: Queries) -> None:
-        await queries.execute("workers.join", {"worker": self.name, "types": list(self._handlers)})
+        await queries.execute("workers.register", {"worker": self.name, "types": list(self._handlers)})
 
     async def _run_cycles(self) -> None:
         while not self._is_finished():
@@ -275,7 +275,7 @@ class Worker:
             "slots": slots,
             "after_tenant": self._last_tenant_id,
         }
-        rows = await self._connection.rows("workers.turn", parameters)
+        rows = await self._connection.rows("workers.settle_and_claim", parameters)
         if outcomes:
             self._database.wake_process("finished_jobs")
         return [Claim._make(row) for row in rows]
@@ -313,7 +313,7 @@ class Worker:
         await self._write_progress(queries)
         held = {
             (row["job_id"], row["claim"]): row
-            for row in await queries.rows("workers.held", {"worker": self.name})
+            for row in await queries.rows("workers.claimed", {"worker": self.name})
         }
         for key, attempt in self._running.items():
             if key not in held:
@@ -341,7 +341,7 @@ class Worker:
         for attempt in reporting:
             attempt.job.has_new_progress = False
         reports = _as_json([attempt.report() for attempt in reporting])
-        await queries.execute("workers.report", {"worker": self.name, "reports": reports})
+        await queries.execute("workers.record_progress", {"worker": self.name, "reports": reports})
 
     async def _fence(self) -> None:
         while not self._is_over:
@@ -363,14 +363,14 @@ class Worker:
             statuses = [WorkerStatus(row["worker"], row["beats"], row["silent_s"]) for row in rows]
             for dead in self._failure_detector.find_dead(statuses):
                 logger.warning("the worker %s is dead", dead.worker)
-                await queries.one("workers.strike", {"worker": dead.worker, "beats": dead.beats})
-            requeued = (await queries.one("workers.rescue"))["rescued"]
+                await queries.one("workers.remove", {"worker": dead.worker, "beats": dead.beats})
+            requeued = (await queries.one("workers.requeue_jobs_of_dead"))["requeued"]
             if requeued:
                 logger.warning("requeued %d jobs of dead workers", requeued)
             if time.monotonic() >= self._unknown_types_checked_at_s + UNKNOWN_TYPE_CHECK_EVERY_S:
                 self._unknown_types_checked_at_s = time.monotonic()
                 limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": UNKNOWN_TYPE_JOBS_MAX}
-                await queries.one("workers.bury_unknown", limits)
+                await queries.one("workers.dead_letter_unknown", limits)
 
     async def _promote_periodically(self) -> None:
         """Promote due jobs when the next one is due, and after a wakeup."""
@@ -410,7 +410,7 @@ class Worker:
             return
         try:
             async with self._database.proven("working", QUEUE) as queries:
-                await queries.one("workers.strike", {"worker": self.name, "beats": None})
+                await queries.one("workers.remove", {"worker": self.name, "beats": None})
         except MnemicError as error:
             logger.warning("the worker could not deregister: %s", error)
 

@@ -13,7 +13,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import Database, TenantDatabase, Transaction
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError, NotFoundError
-from mnemic.events.log import Wanted, bounds, page_of, sequence
+from mnemic.events.log import EventFilter, bounds, page_of, sequence
 from mnemic.types.event import Event
 from mnemic.webhooks.sending import Outcome
 from mnemic.webhooks.subscriptions import Sent, log_delivery
@@ -57,7 +57,7 @@ async def fan_out_tenant(database: TenantDatabase, add_job: AddJob) -> int:
 
 
 async def _hand_over(transaction: Transaction, webhook: Row, add_job: AddJob) -> int:
-    webhook_id, wanted = webhook["webhook_id"], Wanted(webhook["owner"], webhook["types"])
+    webhook_id, wanted = webhook["webhook_id"], EventFilter(webhook["owner"], webhook["types"])
     try:
         page = await page_of(transaction, wanted, after=webhook["position"], limit=EVENTS_MAX)
     except NotFoundError as missing:

@@ -9,8 +9,8 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
-from mnemic.events.following import Passed, follow
-from mnemic.events.log import Wanted
+from mnemic.events.following import OnPassed, follow
+from mnemic.events.log import EventFilter
 from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_id
 from mnemic.types.event import (
@@ -87,7 +87,7 @@ class AsyncEvents:
         if reached < left:
             raise InvalidInputError("position must not lie before expected; `replay` reads again.")
         held = check_name("consumer", consumer), self._caller.scope.narrowed(owner=owner).owner
-        await consumers.move_once(
+        await consumers.advance_once(
             self._caller.database, EventReading(*held, left, check_id("reader", reader)), position=reached
         )
 
@@ -144,7 +144,7 @@ class AsyncEvents:
 
         Whoever reads under its name gets a ConflictError when it asks for more; the next one begins there.
         """
-        await consumers.place_consumer(
+        await consumers.set_consumer_position(
             self._caller.database,
             consumer,
             check_start("position", position),
@@ -158,23 +158,23 @@ class AsyncEvents:
         )
 
     async def _follow(
-        self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
+        self, wanted: EventFilter, name: str | None, start: Start, passed: OnPassed = lambda position: None
     ) -> AsyncIterator[Event]:
         core = self._caller.core
         async with core.event_signal.waiting(core.storage.database) as waiter:
             events = follow(
-                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, passed=passed
+                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, on_passed=passed
             )
             async for event in events:
                 yield event
 
-    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> Wanted:
+    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> EventFilter:
         scope = self._caller.scope.narrowed(owner=owner)
-        return Wanted(scope.owner, check_event_types("types", types))
+        return EventFilter(scope.owner, check_event_types("types", types))
 
 
 def follow_telling(
-    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: Passed
+    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: OnPassed
 ) -> AsyncIterator[Event]:
     """For the server's stream: `subscribe`, which also tells how far it is where nothing is wanted."""
     return events._follow(events._wanted(types, owner), None, start, passed)

@@ -24,7 +24,7 @@ from mnemic.errors import (
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.events.following import carry_on
+from mnemic.events.following import retry_while_unavailable
 from mnemic.sdk.groups.events import AsyncEvents
 from mnemic.sdk.http.connection import Link, read_answer
 from mnemic.sdk.http.wire import Request
@@ -90,7 +90,7 @@ class KeptPlace:
 
     async def move(self, position: int) -> None:
         """Done with everything up to here; ConflictError if another reader has taken over."""
-        await carry_on(lambda: self._send(position), PASSING)
+        await retry_while_unavailable(lambda: self._send(position), PASSING)
         self.position = position
         self._held_at_s = monotonic()
 

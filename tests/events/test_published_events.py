@@ -85,7 +85,8 @@ async def test_the_life_of_a_state_document(memory: AsyncMemory) -> None:
 async def test_every_event_type_has_a_trigger(memory: AsyncMemory, rows: Rows) -> None:
     """The list in Python and the triggers in the database agree."""
     triggers = rows.select(
-        "SELECT encode(tgargs, 'escape') FROM pg_trigger WHERE starts_with(tgname, 'publish_') AND tgnargs = 1"
+        "SELECT encode(tgargs, 'escape') FROM pg_trigger"
+        " WHERE starts_with(tgname, 'publish_') AND tgnargs = 1"
     )
     named = {str(argument).removesuffix("\\000") for (argument,) in triggers}
     assert named | {"memory.changed", "memory.forgotten", "memory.restored"} == set(EVENT_TYPES)

@@ -199,7 +199,7 @@ async def test_a_receiver_that_is_gone_is_told_on_and_left_alone(
     webhook = await memory.webhooks.get(webhook_id)
     assert (webhook.state, webhook.disabled_reason) == (
         "disabled",
-        "the receiver answered with status 410: it is gone",
+        "the receiver answered with status 410 (gone)",
     )
     outcome, intent = await memory.audit.list()
     assert (intent.action, intent.target, outcome.phase) == ("disable_webhook", str(webhook_id), "succeeded")

@@ -1,4 +1,4 @@
-"""Jobs that embed: what was stored while the embedder failed, and everything when the model is changed."""
+"""Jobs that embed: the backlog, and all memories when the model is changed."""
 
 from uuid import UUID
 
@@ -9,8 +9,8 @@ from mnemic.runtime.core import Core
 from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
 
 
-async def embed_missing(core: Core, job: RunningJob) -> JsonValue:
-    """`embeddings.backlog`: embed what waits for a vector; fails, to be tried again, if the model is down."""
+async def embed_missing_vectors(core: Core, job: RunningJob) -> JsonValue:
+    """`embeddings.backlog`: embed memories without a vector; fails, and is retried, if the model is down."""
 
     def report(done: int) -> None:
         _ = job.report(done=done)
@@ -19,7 +19,7 @@ async def embed_missing(core: Core, job: RunningJob) -> JsonValue:
 
 
 async def change_model(core: Core, job: RunningJob) -> JsonValue:
-    """`embeddings.change_model`: embed everything by `model`, then let it serve."""
+    """`embeddings.change_model`: embed all memories with `model`, then switch to it."""
 
     def report(done: int, total: int) -> None:
         _ = job.report(done=done, total=total)
@@ -32,7 +32,7 @@ async def change_model(core: Core, job: RunningJob) -> JsonValue:
 
 JOBS = JobTable(
     (
-        JobType(BACKLOG_JOB, embed_missing, DefaultSchedule("embedding backlog")),
+        JobType(BACKLOG_JOB, embed_missing_vectors, DefaultSchedule("embedding backlog")),
         JobType(CHANGE_JOB, change_model),
     )
 )

@@ -1,4 +1,4 @@
-"""What a memory, its scoped views and its groups share."""
+"""The core: what a memory, its scoped views and its groups share."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
 
-RECALL_COUNTS = ("recalled counts",)
+RECALL_COUNTS = ("recall counts",)
 
 
 class Core:
@@ -39,7 +39,7 @@ class Core:
         self.call_metrics = CallMetrics()
         self.in_process_worker = InProcessWorker(jobs.handlers(self._itself), (tick, *jobs.periodic))
         self.serving_model: str | None = None
-        """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
+        """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
         self._storage: Storage | None = None
@@ -49,22 +49,22 @@ class Core:
 
     @property
     def embedder(self) -> TextEmbedder:
-        """What turns text into vectors; loaded when it is first needed."""
+        """The configured embedder, loaded when it is first needed."""
         return self.models.embedder
 
     @property
     def language_model(self) -> LanguageModel | None:
-        """The LLM that was configured, if any."""
+        """The configured LLM, if any."""
         return self.models.language_model
 
     @property
     def reranker(self) -> Reranker | None:
-        """Who has the last word on the order of hits, if anybody."""
+        """The configured reranker, if any."""
         return self.models.reranker
 
     @property
     def storage(self) -> Storage:
-        """The open place; an error that says what is wrong when there is none."""
+        """The open storage; ClosedError unless the memory is open."""
         if self._closed:
             raise ClosedError("This Memory is closed. Open a new one.")
         if self._storage is None:
@@ -86,7 +86,7 @@ class Core:
                 self._storage = await self._open_storage()
 
     def beside(self, tenant: Tenant) -> "Core":
-        """The same place and models for another tenant; it is closed before this one, which owns them."""
+        """A core for another tenant on the same storage and models. Close it before this one."""
         guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models, self.jobs)
         guest._storage = replace(self.storage, tenant=tenant)
         guest._is_guest = True
@@ -96,7 +96,7 @@ class Core:
 
     @asynccontextmanager
     async def closed_for_a_while(self) -> AsyncIterator[None]:
-        """Close the place for a block that needs it to itself, and open it again whatever happens."""
+        """Close the storage during a block that needs exclusive access, and always open it again."""
         storage = self.storage
         async with self._opening:
             was_watching = self.in_process_worker.is_watching
@@ -113,9 +113,9 @@ class Core:
                     self.in_process_worker.watch(self._storage.database, self._storage.tenant)
 
     async def aclose(self) -> None:
-        """Close the storage, once and for all."""
+        """Close the storage for good."""
         async with self._opening:
-            # First, since their jobs need the storage.
+            # First, since jobs and background tasks need the storage.
             await self.in_process_worker.aclose()
             await self.background_tasks.aclose()
             storage, self._storage, self._closed = self._storage, None, True
@@ -140,13 +140,13 @@ class Core:
         return self
 
     async def write_recalled_counts(self) -> int:
-        """Write what was counted since the last time; returns how many memories that were."""
+        """Write the recall counts since the last time; returns the number of memories."""
         return await self.recall_counts.write(self.storage.tenant_database)
 
 
 @dataclass(frozen=True)
 class Caller:
-    """What every group of calls is made of: the open memory and the scope it is used in."""
+    """What every call needs: the open memory and the scope that it is used in."""
 
     core: Core
     scope: Scope
@@ -157,7 +157,7 @@ class Caller:
         return self.core.storage.tenant_database
 
     def scoped(self, owner: str | None = None, channel: str | None = None) -> Scope:
-        """The scope of one call: the defaults with what the call names on top; it has an owner."""
+        """The scope of one call: the defaults, overridden by its arguments; it must have an owner."""
         is_named = owner is not None or channel is not None
         scope = self.scope.narrowed(owner=owner, channel=channel) if is_named else self.scope
         scope.require_owner()

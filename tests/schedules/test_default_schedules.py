@@ -12,6 +12,7 @@ from mnemic import Memory
 from mnemic.config import Settings
 from mnemic.db.access import Access
 from mnemic.db.database import Database, TenantDatabase
+from mnemic.db.migrate import migrate
 from mnemic.db.tenancy import Tenant
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
@@ -21,7 +22,8 @@ from mnemic.runtime.storage import Storage
 from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
-from tests.conftest import AppConnection, ConnectAs, open_database
+from tests.conftest import LIMITS, AppConnection, ConnectAs, open_database
+from tests.db.version_before import make_old_database
 from tests.opened import opened
 from tests.waiting import wait_for
 
@@ -141,6 +143,16 @@ def test_two_features_cannot_declare_the_same_job_or_schedule() -> None:
         combine(JobTable((NEW_TYPE,)), JobTable((replace(NEW_TYPE, default_schedule=None),)))
     with pytest.raises(ValueError, match="default schedule: reports"):
         combine(JobTable((NEW_TYPE,)), JobTable((replace(NEW_TYPE, type="reports.send"),)))
+
+
+async def test_tenants_of_the_version_before_are_recorded_as_having_the_five(
+    template_access: Access, empty_conninfo: str
+) -> None:
+    make_old_database(empty_conninfo)
+    await migrate(empty_conninfo, LIMITS)
+    with psycopg.connect(empty_conninfo) as connection:
+        (given,) = connection.execute("SELECT default_schedules FROM state.tenants").fetchone() or ([],)
+    assert given == NAMES
 
 
 async def test_a_server_gives_the_defaults_to_the_tenants_that_it_serves(database: Database) -> None:

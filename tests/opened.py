@@ -11,6 +11,7 @@ from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import Storage
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.types.scope import Scope
 
@@ -30,5 +31,5 @@ def opened(
     """An open memory on this database. Closing the memory leaves the database open."""
     loaded = load_settings(tenant=tenant.name, **settings or {})
     models = Models(loaded, embedder, llm, reranker)
-    core = Core(loaded, models, storage=Storage(database, tenant, server=None))
+    core = Core(loaded, models, JOBS, storage=Storage(database, tenant, server=None))
     return memory_on_core(core, Scope(owner, channel, process), owns_core=True)

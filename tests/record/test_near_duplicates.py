@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.db.database import Transaction
 from mnemic.errors import DatabaseUnavailableError
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.testing import HashedWords

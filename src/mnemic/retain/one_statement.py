@@ -76,7 +76,7 @@ async def write_in_one_statement(
     }
     statement = with_vectors(query("retain.one_statement"), table_name)
     try:
-        row = await database.signed_row_of(statement, parameters, hints={"events"})
+        row = await database.signed_row_of(statement, parameters, wakeups={"events"})
     except MnemicError as error:
         if isinstance(error.__cause__, RETRIED_IN_TRANSACTION):
             return Deduplicated(batch.drafts)

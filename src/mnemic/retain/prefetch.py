@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 
 # A step of this many items takes well below a millisecond.
 STEP_ITEMS = 32
@@ -45,5 +45,5 @@ async def prefetched(values: AsyncGenerator[Value]) -> AsyncIterator[AsyncIterat
         yield in_order()
     finally:
         if following is not None:
-            await end(following)
+            await cancel_and_wait(following)
         await values.aclose()

@@ -17,7 +17,8 @@ from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.core import Core
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import uses_http
-from mnemic.sdk.working import work_in_process
+from mnemic.runtime.workers import work_in_process
+from mnemic.sdk.job_table import JOBS
 
 if TYPE_CHECKING:
     from mnemic.sdk.routing import CallGroup
@@ -103,7 +104,7 @@ def choose_backend(
 ) -> Backend:
     """The backend for the URL in the settings: HTTP for `https://`, otherwise local. It is not open yet."""
     if not uses_http(settings):
-        return LocalBackend(Core(settings, Models(settings, embedder, llm, reranker)))
+        return LocalBackend(Core(settings, Models(settings, embedder, llm, reranker), JOBS))
     if (embedder, llm, reranker) != (None, None, None):
         raise ConfigurationError("A Mnemic server uses its own models: leave out embedder, llm and reranker.")
     # Importing the HTTP client takes a third of the SDK's import time, and few memories need it.

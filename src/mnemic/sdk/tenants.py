@@ -11,15 +11,19 @@ from typing import Self
 from uuid import UUID
 
 from mnemic.config import Settings
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
+from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Worker
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.core import Core
+from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import Storage
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.types.scope import Scope
 
@@ -44,7 +48,7 @@ class Tenants:
     ) -> None:
         """`storage` is a storage that is already open; closing the tenants leaves it open."""
         self.settings = settings
-        self._host = Core(settings, Models(settings, embedder, llm, reranker), storage=storage)
+        self._host = Core(settings, Models(settings, embedder, llm, reranker), JOBS, storage=storage)
         self._cores: OrderedDict[str, Core] = OrderedDict()
         self._lock = asyncio.Lock()
 
@@ -82,6 +86,7 @@ class Tenants:
         async with self._lock:
             if name not in self._cores:
                 found = tenant if isinstance(tenant, Tenant) else await self.database.open_tenant(name)
+                await give_default_schedules(TenantDatabase(self.database, found), JOBS)
                 self._cores[name] = self._host.beside(found)
             self._cores.move_to_end(name)
             if len(self._cores) > TENANTS_MAX:
@@ -89,6 +94,12 @@ class Tenants:
                 # Not closed, because a call may still be using it.
                 await oldest.background_tasks.settle()
             return self._cores[name]
+
+    def worker(self, *, concurrency: int = DEFAULT_CONCURRENCY, only_tenant: Tenant | None = None) -> Worker:
+        """A worker for the jobs of all tenants, or of one; the caller runs and stops it."""
+        return tenants_worker(
+            self.database, self.core, JOBS, concurrency=concurrency, only_tenant=only_tenant
+        )
 
     async def memory(
         self,

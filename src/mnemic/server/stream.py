@@ -27,7 +27,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
 from mnemic.sdk.groups.events import subscribe_with_progress
@@ -160,7 +160,7 @@ class EventStream(Response):
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await end(*tasks)
+                await cancel_and_wait(*tasks)
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
@@ -203,7 +203,7 @@ async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGen
             yield upcoming.result()
             upcoming = asyncio.ensure_future(anext(events))
     finally:
-        await end(upcoming)
+        await cancel_and_wait(upcoming)
 
 
 async def _gone(receive: Receive) -> None:

@@ -301,17 +301,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.create_default_schedules() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
-    SELECT NEW.tenant_id, first.* FROM mnemic.default_schedules(NEW.tenant_id) AS first;
-    RETURN NULL;
-END
-$$;
-
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -420,17 +409,6 @@ BEGIN
     RETURN moved;
 END
 $$;
-
-CREATE FUNCTION mnemic.default_schedules(born uuid) RETURNS TABLE(name text, job_type text, every_s integer, next_run_at timestamp with time zone)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT first.name,
-     first.job_type,
-     86400,
-     (now() + make_interval(secs => ((3600 + abs((hashtextextended((first.name || default_schedules.born), (0)::bigint) % (82800)::bigint))))::double precision))
-    FROM ( VALUES ('cleanup'::text,'maintenance.cleanup'::text), ('embedding backlog'::text,'embeddings.backlog'::text), ('log days'::text,'maintenance.log_days'::text), ('pruning'::text,'maintenance.prune'::text), ('snapshots'::text,'maintenance.snapshots'::text)) first(name, job_type);
-END;
 
 CREATE FUNCTION mnemic.delete_expired_webhook_secrets() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4158,9 +4136,11 @@ CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4803,8 +4783,6 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR 
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
-CREATE TRIGGER create_default_schedules AFTER INSERT ON state.tenants FOR EACH ROW EXECUTE FUNCTION mnemic.create_default_schedules();
-
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
@@ -4999,8 +4977,6 @@ ALTER TABLE queue.attempts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.deduplication_backlog ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY default_schedules ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
-
 ALTER TABLE queue.embedding_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.event_consumers ENABLE ROW LEVEL SECURITY;
@@ -5131,6 +5107,8 @@ ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
 
+CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.recall_counts ENABLE ROW LEVEL SECURITY;
@@ -5260,8 +5238,6 @@ GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.create_default_schedules() FROM PUBLIC;
-
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
 
@@ -5273,8 +5249,6 @@ GRANT ALL ON FUNCTION mnemic.verified_claim(purpose text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) TO mnemic_app;
-
-GRANT ALL ON FUNCTION mnemic.default_schedules(born uuid) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
@@ -5757,6 +5731,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
+
+GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

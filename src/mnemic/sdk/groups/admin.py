@@ -21,7 +21,7 @@ from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.record.near_duplicates import compare_pending
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
@@ -119,7 +119,7 @@ class AsyncAdmin(CallGroup):
         change = await ask_for_change(core, self._scope)
         if not wait or change.job_id is None:
             return change
-        await finish(core, change.job_id)
+        await finish_job(core, change.job_id)
         return await read_change(core.storage.tenant_database)
 
     @routed("admin.owners")

@@ -12,7 +12,7 @@ from mnemic.documents import sources
 from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, media_type_of, read_source
 from mnemic.errors import InvalidInputError
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.scope import check_name
@@ -86,7 +86,7 @@ class AsyncDocuments(CallGroup):
         )
         if not wait or filed.is_complete or filed.job_id is None:
             return filed
-        await finish(self._caller.core, filed.job_id)
+        await finish_job(self._caller.core, filed.job_id)
         return await sources.read_ingestion(self._caller.database, scope, name)
 
     async def ingest_file(

@@ -9,8 +9,8 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
-from mnemic.events.following import Passed, follow
-from mnemic.events.log import Wanted
+from mnemic.events.following import OnPassed, follow
+from mnemic.events.log import EventFilter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_id
 from mnemic.types.event import (
@@ -88,7 +88,7 @@ class AsyncEvents(CallGroup):
         if reached < left:
             raise InvalidInputError("position must not be below expected; `replay` reads events again.")
         held = check_name("consumer", consumer), self._scope.narrowed(owner=owner).owner
-        await consumers.move_once(
+        await consumers.advance_once(
             self._caller.database, EventReading(*held, left, check_id("reader", reader)), position=reached
         )
 
@@ -149,7 +149,7 @@ class AsyncEvents(CallGroup):
         A reader of the consumer gets a ConflictError when it requests the next event; the next subscription
         starts at the position.
         """
-        await consumers.place_consumer(
+        await consumers.set_consumer_position(
             self._caller.database,
             consumer,
             check_start("position", position),
@@ -162,23 +162,23 @@ class AsyncEvents(CallGroup):
         return await consumers.delete_consumer(self._caller.database, consumer, owner=self._scope.owner)
 
     async def _follow(
-        self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
+        self, wanted: EventFilter, name: str | None, start: Start, passed: OnPassed = lambda position: None
     ) -> AsyncIterator[Event]:
         core = self._caller.core
         async with core.event_signal.waiting(core.storage.database) as waiter:
             events = follow(
-                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, passed=passed
+                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, on_passed=passed
             )
             async for event in events:
                 yield event
 
-    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> Wanted:
+    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> EventFilter:
         scope = self._scope.narrowed(owner=owner)
-        return Wanted(scope.owner, check_event_types("types", types))
+        return EventFilter(scope.owner, check_event_types("types", types))
 
 
 def subscribe_with_progress(
-    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: Passed
+    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: OnPassed
 ) -> AsyncIterator[Event]:
     """`subscribe` for the server's event stream; it also reports progress past events that do not match."""
     return events._follow(events._wanted(types, owner), None, start, passed)

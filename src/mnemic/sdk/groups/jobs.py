@@ -1,22 +1,17 @@
 """`memory.jobs`: background jobs."""
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
+from mnemic.jobs.waiting import wait_for_job
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.sdk.working import prepare
 from mnemic.types.checks import check_number
 from mnemic.types.job import Job, JobState
-
-WAIT_FIRST_S = 0.02
-WAIT_LONGEST_S = 0.5
 
 Function = TypeVar("Function", bound=Callable[[RunningJob], Any])
 
@@ -121,15 +116,8 @@ class AsyncJobs(CallGroup):
 
     async def wait(self, job_id: UUID | str, *, timeout_s: float = 60.0) -> Job:
         """Wait at most `timeout_s` until a job has ended; returns the job as it is then: see `has_ended`."""
-        deadline_s = time.monotonic() + check_number("timeout_s", timeout_s)
-        pause_s = WAIT_FIRST_S
-        while True:
-            job = await self.status(job_id)
-            left_s = deadline_s - time.monotonic()
-            if job.has_ended or left_s <= 0:
-                return job
-            await asyncio.sleep(min(pause_s, left_s))
-            pause_s = min(2 * pause_s, WAIT_LONGEST_S)
+        limit_s = check_number("timeout_s", timeout_s)
+        return await wait_for_job(lambda: self.status(job_id), timeout_s=limit_s)
 
     @routed("jobs.handler")
     def handler(self, type: str) -> Callable[[Function], Function]:
@@ -153,7 +141,6 @@ class AsyncJobs(CallGroup):
         """
         core = self._caller.core
         queue.check_whole("concurrency", concurrency, 1, CONCURRENCY_MAX)
-        prepare(core)
         core.in_process_worker.start(core.storage.database, core.tenant, concurrency=concurrency)
         try:
             await core.in_process_worker.until_ended()

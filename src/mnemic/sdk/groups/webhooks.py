@@ -16,7 +16,7 @@ from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.webhooks import subscriptions as webhooks
 from mnemic.webhooks.addresses import addresses_of, check_url, refusal
 from mnemic.webhooks.delivery import send_message
-from mnemic.webhooks.subscriptions import Sent
+from mnemic.webhooks.subscriptions import DeliveryAttempt
 
 REASON_MAX_CHARACTERS = 1024
 TEST_TYPE = "webhook.test"
@@ -141,14 +141,14 @@ class AsyncWebhooks(CallGroup):
         """Send a message of type "webhook.test" now and return the result."""
         found = await self.get(webhook_id)
         async with self._caller.database.transaction() as transaction:
-            receiver = await webhooks.receiver_of(transaction, found.webhook_id)
-        if receiver is None:
+            endpoint = await webhooks.read_endpoint(transaction, found.webhook_id)
+        if endpoint is None:
             raise NotFoundError(f"The webhook {webhook_id} was deleted.")
         message = {"type": TEST_TYPE, "timestamp": datetime.now(UTC).isoformat(), "data": {}}
-        outcome = await send_message(self._caller.core, receiver, f"msg_{new_id().hex}", message)
-        sent = Sent(found.webhook_id, found.owner, None, TEST_TYPE, 1, outcome)
+        result = await send_message(self._caller.core, endpoint, f"msg_{new_id().hex}", message)
+        attempt = DeliveryAttempt(found.webhook_id, found.owner, None, TEST_TYPE, 1, result)
         async with self._caller.database.transaction() as transaction:
-            return await webhooks.log_delivery(transaction, sent)
+            return await webhooks.log_delivery(transaction, attempt)
 
     def _start_sending(self) -> None:
         """Start the worker of this process if it runs jobs on its own."""

@@ -25,7 +25,7 @@ from mnemic.errors import (
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.events.following import carry_on
+from mnemic.events.following import retry_while_unavailable
 from mnemic.sdk.groups.events import AsyncEvents
 from mnemic.sdk.http.connection import HttpConnection, parse_response
 from mnemic.sdk.http.wire import Request
@@ -91,7 +91,7 @@ class ConsumerPosition:
 
     async def move(self, position: int) -> None:
         """Store that everything up to `position` is processed; ConflictError if another reader took over."""
-        await carry_on(lambda: self._send(position), TRANSIENT_ERRORS)
+        await retry_while_unavailable(lambda: self._send(position), TRANSIENT_ERRORS)
         self.position = position
         self._confirmed_at_s = monotonic()
 

@@ -46,6 +46,31 @@ SET owner = excluded.owner, job_type = excluded.job_type, payload = excluded.pay
 RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,
     last_run_at, last_job_id, created_at, updated_at
 
+-- name: give_defaults
+-- Gives a tenant the default schedules that it has never been given. The first run is between an hour and one interval
+-- from now, at a moment that depends on the tenant. The row lock lets two processes give each schedule only once.
+WITH tenant AS MATERIALIZED (
+    SELECT tenant_id, default_schedules FROM state.tenants WHERE tenant_id = %(tenant_id)s FOR NO KEY UPDATE
+),
+missing AS MATERIALIZED (
+    SELECT tenant.tenant_id, declared.name, declared.job_type, declared.every_s
+    FROM tenant, unnest(%(names)s::text[], %(job_types)s::text[], %(every_s)s::int[]) AS declared (name, job_type, every_s)
+    WHERE declared.name <> ALL (tenant.default_schedules)
+),
+recorded AS (
+    UPDATE state.tenants
+    SET default_schedules = tenants.default_schedules || ARRAY(SELECT name FROM missing ORDER BY name)
+    WHERE tenant_id = (SELECT tenant_id FROM missing LIMIT 1)
+)
+INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
+SELECT
+    tenant_id, name, job_type, every_s,
+    now() + make_interval(
+        secs => least(3600, every_s) + abs(mod(hashtextextended(name || tenant_id, 0), greatest(every_s - 3600, 1)))
+    )
+FROM missing
+ON CONFLICT (tenant_id, name) DO NOTHING
+
 -- name: get
 -- One schedule.
 SELECT name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,

@@ -97,8 +97,8 @@ WHERE extname = 'vector' AND typname = 'halfvec'
 INSERT INTO state.tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING
 
 -- name: find_tenant
--- The id of the tenant whose opening was proved.
-SELECT tenant_id FROM state.tenants WHERE name = %(name)s
+-- The tenant whose opening was proved: its id, and which default schedules it has been given.
+SELECT tenant_id, default_schedules FROM state.tenants WHERE name = %(name)s
 
 -- name: clean
 -- Removes everything that a transaction may have left on its connection: cursors, settings, temporary tables,

@@ -1,4 +1,4 @@
-"""Which changes make an event, what it says, and what makes none."""
+"""Which changes publish an event, its content, and which changes publish none."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import EVENT_TYPES
-from tests.events.conftest import told
+from tests.events.conftest import changes
 from tests.fresh_tenants import OpenMemory, Rows
 
 
@@ -18,7 +18,7 @@ async def test_the_life_of_a_memory(memory: AsyncMemory) -> None:
     await memory.memories.forget(memory_id)
     await memory.memories.restore(memory_id)
     events = await memory.events.list()
-    assert told(events) == [
+    assert changes(events) == [
         (f"memory.{what}", str(memory_id)) for what in ("created", "changed", "forgotten", "restored")
     ]
     assert [event.position for event in events] == [1, 2, 3, 4]
@@ -34,7 +34,7 @@ async def test_the_life_of_a_memory(memory: AsyncMemory) -> None:
     assert sorted(event.at for event in events) == [event.at for event in events]
 
 
-async def test_a_batch_is_told_memory_by_memory(memory: AsyncMemory) -> None:
+async def test_a_batch_publishes_one_event_per_memory(memory: AsyncMemory) -> None:
     retained = await memory.retain([f"Fact number {number}." for number in range(50)], conversation="c")
     events = await memory.events.list()
     assert {event.subject for event in events} == {str(memory_id) for memory_id in retained.memory_ids}
@@ -51,7 +51,7 @@ async def test_the_life_of_entities_and_relations(memory: AsyncMemory) -> None:
     await memory.entities.delete("city", "Berlin")
     events = await memory.events.list()
     person, city = str(alice.entity_id), str(berlin.entity_id)
-    assert told(events[:5]) == [
+    assert changes(events[:5]) == [
         ("entity.created", person),
         ("entity.created", city),
         ("entity.changed", person),
@@ -59,7 +59,7 @@ async def test_the_life_of_entities_and_relations(memory: AsyncMemory) -> None:
         ("relation.changed", person),
     ]
     # The relation goes with its end, in one statement.
-    assert set(told(events[5:])) == {("entity.deleted", city), ("relation.deleted", person)}
+    assert set(changes(events[5:])) == {("entity.deleted", city), ("relation.deleted", person)}
     assert dict(events[2].data) == {"category": "person", "name": "Alice", "version": 2}
     assert dict(events[3].data) == {"from_id": person, "to_id": city, "kind": "lives in"}
 
@@ -72,7 +72,7 @@ async def test_the_life_of_a_state_document(memory: AsyncMemory) -> None:
     await memory.state.delete("mood")
     await memory.state.delete("mood")
     events = await memory.events.list()
-    assert told(events) == [
+    assert changes(events) == [
         ("state.created", "mood"),
         ("state.changed", "mood"),
         ("state.deleted", "mood"),
@@ -82,7 +82,7 @@ async def test_the_life_of_a_state_document(memory: AsyncMemory) -> None:
     ]
 
 
-async def test_every_type_there_is_can_happen(memory: AsyncMemory, rows: Rows) -> None:
+async def test_every_event_type_has_a_trigger(memory: AsyncMemory, rows: Rows) -> None:
     """The list in Python and the triggers in the database agree."""
     triggers = rows.select(
         "SELECT encode(tgargs, 'escape') FROM pg_trigger"
@@ -92,10 +92,10 @@ async def test_every_type_there_is_can_happen(memory: AsyncMemory, rows: Rows) -
     assert named | {"memory.changed", "memory.forgotten", "memory.restored"} == set(EVENT_TYPES)
 
 
-async def test_a_deleted_memory_is_told(memory: AsyncMemory, rows: Rows) -> None:
+async def test_deleting_a_memory_publishes_an_event(memory: AsyncMemory, rows: Rows) -> None:
     (memory_id,) = (await memory.retain("To be gone.")).memory_ids
     rows.run(f"DELETE FROM state.memories WHERE memory_id = '{memory_id}'")
-    assert told(await memory.events.list())[-1] == ("memory.deleted", str(memory_id))
+    assert changes(await memory.events.list())[-1] == ("memory.deleted", str(memory_id))
 
 
 async def test_being_used_and_said_again_tells_nobody(memory: AsyncMemory, rows: Rows) -> None:
@@ -122,11 +122,11 @@ async def test_events_hold_no_content(memory: AsyncMemory, rows: Rows) -> None:
         assert found == 0, table
 
 
-async def test_an_import_is_told_and_events_themselves_stay_where_they_are(
+async def test_an_import_publishes_events_and_imports_none(
     memory: AsyncMemory, open_memory: OpenMemory, tmp_path: Path
 ) -> None:
     await memory.retain("Alice likes tea.")
-    before = told(await memory.events.list())
+    before = changes(await memory.events.list())
     exported = tmp_path / "alice.jsonl"
     await memory.admin.export(exported)
     assert '"queue.' not in exported.read_text()
@@ -134,4 +134,4 @@ async def test_an_import_is_told_and_events_themselves_stay_where_they_are(
     exported.write_text(exported.read_text() + json.dumps(forged) + "\n")
     other = await open_memory()
     await other.admin.import_(exported)
-    assert told(await other.events.list()) == before
+    assert changes(await other.events.list()) == before

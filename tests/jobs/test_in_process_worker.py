@@ -12,9 +12,9 @@ import pytest
 
 from mnemic.config import Settings
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.sdk.memory import AsyncMemory
-from tests.jobs.watching import WAIT_S, until
+from tests.jobs.watching import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 FORGETFUL = """
@@ -104,7 +104,7 @@ async def test_without_the_setting_nothing_is_done_until_it_is_asked_to_work(dat
         job = await memory.jobs.enqueue("greet")
         assert not memory._core.in_process_worker.is_watching
         work = asyncio.create_task(memory.jobs.work(concurrency=2))
-        done = await until(memory, job.job_id, lambda job: job.has_ended)
+        done = await memory.jobs.wait(job.job_id)
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work

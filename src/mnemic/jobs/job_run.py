@@ -1,4 +1,4 @@
-"""One attempt at a job: running its handler, and saying in JSON how that ended."""
+"""One attempt at a job: runs its handler, and describes the outcome as JSON."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from uuid import UUID
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.types.job import JobProgress
 
 RESULT_MAX_BYTES = 64 * 1024
@@ -19,13 +19,13 @@ MESSAGE_MAX_CHARACTERS = 2_000
 TRACEBACK_MAX_CHARACTERS = 8_000
 
 Reason = Literal["stopping", "cancelled", "lost"]
-"""Why an attempt is cancelled: its worker stops, somebody wants it so, or it is another worker's by now."""
+"""Why an attempt is cancelled: its worker stops, a caller cancelled the job, or another worker has it now."""
 
 logger = logging.getLogger("mnemic.worker")
 
 
 class Claim(NamedTuple):
-    """A claimed job: the columns of the query `workers.settle_and_claim`, in order."""
+    """A claimed job; the columns of the query `workers.settle_and_claim`, in their order."""
 
     tenant_id: UUID
     job_id: UUID
@@ -38,8 +38,8 @@ class Claim(NamedTuple):
 
 
 @dataclass(eq=False)
-class Attempt:
-    """A claimed job on its way: *running*, then *ended* with an `outcome`."""
+class JobRun:
+    """One attempt at a claimed job: *running*, then *ended* with an `outcome`."""
 
     claim: int
     job: RunningJob
@@ -48,8 +48,8 @@ class Attempt:
     task: "asyncio.Task[None] | None" = None
 
     @classmethod
-    def claimed(cls, claim: Claim, tenant: Tenant) -> "Attempt":
-        """From what claiming returned."""
+    def claimed(cls, claim: Claim, tenant: Tenant) -> "JobRun":
+        """From a row of the claim."""
         job = RunningJob(
             id=claim.job_id,
             type=claim.type,
@@ -63,20 +63,20 @@ class Attempt:
 
     @property
     def key(self) -> tuple[UUID, int]:
-        """Which job, and which time that it was claimed."""
+        """The job, and the number of its claim."""
         return self.job.id, self.claim
 
     async def run(self, handler: Handler) -> None:
-        """Do the job; afterwards `outcome` says how that ended. Nothing that a handler raises gets out."""
+        """Run the handler and set `outcome`. An exception of the handler becomes part of the outcome."""
         began_s = time.monotonic()
         try:
             self.outcome = _done(await handler(self.job))
-        except Exception as error:  # noqa: BLE001 — a handler may raise anything; it is kept, and logged below
+        except Exception as error:  # noqa: BLE001 — a handler may raise anything; it is stored, and logged below
             self.outcome = {"outcome": "failed", "error": describe(error)}
         _log(self, began_s)
 
     def cancel(self, reason: Reason) -> None:
-        """Have the handler stop, once. That the job is another's by now outweighs any other reason."""
+        """Cancel the handler, once. The reason "lost" overrides an earlier one."""
         is_first = self.reason is None
         if is_first or reason == "lost":
             self.reason = reason
@@ -84,32 +84,32 @@ class Attempt:
             self.task.cancel()
 
     def abandon(self) -> None:
-        """Cancel the handler for good: nobody waits for it any more."""
+        """Cancel the handler again, when nothing waits for it any more."""
         if self.task is not None:
             self.task.cancel()
 
-    def end(self) -> bool:
-        """Called when the handler is through: whether there is something to tell the database.
+    def finish(self) -> bool:
+        """Called when the handler has ended; returns whether the database must be told the outcome.
 
-        A handler that was cancelled left no outcome, also if it never got to its first line.
+        A cancelled handler has set no outcome, even if it never reached its first line.
         """
         if not self.outcome and self.reason is not None:
             self.outcome = {"outcome": "cancelled" if self.reason == "cancelled" else "handed_back"}
         return bool(self.outcome) and self.reason != "lost"
 
     def settlement(self) -> dict[str, Any]:
-        """What the database is told about the end."""
+        """Outcome payload."""
         return {**self.reference(), **self.outcome, "progress": self.progress_value()}
 
     def report(self) -> dict[str, Any]:
-        """What the database is told on the way."""
+        """Progress payload."""
         return {**self.reference(), "progress": self.progress_value()}
 
     def progress_value(self) -> dict[str, Any] | None:
         return asdict(self.job.progress) if self.job.progress is not None else None
 
     def reference(self) -> dict[str, Any]:
-        """Which attempt this is."""
+        """Identifies the attempt in the database."""
         return {"tenant_id": str(self.job.tenant.id), "job_id": str(self.job.id), "claim": self.claim}
 
 
@@ -124,23 +124,23 @@ def _done(result: JsonValue) -> dict[str, Any]:
 
 
 def describe(error: BaseException) -> dict[str, str]:
-    """An error as it is kept: its type, what it said, and where it came from; all of it bounded."""
+    """An error as it is stored: type, message and traceback, each of bounded length."""
     lines = "".join(traceback.format_exception(error))
     return {
         "type": type(error).__name__,
         "message": _storable(str(error))[:MESSAGE_MAX_CHARACTERS],
-        # The end tells what happened, the beginning only who called.
+        # The end names the error; the beginning only lists callers.
         "traceback": _storable(lines)[-TRACEBACK_MAX_CHARACTERS:],
     }
 
 
 def _storable(text: str) -> str:
-    """As PostgreSQL can store it, whatever a handler's error says."""
+    """Escape characters that PostgreSQL cannot store."""
     return text.replace("\0", "\\0").encode(errors="backslashreplace").decode()
 
 
-def _log(attempt: Attempt, began_s: float) -> None:
-    """What happened, without payloads and messages: they are the tenant's."""
+def _log(attempt: JobRun, began_s: float) -> None:
+    """Log the outcome without payloads and messages, which belong to the tenant."""
     job, outcome = attempt.job, attempt.outcome
     level = logging.INFO if outcome["outcome"] == "done" else logging.WARNING
     if not logger.isEnabledFor(level):

@@ -1,9 +1,9 @@
-"""What a handler is, and what it is given.
+"""Handlers: the functions that run jobs.
 
-A handler is an async function that takes a `RunningJob` and returns JSON, or nothing. It may be run again
-for the same job: after a failure, after a crash of its process, after its worker was stopped. So it does
-its work in steps that can be repeated, and picks up where it was by `job.progress` or by what it finds in
-the database. When its worker stops or somebody cancels the job, it gets asyncio's cancellation.
+A handler is an async function that takes a `RunningJob` and returns JSON, or nothing. It may run again for
+the same job: after a failure, after a crash of its process, after its worker was stopped. So a handler works
+in repeatable steps, and resumes by `job.progress` or by what it finds in the database. When its worker stops
+or a caller cancels the job, the handler is cancelled as an asyncio task.
 """
 
 from collections.abc import Awaitable, Callable, Generator
@@ -20,8 +20,8 @@ NOTE_MAX_CHARACTERS = 1000
 JsonValue: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 
 
-class _Noted:
-    """What `report` returns: can be awaited, and need not be, so that plain functions can report, too."""
+class _Reported:
+    """What `report` returns. Awaiting it is optional, so that plain functions can report too."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
@@ -30,7 +30,7 @@ class _Noted:
 
 @dataclass
 class RunningJob:
-    """A job while its handler works on it. `attempt` counts from 1; `progress` is what was reported last."""
+    """A job while its handler runs. `attempt` counts from 1; `progress` is the last report."""
 
     id: UUID
     type: str
@@ -39,20 +39,20 @@ class RunningJob:
     attempt: int
     tenant: Tenant
     progress: JobProgress | None = None
-    has_news: bool = field(default=False, repr=False)
-    """Whether there is progress that the worker has not written yet."""
+    has_new_progress: bool = field(default=False, repr=False)
+    """Whether there is progress that the worker has not written to the database yet."""
 
     def report(
         self, *, done: float | None = None, total: float | None = None, note: str | None = None
     ) -> Awaitable[None]:
-        """Say how far the job has come, as often as you like: the worker writes it once a second."""
+        """Report progress, as often as you like: the worker writes the last report once a second."""
         self.progress = JobProgress(
             done=check_number("done", done) if done is not None else None,
             total=check_number("total", total) if total is not None else None,
             note=check_text("note", note, max_characters=NOTE_MAX_CHARACTERS) if note is not None else None,
         )
-        self.has_news = True
-        return _Noted()
+        self.has_new_progress = True
+        return _Reported()
 
 
 Handler = Callable[[RunningJob], Awaitable[JsonValue]]

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from mnemic.mcp.asker import Asker, Compat
+from mnemic.mcp.client_scope import Asker, Compat
 from mnemic.mcp.server import build_server
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role

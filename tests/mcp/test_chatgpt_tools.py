@@ -3,7 +3,7 @@
 import json
 from uuid import uuid4
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 

@@ -19,7 +19,7 @@ from mnemic.mcp.http import REQUEST_MAX_BYTES, build_http_app
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
 from tests.mcp.conftest import called, refused
-from tests.mcp.test_who_may import EXAMPLES
+from tests.mcp.test_permissions import EXAMPLES
 from tests.waiting import wait_for
 
 SECRET_ERROR = "key 42 of tenant acme was revoked"

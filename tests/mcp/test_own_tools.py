@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from mcp import MCPError
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused, text_of

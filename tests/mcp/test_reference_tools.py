@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 

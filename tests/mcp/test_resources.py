@@ -4,7 +4,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import TextResourceContents
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect

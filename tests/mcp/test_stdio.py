@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mnemic import Memory
 from mnemic.cli.app import main
 from tests.mcp.conftest import called, refused
-from tests.mcp.test_who_may import EXAMPLES
+from tests.mcp.test_permissions import EXAMPLES
 from tests.running_folder import running
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))

@@ -18,7 +18,7 @@ from mnemic.server.running import listen
 from tests.running_folder import running
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 from tests.waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from mnemic.retain.calls import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 TEA = {"content": "Alice drinks tea.", "owner": "alice"}
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 STREAM = "/v1/events/stream"
 

@@ -19,9 +19,9 @@ from mnemic.sdk.http import event_stream as remote_events
 from mnemic.types.event import EventConsumer
 from tests.asking import until
 from tests.server.conftest import OpenClient
-from tests.server.cutting_proxy import cutting_proxy
+from tests.server.disconnecting_proxy import cutting_proxy
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 EVENTS = 60
 DEADLINE_S = 30.0

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemic.mcp.answers import Part, moment_of, readable
-from mnemic.mcp.bounds import LISTED_MAX_CHARACTERS, shortened_as_json
 from mnemic.mcp.resources import memory_uri
+from mnemic.mcp.size_limits import LISTED_MAX_CHARACTERS, shortened_as_json
 from mnemic.mcp.tool import Answer, Arguments, MemoryTool
+from mnemic.mcp.tool_results import Part, moment_of, readable
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 

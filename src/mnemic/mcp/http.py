@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.errors import DatabaseError, InvalidInputError, MnemicError
-from mnemic.mcp.asker import Asker, check_compat
+from mnemic.mcp.client_scope import Asker, check_compat
 from mnemic.mcp.server import Context, build_server
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role

@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 
 from mnemic.mcp import reference_graph as graph
-from mnemic.mcp.answers import Part
-from mnemic.mcp.bounds import fitting
+from mnemic.mcp.size_limits import fitting
 from mnemic.mcp.tool import Answer, Arguments, MemoryTool
+from mnemic.mcp.tool_results import Part
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS, Entity
 from mnemic.types.scope import NAME_MAX_CHARACTERS

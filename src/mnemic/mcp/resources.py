@@ -12,8 +12,8 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types import Resource, ResourceTemplate
 
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.mcp.answers import entity_card, moment_of, readable
-from mnemic.mcp.bounds import fitting, shortened
+from mnemic.mcp.size_limits import fitting, shortened
+from mnemic.mcp.tool_results import entity_card, moment_of, readable
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 

@@ -39,12 +39,12 @@ from mnemic.errors import (
     NotFoundError,
     QueryTimeoutError,
 )
-from mnemic.mcp.asker import Asker
-from mnemic.mcp.bounds import shortened
 from mnemic.mcp.chatgpt_tools import CHATGPT_TOOLS
-from mnemic.mcp.embedder_watch import EmbedderWatch
+from mnemic.mcp.client_scope import Asker
+from mnemic.mcp.embedder_health import EmbedderWatch
 from mnemic.mcp.reference_tools import REFERENCE_TOOLS
 from mnemic.mcp.resources import PAGES, SHELVES, TEXT, read_resource
+from mnemic.mcp.size_limits import shortened
 from mnemic.mcp.tool import MemoryTool
 from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory

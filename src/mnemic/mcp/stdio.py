@@ -2,7 +2,7 @@
 
 from mcp.server.stdio import stdio_server
 
-from mnemic.mcp.asker import Asker
+from mnemic.mcp.client_scope import Asker
 from mnemic.mcp.server import build_server
 
 

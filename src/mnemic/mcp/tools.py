@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemic.errors import NotFoundError
-from mnemic.mcp.answers import (
+from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
+from mnemic.mcp.tool_results import (
     ArchiveAnswer,
     EntityAnswer,
     ForgetAnswer,
@@ -16,7 +17,6 @@ from mnemic.mcp.answers import (
     passages,
     recalled_hits,
 )
-from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS
 from mnemic.types.memory import TAG_MAX_CHARACTERS, TAGS_MAX, Category

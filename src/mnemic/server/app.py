@@ -26,15 +26,15 @@ from mnemic.db.task_cancellation import end
 from mnemic.sdk.http.surface import ROUTES, SURFACE
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import problems
-from mnemic.server.admission import MCP, Admission, AdmissionMiddleware
 from mnemic.server.auditing import AuditMiddleware
-from mnemic.server.bodies import BodyMiddleware
-from mnemic.server.front import FrontMiddleware
+from mnemic.server.authentication import MCP, Admission, AdmissionMiddleware
 from mnemic.server.health import health_routes
 from mnemic.server.idempotency import IdempotencyMiddleware
 from mnemic.server.limits import COMPRESSED_MIN_BYTES, COMPRESSION_LEVEL, ServerLimits, limits_of
 from mnemic.server.metrics import metrics_routes
 from mnemic.server.openapi import describe
+from mnemic.server.request_body import BodyMiddleware
+from mnemic.server.request_context import FrontMiddleware
 from mnemic.server.routes import add_routes
 from mnemic.server.stream import ROUTE as STREAM
 from mnemic.server.stream import Streams, stream_routes

@@ -29,8 +29,8 @@ from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.http.connection import OWNER_HEADER
-from mnemic.server.front import ClientGoneError, sent_path
 from mnemic.server.problems import problem
+from mnemic.server.request_context import ClientGoneError, sent_path
 from mnemic.types.scope import check_name
 
 GUARDED = "/v1/"

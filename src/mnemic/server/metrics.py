@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from mnemic.maintenance.exposition import MetricFamily, collect
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.admission import Admit
+from mnemic.server.authentication import Admit
 
 
 def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:

@@ -24,7 +24,7 @@ from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEA
 from mnemic.sdk.http.surface import SURFACE, WHO_AM_I, Route
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.server.admission import Admit, Admitted
+from mnemic.server.authentication import Admit, Admitted
 from mnemic.server.descriptions import describe_call
 from mnemic.types.whoami import WhoAmI
 

@@ -32,7 +32,7 @@ from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
 from mnemic.sdk.groups.events import follow_telling
 from mnemic.sdk.http.surface import ROUTES
-from mnemic.server.admission import Admission, Admitted
+from mnemic.server.authentication import Admission, Admitted
 from mnemic.server.limits import ServerLimits
 from mnemic.server.routes import scoped_memory
 from mnemic.types.event import Event, EventType

@@ -7,7 +7,7 @@ memories. Whatever was imported before is recognised by its id in the source, so
 interrupted import is simply started again.
 """
 
+from mnemic.adapters.importing.batches import Skipped
 from mnemic.adapters.importing.run import SOURCES, ImportReport, SourceName, import_from
-from mnemic.adapters.importing.units import Skipped
 
 __all__ = ["SOURCES", "ImportReport", "Skipped", "SourceName", "import_from"]

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import Sifted, Unit, moment, need_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Sifted, Unit, moment, need_text
 from mnemic.errors import InvalidInputError
 
 FILES = re.compile(r"conversations(-\d+)?\.json")

@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import UNIT_ITEMS_MAX, Sifted, Skipped, Unit, moment, need_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import UNIT_ITEMS_MAX, Sifted, Skipped, Unit, moment, need_text
 from mnemic.adapters.langgraph_items import as_document, as_memory, state_key, whole_text
 from mnemic.db.json_value import as_jsonb
 from mnemic.errors import ConflictError, InvalidInputError

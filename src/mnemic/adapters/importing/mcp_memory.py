@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import Sifted, Skipped, Unit
 from mnemic.adapters.importing.files import open_text
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Sifted, Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.knowledge.entities import FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import Unit, batches, moment, need_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.mem0_store import find_stores, read_store
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Unit, batches, moment, need_text
 from mnemic.errors import InvalidInputError
 
 FILES = re.compile(r".+\.jsonl?")

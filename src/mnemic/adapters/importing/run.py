@@ -15,12 +15,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
+from mnemic.adapters.importing.batches import Skipped, Unit
 from mnemic.adapters.importing.chatgpt import read_chatgpt
 from mnemic.adapters.importing.claude import read_claude
 from mnemic.adapters.importing.langgraph import read_langgraph
 from mnemic.adapters.importing.mcp_memory import read_mcp_memory
 from mnemic.adapters.importing.mem0 import read_mem0
-from mnemic.adapters.importing.units import Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.govern.audit import audited, file_target
 from mnemic.runtime.storage import is_server

@@ -15,8 +15,8 @@ from mnemic.mcp.http import build_http_app
 from mnemic.server.app import Served, mount_mcp
 from tests.mcp.conftest import called, refused
 from tests.mcp.test_http import BODY, HEADERS
+from tests.mcp.test_permissions import EXAMPLES
 from tests.mcp.test_stdio import process
-from tests.mcp.test_who_may import EXAMPLES
 from tests.server.running import RunningServer, running_server
 
 BERLIN = "Alice moved to Berlin."

@@ -12,7 +12,7 @@ import pytest
 
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import bearer, is_problem, send_raw
+from tests.server.test_authentication import bearer, is_problem, send_raw
 
 LIMIT_BYTES = 20_000
 BATCH_BYTES = 100_000

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemic.errors import NotFoundError
-from mnemic.mcp.bounds import fitting, json_size, shortened, shortened_as_json
 from mnemic.mcp.reference_graph import told
+from mnemic.mcp.size_limits import fitting, json_size, shortened, shortened_as_json
 from mnemic.mcp.tool import Answer
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import OBSERVATION

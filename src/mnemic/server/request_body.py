@@ -23,8 +23,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemic.server.front import ClientGoneError, sent_path
 from mnemic.server.limits import ServerLimits
+from mnemic.server.request_context import ClientGoneError, sent_path
 
 JSON = "application/json"
 LINES = "application/x-ndjson"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from mnemic.mcp import bounds, http, reference_graph, reference_tools, resources, tools
+from mnemic.mcp import http, reference_graph, reference_tools, resources, size_limits, tools
 from mnemic.mcp.chatgpt_tools import CHATGPT_TOOLS, RESULTS_MAX
 from mnemic.mcp.tool import MemoryTool
 from tests.running_folder import running
@@ -45,7 +45,7 @@ def test_the_reference_lists_every_resource() -> None:
 
 def test_the_reference_has_the_limits_of_the_code() -> None:
     rows = [
-        f"its structured content | {bounds.ANSWER_MAX_CHARACTERS:,} characters;",
+        f"its structured content | {size_limits.ANSWER_MAX_CHARACTERS:,} characters;",
         f"| `content` of `retain` | {tools.CONTENT_MAX_CHARACTERS:,} characters |",
         f"| hits of `recall` | {tools.HITS_MAX} |",
         f"| passages of `query_archive` | {tools.PASSAGES_MAX} |",

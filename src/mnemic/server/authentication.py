@@ -30,9 +30,9 @@ from mnemic.govern.keys import FoundKey
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.auditing import begin_act, is_audited_here
-from mnemic.server.front import sent_path
-from mnemic.server.key_uses import KeyUses
-from mnemic.server.rates import Rates
+from mnemic.server.key_usage import KeyUses
+from mnemic.server.rate_limit import Rates
+from mnemic.server.request_context import sent_path
 from mnemic.types.key import ApiKey, Role, allows
 
 __all__ = ["Admission", "AdmissionMiddleware", "Admit", "Admitted", "Role"]

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 
 from mnemic.errors import TooManyRequestsError
-from mnemic.server.rates import BUCKETS_MAX, Rates
+from mnemic.server.rate_limit import BUCKETS_MAX, Rates
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 PER_MINUTE = 30
 BURST = 5

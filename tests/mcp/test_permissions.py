@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic.errors import InvalidInputError
-from mnemic.mcp.asker import COMPATS, check_compat
+from mnemic.mcp.client_scope import COMPATS, check_compat
 from mnemic.mcp.reference_tools import REFERENCE_TOOLS
 from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory

@@ -31,7 +31,7 @@ async def test_an_import_for_one_owner_is_told_as_its_own(memory: AsyncMemory, w
     assert (intent.owner, intent.target, intent.detail) == ("alice", str(path), {"source": "mem0"})
     assert (outcome.phase, outcome.detail) == (
         "succeeded",
-        {"unit_count": 3, "imported_count": 2, "known_count": 0, "skipped_count": 1, "owner_count": 1},
+        {"batch_count": 3, "imported_count": 2, "known_count": 0, "skipped_count": 1, "owner_count": 1},
     )
 
 

@@ -87,7 +87,7 @@ async def test_the_current_path_becomes_the_conversation(memory: AsyncMemory, wr
     ]
     assert turns[1].metadata == {"title": "Paris", "model": "gpt-4o"}
     assert (turns[0].source, turns[0].external_id) == ("imported", "chatgpt:second")
-    assert (report.unit_count, report.imported_count, report.skipped_count) == (1, 3, 1)
+    assert (report.batch_count, report.imported_count, report.skipped_count) == (1, 3, 1)
     assert "message picture" in report.skipped[0].record
 
 
@@ -105,7 +105,7 @@ async def test_an_import_again_changes_nothing_and_takes_in_what_is_new(
             write("longer.json", [longer, conversation(conversation_id="c-2")]), "conversations.json"
         )
     more = await import_from(memory, "chatgpt", tmp_path / "export.zip")
-    assert (more.unit_count, more.imported_count) == (2, 1)
+    assert (more.batch_count, more.imported_count) == (2, 1)
     turns = await memory.conversations.turns("chatgpt:c-1")
     assert [turn.position for turn in turns] == [0, 1, 2, 3]
     assert turns[-1].content == "You are welcome."

@@ -51,7 +51,7 @@ async def test_what_is_imported_is_what_mnemic_mcp_serves(memory: AsyncMemory, w
     alice = await reference_graph.require_named(memory, "Alice")
     assert reference_graph.observations(alice) == ["Alice plays the cello", "lives in Berlin"]
     assert reference_graph.entity_type(alice) == "Person"
-    await reference_graph.take_back(memory, alice, ["lives in Berlin"])
+    await reference_graph.retract(memory, alice, ["lives in Berlin"])
     assert [record.content for record in await memory.memories.list()] == ["Alice plays the cello"]
 
 

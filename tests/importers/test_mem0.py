@@ -200,7 +200,7 @@ async def test_what_cannot_be_stored_is_skipped_with_its_reason(memory: AsyncMem
 async def test_batches_of_many_owners_stay_apart(
     open_memory: OpenMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "UNIT_ITEMS_MAX", 3)
+    monkeypatch.setattr(batches, "BATCH_ITEMS_MAX", 3)
     monkeypatch.setattr(batches, "WAITING_ITEMS_MAX", 5)
     memory = await open_memory(owner=None)
     many = [answer(number, user_id=f"user {number % 4}") for number in range(22)]
@@ -218,7 +218,7 @@ async def test_batches_of_many_owners_stay_apart(
 async def test_a_malformed_record_keeps_its_batch_out_and_the_ones_before_in(
     memory: AsyncMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "UNIT_ITEMS_MAX", 2)
+    monkeypatch.setattr(batches, "BATCH_ITEMS_MAX", 2)
     path = write("lines.jsonl", *(answer(number) for number in range(3)))
     path.write_text(path.read_text() + '\n{"id": ')
     with pytest.raises(InvalidInputError, match="record 4, line 4"):

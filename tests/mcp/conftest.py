@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from mnemic.mcp.client_scope import Asker, Compat
+from mnemic.mcp.client_scope import ClientScope, Compat
 from mnemic.mcp.server import build_server
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
@@ -30,8 +30,8 @@ def connect(memory: AsyncMemory) -> Connect:  # noqa: F811 (the fixture)
     async def connected(
         *compat: Compat, role: Role = "write", to: AsyncMemory | None = None
     ) -> AsyncIterator[Client]:
-        asker = Asker(to or memory, role, frozenset(compat))
-        async with Client(build_server(lambda _: asker)) as client:
+        scope = ClientScope(to or memory, role, frozenset(compat))
+        async with Client(build_server(lambda _: scope)) as client:
             yield client
 
     return connected

@@ -3,7 +3,7 @@
 import json
 from uuid import uuid4
 
-from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
@@ -61,7 +61,7 @@ async def test_fetch_cuts_what_is_too_long(connect: Connect, memory: AsyncMemory
     async with connect("chatgpt") as client:
         result = await client.call_tool("fetch", {"id": str(retained.memory_ids[0])})
     assert "… [cut here: the text has 280,000 characters]" in result.structured_content["text"]
-    assert 15_000 <= len(text_of(result)) <= ANSWER_MAX_CHARACTERS
+    assert 15_000 <= len(text_of(result)) <= RESULT_MAX_CHARACTERS
     assert json.loads(text_of(result)) == result.structured_content
 
 

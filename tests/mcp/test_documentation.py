@@ -39,13 +39,13 @@ def test_the_reference_lists_every_tool_with_its_arguments() -> None:
 
 def test_the_reference_lists_every_resource() -> None:
     listed = re.findall(r"^\| `(memory://[^`]+)` \|", REFERENCE, re.MULTILINE)
-    pages = [page.uri for page in resources.PAGES]
-    assert listed == pages + [str(shelf.template) for shelf in resources.SHELVES]
+    pages = [page.uri for page in resources.STATIC_RESOURCES]
+    assert listed == pages + [str(family.template) for family in resources.RESOURCE_FAMILIES]
 
 
 def test_the_reference_has_the_limits_of_the_code() -> None:
     rows = [
-        f"its structured content | {size_limits.ANSWER_MAX_CHARACTERS:,} characters;",
+        f"its structured content | {size_limits.RESULT_MAX_CHARACTERS:,} characters;",
         f"| `content` of `retain` | {tools.CONTENT_MAX_CHARACTERS:,} characters |",
         f"| hits of `recall` | {tools.HITS_MAX} |",
         f"| passages of `query_archive` | {tools.PASSAGES_MAX} |",

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from mcp import MCPError
 
-from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
@@ -264,8 +264,8 @@ async def test_an_answer_is_bounded_and_says_what_it_leaves_out(
     assert answer["left_out_count"] == 20 - len(answer["memories"])
     assert f"{answer['left_out_count']} more did not fit" in text_of(result)
     for bounded in (result, archived):
-        assert len(text_of(bounded)) <= ANSWER_MAX_CHARACTERS
-        assert 7000 <= json_size(bounded.structured_content) <= ANSWER_MAX_CHARACTERS
+        assert len(text_of(bounded)) <= RESULT_MAX_CHARACTERS
+        assert 7000 <= json_size(bounded.structured_content) <= RESULT_MAX_CHARACTERS
 
 
 async def test_an_entity_with_very_much_about_it_is_bounded(connect: Connect, memory: AsyncMemory) -> None:
@@ -280,8 +280,8 @@ async def test_an_entity_with_very_much_about_it_is_bounded(connect: Connect, me
     (card,) = result.structured_content["entities"]
     assert card["facts"]
     assert card["relations"]
-    assert json_size(result.structured_content) <= ANSWER_MAX_CHARACTERS
-    assert len(text_of(result)) <= ANSWER_MAX_CHARACTERS
+    assert json_size(result.structured_content) <= RESULT_MAX_CHARACTERS
+    assert len(text_of(result)) <= RESULT_MAX_CHARACTERS
 
 
 async def test_the_archive_is_offered_only_while_the_embedder_works(

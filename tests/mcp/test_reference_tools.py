@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
@@ -269,7 +269,7 @@ async def test_a_graph_that_is_too_large_is_cut_and_says_so(connect: Connect, me
         searched = await client.call_tool("search_nodes", {"query": "thing"})
     for result in (read, searched):
         assert 1 <= len(result.structured_content["entities"]) < 30
-        assert 10_000 <= json_size(result.structured_content) <= ANSWER_MAX_CHARACTERS
+        assert 10_000 <= json_size(result.structured_content) <= RESULT_MAX_CHARACTERS
         assert json.loads(text_of(result)) == result.structured_content
-        assert len(text_of(result)) <= ANSWER_MAX_CHARACTERS
+        assert len(text_of(result)) <= RESULT_MAX_CHARACTERS
         assert "There is more than fits" in result.content[1].text  # type: ignore[union-attr]

@@ -4,7 +4,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import TextResourceContents
 
-from mnemic.mcp.size_limits import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect
@@ -129,9 +129,9 @@ async def test_long_ones_are_cut(connect: Connect, memory: AsyncMemory) -> None:
     async with connect() as client:
         text = await read(client, f"memory://memories/{retained.memory_ids[0]}")
         recent = await read(client, "memory://recent")
-    assert len(text) == ANSWER_MAX_CHARACTERS
+    assert len(text) == RESULT_MAX_CHARACTERS
     assert text.endswith("characters]")
-    assert 8_000 <= len(recent) <= ANSWER_MAX_CHARACTERS
+    assert 8_000 <= len(recent) <= RESULT_MAX_CHARACTERS
 
 
 async def test_without_an_owner_there_is_nothing_to_read(connect: Connect, open_memory: OpenMemory) -> None:

@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from mnemic.mcp.http import build_http_app
-from mnemic.server.app import Served, mount_mcp
+from mnemic.server.app import ServerApp, mount_mcp
 from tests.mcp.conftest import called, refused
 from tests.mcp.test_http import BODY, HEADERS
 from tests.mcp.test_permissions import EXAMPLES
@@ -22,8 +22,8 @@ from tests.server.running import RunningServer, running_server
 BERLIN = "Alice moved to Berlin."
 
 
-def with_mcp(served: Served) -> None:
-    mount_mcp(served.app, build_http_app(served.admission.resolve))
+def with_mcp(server_app: ServerApp) -> None:
+    mount_mcp(server_app.app, build_http_app(server_app.authenticator.resolve))
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mnemic.server.auditing import AUDITED_BY_THEMSELVES
+from mnemic.server.auditing import SELF_AUDITED_CALLS
 from mnemic.types.traces import AuditRecord
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer
@@ -74,7 +74,7 @@ SELF_AUDITED = {
 
 
 def test_every_call_that_audits_itself_is_tried() -> None:
-    assert set(SELF_AUDITED) == AUDITED_BY_THEMSELVES
+    assert set(SELF_AUDITED) == SELF_AUDITED_CALLS
 
 
 @pytest.mark.parametrize(("call", "action"), SELF_AUDITED.values(), ids=SELF_AUDITED)

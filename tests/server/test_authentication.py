@@ -167,14 +167,15 @@ def test_a_known_key_that_has_ended_learns_nothing_from_errors_either(
 ) -> None:
     """Neither that a body is wrong nor that it calls too often: that it has ended, and nothing else."""
     made = server.create_key(tenant, "read")
-    rates = server.served.admission.recall_rates
+    rates = server.server_app.authenticator.recall_limiter
     with server.client(made.key) as reader:
         assert reader.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
-        known = dict(server.served.admission._known)
+        known = dict(server.server_app.authenticator._cached)
         server.run(server.memory(tenant).keys.revoke(made.key_id))
 
         def asked(**request: Any) -> httpx.Response:
-            server.served.admission._known.update(known)  # as if no other request had been refused yet
+            # As if no other request had been refused yet.
+            server.server_app.authenticator._cached.update(known)
             return reader.post("/v1/recall", **request)
 
         mistakes: list[dict[str, Any]] = [{"content": b"gold"}, {"json": {"quest": "gold"}}, {"json": {}}]

@@ -3,7 +3,7 @@
 import asyncio
 from typing import cast
 
-from mnemic.server.protocol import GatheringTransport
+from mnemic.server.protocol import CoalescingTransport
 
 
 class Recorder:
@@ -22,8 +22,8 @@ class Recorder:
         return "close" in self.told
 
 
-def gathering(recorder: Recorder) -> GatheringTransport:
-    return GatheringTransport(cast(asyncio.Transport, recorder), asyncio.get_running_loop())
+def gathering(recorder: Recorder) -> CoalescingTransport:
+    return CoalescingTransport(cast(asyncio.Transport, recorder), asyncio.get_running_loop())
 
 
 async def test_what_is_written_in_one_go_is_sent_as_one_piece_and_what_follows_as_another() -> None:

@@ -97,7 +97,7 @@ def test_a_stopping_server_finishes_the_requests_that_it_has(
         writing = pool.submit(client.post, "/v1/memories", json=body)
         assert begun.wait(30)
         server.stop()
-        wait_until(lambda: server.served.streams.stopping.is_set(), what="the server to stop")
+        wait_until(lambda: server.server_app.streams.stopping.is_set(), what="the server to stop")
         may_go_on.set()
         assert writing.result(30).json()["stored_count"] == 1
 

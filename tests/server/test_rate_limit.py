@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from mnemic.errors import TooManyRequestsError
-from mnemic.server.rate_limit import BUCKETS_MAX, Rates
+from mnemic.server.rate_limit import BUCKETS_MAX, RateLimiter
 from tests.server.running import RunningServer, running_server
 from tests.server.test_authentication import is_problem
 
@@ -27,7 +27,7 @@ class Clock:
 
 def test_a_full_bucket_is_used_up_and_fills_steadily() -> None:
     clock, key_id = Clock(), uuid4()
-    rates = Rates(PER_MINUTE, clock=clock)
+    rates = RateLimiter(PER_MINUTE, clock=clock)
     left = [rates.take(key_id)["RateLimit-Remaining"] for _ in range(BURST)]
     assert left == ["4", "3", "2", "1", "0"]
     with pytest.raises(TooManyRequestsError, match="30 times a minute") as refused:
@@ -47,7 +47,7 @@ def test_a_full_bucket_is_used_up_and_fills_steadily() -> None:
 
 
 def test_each_key_has_a_bucket_of_its_own_and_there_are_not_too_many() -> None:
-    rates = Rates(PER_MINUTE, clock=Clock())
+    rates = RateLimiter(PER_MINUTE, clock=Clock())
     first = uuid4()
     for _ in range(BURST):
         rates.take(first)
@@ -58,7 +58,7 @@ def test_each_key_has_a_bucket_of_its_own_and_there_are_not_too_many() -> None:
 
 
 def test_a_rate_of_nothing_limits_nothing() -> None:
-    rates, key_id = Rates(0, clock=Clock()), uuid4()
+    rates, key_id = RateLimiter(0, clock=Clock()), uuid4()
     assert [rates.take(key_id) for _ in range(100)] == [{}] * 100
 
 

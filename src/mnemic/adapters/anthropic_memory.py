@@ -55,8 +55,8 @@ class MemoryFiles:
             return f"Error: Unknown command. The commands are {', '.join(self._commands)}."
         try:
             return await run(command)
-        except _Refused as refused:
-            return str(refused)
+        except _CommandError as error:
+            return str(error)
         except ConflictError:
             return "Error: Somebody else changed it meanwhile. View it again, then repeat your edit."
         except InvalidInputError as error:
@@ -69,17 +69,17 @@ class MemoryFiles:
             return _shown(path, held.document["text"], command.get("view_range"))
         below = await self._below(path)
         if not below and path != ROOT:
-            raise _Refused(f"The path {path} does not exist. Please provide a valid path.")
+            raise _CommandError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {_path_of(each): len(each.document["text"].encode()) for each in below}
         return listing(path, sizes)
 
     async def _create(self, command: Mapping[str, Any]) -> str:
         path, text = check_path(command.get("path")), _text(command, "file_text")
         if path == ROOT or await self._exists(path):
-            raise _Refused(f"Error: File {path} already exists")
+            raise _CommandError(f"Error: File {path} already exists")
         for folder in parents(path):
             if await self._file(folder) is not None:
-                raise _Refused(f"Error: {folder} is a file, not a directory")
+                raise _CommandError(f"Error: {folder} is a file, not a directory")
         await self._write(path, text, None)
         return f"File created successfully at: {path}"
 
@@ -93,12 +93,12 @@ class MemoryFiles:
         text = held.document["text"]
         places = _occurrences(text, old)
         if not places:
-            raise _Refused(
+            raise _CommandError(
                 f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
             )
         if len(places) > 1:
             lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
-            raise _Refused(
+            raise _CommandError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                 "Please ensure it is unique"
             )
@@ -112,7 +112,7 @@ class MemoryFiles:
         lines = held.document["text"].splitlines(keepends=True)
         place = command.get("insert_line")
         if type(place) is not int or not 0 <= place <= len(lines):
-            raise _Refused(
+            raise _CommandError(
                 f"Error: Invalid `insert_line` parameter: {place}. It should be within the range of lines of "
                 f"the file: [0, {len(lines)}]"
             )
@@ -133,10 +133,10 @@ class MemoryFiles:
         new = _below_root(check_path(command.get("new_path")), "overwritten")
         moved = await self._all(old)
         if await self._exists(new):
-            raise _Refused(f"Error: The destination {new} already exists")
+            raise _CommandError(f"Error: The destination {new} already exists")
         for folder in parents(new):
             if await self._file(folder) is not None:
-                raise _Refused(f"Error: {folder} is a file, not a directory")
+                raise _CommandError(f"Error: {folder} is a file, not a directory")
         for held in moved:
             await self._write(new + _path_of(held).removeprefix(old), held.document["text"], None)
             await self._remove(held)
@@ -148,7 +148,7 @@ class MemoryFiles:
     async def _need(self, path: str, advice: str = "") -> StateDocument:
         held = await self._file(path)
         if held is None:
-            raise _Refused(f"Error: The path {path} does not exist{'.' if advice else ''}{advice}")
+            raise _CommandError(f"Error: The path {path} does not exist{'.' if advice else ''}{advice}")
         return held
 
     async def _all(self, path: str) -> list[StateDocument]:
@@ -156,7 +156,7 @@ class MemoryFiles:
         held = await self._file(path)
         found = [held] if held is not None else await self._below(path)
         if not found:
-            raise _Refused(f"Error: The path {path} does not exist")
+            raise _CommandError(f"Error: The path {path} does not exist")
         return found
 
     async def _exists(self, path: str) -> bool:
@@ -170,7 +170,9 @@ class MemoryFiles:
             page = await self._memory.state.list(prefix=prefix, after=after, limit=PAGE_ROWS)
             found += page
             if len(found) > FILES_MAX:
-                raise _Refused(f"Error: {path} has more than {FILES_MAX:,} files. Name a folder below it.")
+                raise _CommandError(
+                    f"Error: {path} has more than {FILES_MAX:,} files. Name a folder below it."
+                )
             if len(page) < PAGE_ROWS:
                 return found
 
@@ -207,7 +209,7 @@ class MemoryFiles:
             await self._memory.memories.forget(memory_id, reason="its file changed")
 
 
-class _Refused(Exception):
+class _CommandError(Exception):
     """A command that cannot be carried out; the message is for the model."""
 
 
@@ -217,14 +219,14 @@ def _path_of(held: StateDocument) -> str:
 
 def _below_root(path: str, what: str) -> str:
     if path == ROOT:
-        raise _Refused(f"Error: The directory {ROOT} itself cannot be {what}")
+        raise _CommandError(f"Error: The directory {ROOT} itself cannot be {what}")
     return path
 
 
 def _text(command: Mapping[str, Any], field: str) -> str:
     value = command.get(field)
     if not isinstance(value, str):
-        raise _Refused(f"Error: {field} must be a text")
+        raise _CommandError(f"Error: {field} must be a text")
     return value
 
 
@@ -240,11 +242,13 @@ def _occurrences(text: str, wanted: str) -> list[int]:
 def _shown(path: str, text: str, view_range: object) -> str:
     lines = text.split("\n")
     if len(lines) > LINES_MAX:
-        raise _Refused(f"File {path} exceeds maximum line limit of {LINES_MAX:,} lines.")
+        raise _CommandError(f"File {path} exceeds maximum line limit of {LINES_MAX:,} lines.")
     first, last = _range(view_range, len(lines))
     shown = _numbered(lines[first - 1 : last], first)
     if len(shown) > SHOWN_MAX_CHARACTERS:
-        raise _Refused(f"Error: {path} is too long to be shown at once: view it in parts with view_range")
+        raise _CommandError(
+            f"Error: {path} is too long to be shown at once: view it in parts with view_range"
+        )
     return f"Here's the content of {path} with line numbers:\n{shown}"
 
 
@@ -257,7 +261,7 @@ def _range(view_range: object, line_count: int) -> tuple[int, int]:
         last = line_count if last == -1 else last
         if 1 <= first <= last:
             return first, last
-    raise _Refused("Error: view_range must be two line numbers, the first one 1 or more")
+    raise _CommandError("Error: view_range must be two line numbers, the first one 1 or more")
 
 
 def _numbered(lines: list[str], first: int) -> str:

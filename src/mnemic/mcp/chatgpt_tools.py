@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemic.mcp.resources import memory_uri
-from mnemic.mcp.size_limits import LISTED_MAX_CHARACTERS, shortened_as_json
-from mnemic.mcp.tool import Answer, Arguments, MemoryTool
-from mnemic.mcp.tool_results import Part, moment_of, readable
+from mnemic.mcp.size_limits import LISTED_MAX_CHARACTERS, truncated_as_json
+from mnemic.mcp.tool import Arguments, MemoryTool, ToolResult
+from mnemic.mcp.tool_results import ResultPart, readable_memory, time_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 
@@ -22,7 +22,7 @@ QUERY_MAX_CHARACTERS = 4_000
 ID_MAX_CHARACTERS = 256
 
 
-class JsonAnswer(Answer):
+class JsonResult(ToolResult):
     """An answer whose text is its own JSON."""
 
     def texts(self) -> list[str]:
@@ -38,7 +38,7 @@ class SearchArguments(Arguments):
     )
 
 
-class SearchResult(Part):
+class SearchResult(ResultPart):
     """A memory by its title."""
 
     id: str
@@ -46,16 +46,16 @@ class SearchResult(Part):
     url: str
 
 
-class SearchAnswer(JsonAnswer):
+class SearchResults(JsonResult):
     """Results, best first; none if nothing stored is close enough."""
 
     results: list[SearchResult]
 
 
-async def search(memory: AsyncMemory, given: SearchArguments) -> SearchAnswer:
+async def search(memory: AsyncMemory, given: SearchArguments) -> SearchResults:
     """Find memories, best first."""
     found = await memory.recall(given.query, limit=RESULTS_MAX)
-    return SearchAnswer(
+    return SearchResults(
         results=[
             SearchResult(
                 id=str(hit.memory.memory_id),
@@ -75,7 +75,7 @@ class FetchArguments(Arguments):
     )
 
 
-class FetchAnswer(JsonAnswer):
+class FetchResult(JsonResult):
     """A memory with its whole text."""
 
     id: str
@@ -85,21 +85,21 @@ class FetchAnswer(JsonAnswer):
     metadata: dict[str, str]
 
 
-async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchAnswer:
+async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
     """The text of a memory, and if it is a part of a longer one, all of that."""
-    record = await readable(memory, given.id)
+    record = await readable_memory(memory, given.id)
     text = await memory.memories.whole(given.id)
     known = {
         "category": record.category,
-        "when": moment_of(record).isoformat(),
+        "when": time_of(record).isoformat(),
         "who": record.name or record.role,
         "conversation": record.conversation,
         "tags": ", ".join(record.tags),
     }
-    return FetchAnswer(
+    return FetchResult(
         id=given.id,
         title=_title(record),
-        text=shortened_as_json(text, LISTED_MAX_CHARACTERS),
+        text=truncated_as_json(text, LISTED_MAX_CHARACTERS),
         url=memory_uri(record.memory_id),
         metadata={name: value for name, value in known.items() if value},
     )
@@ -121,7 +121,7 @@ CHATGPT_TOOLS = (
             "the whole text."
         ),
         arguments=SearchArguments,
-        answer=SearchAnswer,
+        answer=SearchResults,
         run=search,
     ),
     MemoryTool(
@@ -132,7 +132,7 @@ CHATGPT_TOOLS = (
             "where it comes from. Use ids that search returned; never make one up."
         ),
         arguments=FetchArguments,
-        answer=FetchAnswer,
+        answer=FetchResult,
         run=fetch,
     ),
 )

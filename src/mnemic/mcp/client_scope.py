@@ -18,7 +18,7 @@ COMPATS: tuple[Compat, ...] = get_args(Compat)
 
 
 @dataclass(frozen=True)
-class Asker:
+class ClientScope:
     """One client for the time of one request."""
 
     memory: AsyncMemory
@@ -31,7 +31,7 @@ class Asker:
         return self.role != "read"
 
     @property
-    def names_owners(self) -> bool:
+    def takes_owner(self) -> bool:
         """Whether each call must say whose memories it means."""
         return self.memory.owner is None
 

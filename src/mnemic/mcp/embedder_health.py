@@ -9,7 +9,7 @@ from mnemic.sdk.memory import AsyncMemory
 
 logger = logging.getLogger(__name__)
 
-EMBEDDER_TRUSTED_S = 30.0
+HEALTH_CACHE_S = 30.0
 """How long it is believed that the embedder works, or does not, before it is tried again."""
 
 PROBE = "_mcp_probe"
@@ -18,7 +18,7 @@ PROBE = "_mcp_probe"
 PROBE_TIMEOUT_S = 5.0
 
 
-class EmbedderWatch:
+class EmbedderHealth:
     """Knows whether the embedding model works, by asking it now and then.
 
     All tenants of a process share one model, so one answer holds for all of them.
@@ -32,7 +32,7 @@ class EmbedderWatch:
         """Whether recall can search by meaning. A memory that cannot be reached at all has no embedder."""
         if time.monotonic() >= self._trusted_until_s:
             self._available = await self._probe(memory)
-            self._trusted_until_s = time.monotonic() + EMBEDDER_TRUSTED_S
+            self._trusted_until_s = time.monotonic() + HEALTH_CACHE_S
         return self._available
 
     async def _probe(self, memory: AsyncMemory) -> bool:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.errors import DatabaseError, InvalidInputError, MnemicError
-from mnemic.mcp.client_scope import Asker, check_compat
+from mnemic.mcp.client_scope import ClientScope, check_compat
 from mnemic.mcp.server import Context, build_server
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
@@ -32,20 +32,20 @@ REQUEST_MAX_BYTES = 4 * 1024 * 1024
 TOKEN_MAX_CHARACTERS = 512
 RETRY_AFTER_S = 5
 
-ASKER = "mnemic.asker"
+CLIENT_SCOPE = "mnemic.client_scope"
 
 
 def build_http_app(resolve: Resolve, *, allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS) -> ASGIApp:
     """The app. `allowed_hosts` are the names that it is reached by, on any port; None lets all through."""
-    server = build_server(_asker_of)
+    server = build_server(_scope_of)
     security = _security(allowed_hosts)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        asker = await _admit(Request(scope), resolve)
-        if isinstance(asker, Response):
-            await asker(scope, receive, send)
+        client = await _admit(Request(scope), resolve)
+        if isinstance(client, Response):
+            await client(scope, receive, send)
             return
         # It is made for one request, so that whoever mounts this app has nothing to start and to end.
         manager = StreamableHTTPSessionManager(
@@ -56,18 +56,18 @@ def build_http_app(resolve: Resolve, *, allowed_hosts: Sequence[str] | None = LO
             max_request_body_size=REQUEST_MAX_BYTES,
         )
         async with manager.run():
-            await manager.handle_request({**scope, ASKER: asker}, receive, send)
+            await manager.handle_request({**scope, CLIENT_SCOPE: client}, receive, send)
 
     return app
 
 
-async def _admit(request: Request, resolve: Resolve) -> Asker | Response:
+async def _admit(request: Request, resolve: Resolve) -> ClientScope | Response:
     """Who asks, or what to answer instead."""
     token = _bearer_token(request)
     if token is None:
         return _unauthorized("Send `Authorization: Bearer <key>`; `mnemic keys create` makes a key.")
     try:
-        asker = Asker(*await resolve(token))
+        client = ClientScope(*await resolve(token))
     except DatabaseError as error:
         logger.warning("A request could not be admitted: %s", error)
         headers = {"Retry-After": str(RETRY_AFTER_S)}
@@ -79,7 +79,7 @@ async def _admit(request: Request, resolve: Resolve) -> Asker | Response:
         # GET is for servers that speak first, DELETE for those that have sessions.
         return _problem(405, "Only POST is answered here.", {"Allow": "POST"})
     try:
-        return replace(asker, compat=check_compat(request.query_params.getlist("compat")))
+        return replace(client, compat=check_compat(request.query_params.getlist("compat")))
     except InvalidInputError as error:
         return _problem(400, str(error))
 
@@ -101,10 +101,10 @@ def _problem(status: int, detail: str, headers: dict[str, str] | None = None) ->
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
-def _asker_of(context: Context) -> Asker:
+def _scope_of(context: Context) -> ClientScope:
     assert context.request is not None, "every request came through the app"
-    asker: Asker = context.request.scope[ASKER]
-    return asker
+    client: ClientScope = context.request.scope[CLIENT_SCOPE]
+    return client
 
 
 def _security(allowed_hosts: Sequence[str] | None) -> TransportSecuritySettings:

@@ -61,7 +61,7 @@ def observations(entity: Entity) -> list[str]:
     return list(dict.fromkeys(_observed(entity).values()))
 
 
-def told(entity: Entity) -> list[str]:
+def stated_observations(entity: Entity) -> list[str]:
     """Only what was told as an observation, the oldest first."""
     return [text for name, text in _observed(entity).items() if name.startswith(OBSERVATION)]
 
@@ -118,7 +118,7 @@ async def _retained(
     return observation_facts(name, texts, items, retained, held)
 
 
-async def take_back(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> None:
+async def retract(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> None:
     """Retire the facts with these texts, and forget their memories; their history stays."""
     retired = {name: None for name, text in _observed(entity).items() if text in set(texts)}
     if retired:

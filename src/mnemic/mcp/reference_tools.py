@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field
 
 from mnemic.mcp import reference_graph as graph
 from mnemic.mcp.size_limits import fitting
-from mnemic.mcp.tool import Answer, Arguments, MemoryTool
-from mnemic.mcp.tool_results import Part
+from mnemic.mcp.tool import Arguments, MemoryTool, ToolResult
+from mnemic.mcp.tool_results import ResultPart
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS, Entity
 from mnemic.types.scope import NAME_MAX_CHARACTERS
@@ -37,11 +37,11 @@ RELATIONS_MAX_CHARACTERS = 12_000
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 Observation = Annotated[str, Field(min_length=1, max_length=OBSERVATION_MAX_CHARACTERS)]
 Observations = Annotated[list[Observation], Field(max_length=OBSERVATIONS_MAX)]
-PartT = TypeVar("PartT", bound=Part)
-Run = Callable[[AsyncMemory, Any], Awaitable[Answer]]
+ResultPartT = TypeVar("ResultPartT", bound=ResultPart)
+Run = Callable[[AsyncMemory, Any], Awaitable[ToolResult]]
 
 
-class EntityNode(Part):
+class EntityNode(ResultPart):
     """An entity as the reference server writes it."""
 
     name: Name = Field(description="The name of the entity")
@@ -53,7 +53,7 @@ class EntityNode(Part):
     )
 
 
-class RelationEdge(Part):
+class RelationEdge(ResultPart):
     """A relation as the reference server writes it."""
 
     from_: Name = Field(alias="from", description="The name of the entity where the relation starts")
@@ -61,7 +61,7 @@ class RelationEdge(Part):
     relationType: Name = Field(description="The type of the relation")
 
 
-def _bounded(parts: list[PartT]) -> list[PartT]:
+def _bounded(parts: list[ResultPartT]) -> list[ResultPartT]:
     """What is given comes back in the answer, and so has to fit into one."""
     if sum(map(_indented_size, parts)) > CALL_MAX_CHARACTERS:
         raise ValueError(f"more than {CALL_MAX_CHARACTERS:,} characters in one call; split it")
@@ -74,7 +74,7 @@ class EntitiesArguments(Arguments):
     entities: Annotated[list[EntityNode], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class EntitiesAnswer(Answer):
+class EntitiesResult(ToolResult):
     """The entities that were new."""
 
     entities: list[EntityNode]
@@ -84,9 +84,9 @@ class EntitiesAnswer(Answer):
         return [_as_json(self.structured()["entities"])]
 
 
-async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> EntitiesAnswer:
+async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> EntitiesResult:
     """Make those that are new."""
-    return EntitiesAnswer(
+    return EntitiesResult(
         entities=[
             one
             for one in given.entities
@@ -101,7 +101,7 @@ class RelationsArguments(Arguments):
     relations: Annotated[list[RelationEdge], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class RelationsAnswer(Answer):
+class RelationsResult(ToolResult):
     """The relations that were new."""
 
     relations: list[RelationEdge]
@@ -111,7 +111,7 @@ class RelationsAnswer(Answer):
         return [_as_json(self.structured()["relations"])]
 
 
-async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> RelationsAnswer:
+async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> RelationsResult:
     """Make those that are new; nothing, if an end does not exist."""
     ends = [
         (await graph.require_named(memory, one.from_), await graph.require_named(memory, one.to))
@@ -122,10 +122,10 @@ async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> Re
         if graph.Edge(start.name, end.name, one.relationType) not in await graph.edges_of(memory, start):
             await memory.entities.relate(start, end, one.relationType)
             new.append(one)
-    return RelationsAnswer(relations=new)
+    return RelationsResult(relations=new)
 
 
-class NewObservations(Part):
+class NewObservations(ResultPart):
     """What to add to one entity."""
 
     entityName: Name = Field(description="The name of the entity to add the observations to")
@@ -138,14 +138,14 @@ class AddObservationsArguments(Arguments):
     observations: Annotated[list[NewObservations], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class AddedObservations(Part):
+class AddedObservations(ResultPart):
     """What was new about one entity."""
 
     entityName: str
     addedObservations: list[str]
 
 
-class AddObservationsAnswer(Answer):
+class AddObservationsResult(ToolResult):
     """What was new."""
 
     results: list[AddedObservations]
@@ -155,10 +155,10 @@ class AddObservationsAnswer(Answer):
         return [_as_json(self.structured()["results"])]
 
 
-async def add_observations(memory: AsyncMemory, given: AddObservationsArguments) -> AddObservationsAnswer:
+async def add_observations(memory: AsyncMemory, given: AddObservationsArguments) -> AddObservationsResult:
     """Add to entities; to none, if one does not exist."""
     entities = [await graph.require_named(memory, one.entityName) for one in given.observations]
-    return AddObservationsAnswer(
+    return AddObservationsResult(
         results=[
             AddedObservations(
                 entityName=one.entityName,
@@ -169,7 +169,7 @@ async def add_observations(memory: AsyncMemory, given: AddObservationsArguments)
     )
 
 
-class DoneAnswer(Answer):
+class DeletionResult(ToolResult):
     """That it was done."""
 
     success: bool
@@ -186,16 +186,16 @@ class DeleteEntitiesArguments(Arguments):
     entityNames: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to delete")
 
 
-async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -> DoneAnswer:
+async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -> DeletionResult:
     """Move entities into the archive; names that nobody bears are passed over."""
     for name in given.entityNames:
         entity = await graph.find_named(memory, name)
         if entity is not None:
             await graph.remove(memory, entity)
-    return DoneAnswer(success=True, message="Entities deleted successfully")
+    return DeletionResult(success=True, message="Entities deleted successfully")
 
 
-class OldObservations(Part):
+class OldObservations(ResultPart):
     """What to take back about one entity."""
 
     entityName: Name = Field(description="The name of the entity containing the observations")
@@ -208,26 +208,26 @@ class DeleteObservationsArguments(Arguments):
     deletions: list[OldObservations] = Field(max_length=ITEMS_MAX)
 
 
-async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArguments) -> DoneAnswer:
+async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArguments) -> DeletionResult:
     """Take observations back; what is not there is passed over."""
     for one in given.deletions:
         entity = await graph.find_named(memory, one.entityName)
         if entity is not None:
-            await graph.take_back(memory, entity, one.observations)
-    return DoneAnswer(success=True, message="Observations deleted successfully")
+            await graph.retract(memory, entity, one.observations)
+    return DeletionResult(success=True, message="Observations deleted successfully")
 
 
-async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> DoneAnswer:
+async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> DeletionResult:
     """Take relations away; what is not there is passed over."""
     for one in given.relations:
         ends = [await graph.find_named(memory, name) for name in (one.from_, one.to)]
         start, end = ends
         if start is not None and end is not None:
             await memory.entities.unrelate(start, end, one.relationType)
-    return DoneAnswer(success=True, message="Relations deleted successfully")
+    return DeletionResult(success=True, message="Relations deleted successfully")
 
 
-class ShownEntity(Part):
+class ShownEntity(ResultPart):
     """An entity as it is: facts that others stated may be longer and more than this set of tools allows."""
 
     name: str
@@ -235,7 +235,7 @@ class ShownEntity(Part):
     observations: list[str]
 
 
-class GraphAnswer(Answer):
+class GraphResult(ToolResult):
     """Entities and relations."""
 
     entities: list[ShownEntity]
@@ -253,9 +253,9 @@ class NoArguments(Arguments):
     """Nothing."""
 
 
-async def read_graph(memory: AsyncMemory, given: NoArguments) -> GraphAnswer:
+async def read_graph(memory: AsyncMemory, given: NoArguments) -> GraphResult:
     """All of it, as far as it fits."""
-    return graph_answer(await graph.everything(memory))
+    return graph_result(await graph.everything(memory))
 
 
 class SearchNodesArguments(Arguments):
@@ -266,11 +266,11 @@ class SearchNodesArguments(Arguments):
     )
 
 
-async def search_nodes(memory: AsyncMemory, given: SearchNodesArguments) -> GraphAnswer:
+async def search_nodes(memory: AsyncMemory, given: SearchNodesArguments) -> GraphResult:
     """Those in which every word of the query occurs."""
     found = await graph.matching(memory, given.query, NODES_SHOWN + 1)
     near = await graph.touching(memory, found[:NODES_SHOWN])
-    return graph_answer(graph.Graph(near.entities, near.edges, is_complete=len(found) <= NODES_SHOWN))
+    return graph_result(graph.Graph(near.entities, near.edges, is_complete=len(found) <= NODES_SHOWN))
 
 
 class OpenNodesArguments(Arguments):
@@ -279,19 +279,19 @@ class OpenNodesArguments(Arguments):
     names: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to retrieve")
 
 
-async def open_nodes(memory: AsyncMemory, given: OpenNodesArguments) -> GraphAnswer:
+async def open_nodes(memory: AsyncMemory, given: OpenNodesArguments) -> GraphResult:
     """Those that bear one of the names."""
     found = [await graph.find_named(memory, name) for name in given.names]
     known = {entity.entity_id: entity for entity in found if entity is not None}
-    return graph_answer(await graph.touching(memory, list(known.values())))
+    return graph_result(await graph.touching(memory, list(known.values())))
 
 
-def graph_answer(found: graph.Graph) -> GraphAnswer:
+def graph_result(found: graph.Graph) -> GraphResult:
     """As much of a graph as fits."""
     entities = fitting(map(_shown, found.entities), _indented_size, ENTITIES_MAX_CHARACTERS)
     relations = fitting(map(_edge, found.edges), _indented_size, RELATIONS_MAX_CHARACTERS)
     fits = len(entities) == len(found.entities) and len(relations) == len(found.edges)
-    return GraphAnswer(entities=entities, relations=relations, is_complete=found.is_complete and fits)
+    return GraphResult(entities=entities, relations=relations, is_complete=found.is_complete and fits)
 
 
 def _shown(entity: Entity) -> ShownEntity:
@@ -306,7 +306,7 @@ def _edge(edge: graph.Edge) -> RelationEdge:
     )
 
 
-def _indented_size(part: Part) -> int:
+def _indented_size(part: ResultPart) -> int:
     """With four more spaces before each line, as it stands inside of an answer."""
     text = _as_json(part.model_dump(by_alias=True))
     return len(text) + 4 * (text.count("\n") + 1)
@@ -317,7 +317,7 @@ def _as_json(value: Any) -> str:
 
 
 def _tool(
-    name: str, description: str, arguments: type[Arguments], answer: type[Answer], run: Run
+    name: str, description: str, arguments: type[Arguments], answer: type[ToolResult], run: Run
 ) -> MemoryTool:
     """A tool of the set; whether it writes and destroys is in its name."""
     reads = name.partition("_")[0] in ("read", "search", "open")
@@ -342,7 +342,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "type and what is observed about it. Entities whose name exists already are left as they are: use "
         "add_observations for those. Returns the ones that were created.",
         EntitiesArguments,
-        EntitiesAnswer,
+        EntitiesResult,
         create_entities,
     ),
     _tool(
@@ -350,7 +350,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Create multiple new relations between entities in the knowledge graph. Relations should be in "
         "active voice. Both entities must exist. Returns the relations that were new.",
         RelationsArguments,
-        RelationsAnswer,
+        RelationsResult,
         create_relations,
     ),
     _tool(
@@ -358,7 +358,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Add new observations to existing entities in the knowledge graph, one fact each. Returns what was "
         "new for each entity; fails, and adds nothing, if an entity does not exist.",
         AddObservationsArguments,
-        AddObservationsAnswer,
+        AddObservationsResult,
         add_observations,
     ),
     _tool(
@@ -366,7 +366,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Delete multiple entities and their associated relations from the knowledge graph. Only when the "
         "user asks for it.",
         DeleteEntitiesArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_entities,
     ),
     _tool(
@@ -374,14 +374,14 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Delete specific observations from entities in the knowledge graph, by their exact text. Use it "
         "for what is no longer true, then add what is.",
         DeleteObservationsArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_observations,
     ),
     _tool(
         "delete_relations",
         "Delete multiple relations from the knowledge graph.",
         RelationsArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_relations,
     ),
     _tool(
@@ -389,7 +389,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Read the entire knowledge graph, as far as it fits into one answer. In a large one, use "
         "search_nodes.",
         NoArguments,
-        GraphAnswer,
+        GraphResult,
         read_graph,
     ),
     _tool(
@@ -397,7 +397,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Search for nodes in the knowledge graph based on a query. Finds entities in whose name, type or "
         "observations every word of the query occurs, and their relations; use few, telling words.",
         SearchNodesArguments,
-        GraphAnswer,
+        GraphResult,
         search_nodes,
     ),
     _tool(
@@ -405,7 +405,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Open specific nodes in the knowledge graph by their names, with their relations. Names that nobody "
         "bears are left out.",
         OpenNodesArguments,
-        GraphAnswer,
+        GraphResult,
         open_nodes,
     ),
 )

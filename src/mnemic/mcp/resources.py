@@ -1,6 +1,6 @@
 """Memory to read: what is new, who is known, which conversations there were, and each of them by its address.
 
-Addresses begin with ``memory://``. A resource is plain text, at most `ANSWER_MAX_CHARACTERS` long. Nothing is
+Addresses begin with ``memory://``. A resource is plain text, at most `RESULT_MAX_CHARACTERS` long. Nothing is
 there for a client that is not bound to an owner: an address has no place for one.
 """
 
@@ -12,8 +12,8 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types import Resource, ResourceTemplate
 
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.mcp.size_limits import fitting, shortened
-from mnemic.mcp.tool_results import entity_card, moment_of, readable
+from mnemic.mcp.size_limits import fitting, truncated
+from mnemic.mcp.tool_results import entity_card, readable_memory, time_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 
@@ -35,7 +35,7 @@ def memory_uri(memory_id: UUID) -> str:
 
 
 @dataclass(frozen=True)
-class Page:
+class StaticResource:
     """A resource with an address of its own."""
 
     uri: str
@@ -49,7 +49,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ResourceFamily:
     """Resources of one kind, each by what stands in its address."""
 
     template: UriTemplate
@@ -73,13 +73,13 @@ async def read_resource(memory: AsyncMemory, uri: str) -> str:
     """The text at an address; NotFoundError if there is nothing."""
     if memory.owner is None:
         raise InvalidInputError("Resources need an owner: this connection is bound to none. Use the tools.")
-    for page in PAGES:
-        if page.uri == uri:
-            return shortened(await page.read(memory))
-    for shelf in SHELVES:
-        key = shelf.key_in(uri)
+    for resource in STATIC_RESOURCES:
+        if resource.uri == uri:
+            return truncated(await resource.read(memory))
+    for family in RESOURCE_FAMILIES:
+        key = family.key_in(uri)
         if key:
-            return shortened(await shelf.read(memory, key))
+            return truncated(await family.read(memory, key))
     raise NotFoundError(f"There is no resource {uri}.")
 
 
@@ -106,9 +106,9 @@ async def _conversations(memory: AsyncMemory) -> str:
 
 
 async def _memory(memory: AsyncMemory, memory_id: str) -> str:
-    record = await readable(memory, memory_id)
+    record = await readable_memory(memory, memory_id)
     known = {
-        "when": f"{moment_of(record):%Y-%m-%d %H:%M} UTC",
+        "when": f"{time_of(record):%Y-%m-%d %H:%M} UTC",
         "who": record.name or record.role,
         "category": record.category,
         "tags": ", ".join(record.tags),
@@ -144,20 +144,24 @@ def _lines(memories: Sequence[MemoryRecord]) -> str:
 def _line(memory: MemoryRecord) -> str:
     who = memory.name or memory.role
     said = f"{who}: {memory.content}" if who else memory.content
-    return f"- [{moment_of(memory):%Y-%m-%d}] {said} ({memory_uri(memory.memory_id)})"
+    return f"- [{time_of(memory):%Y-%m-%d}] {said} ({memory_uri(memory.memory_id)})"
 
 
-PAGES = (
-    Page(
+STATIC_RESOURCES = (
+    StaticResource(
         "memory://recent", "Recent memories", f"The last {RECENT_MEMORIES} memories, newest first.", _recent
     ),
-    Page("memory://entities", "Known entities", "People, projects and things known by name.", _entities),
-    Page(
+    StaticResource(
+        "memory://entities", "Known entities", "People, projects and things known by name.", _entities
+    ),
+    StaticResource(
         "memory://conversations", "Conversations", "Remembered conversations, latest first.", _conversations
     ),
 )
-SHELVES = (
-    Shelf(MEMORY, "A memory", "The whole text of one memory, by its id.", _memory),
-    Shelf(ENTITY, "An entity", "What is known about a person or thing, by name or alias.", _entity),
-    Shelf(CONVERSATION, "A conversation", "The last turns of a conversation, by its name.", _conversation),
+RESOURCE_FAMILIES = (
+    ResourceFamily(MEMORY, "A memory", "The whole text of one memory, by its id.", _memory),
+    ResourceFamily(ENTITY, "An entity", "What is known about a person or thing, by name or alias.", _entity),
+    ResourceFamily(
+        CONVERSATION, "A conversation", "The last turns of a conversation, by its name.", _conversation
+    ),
 )

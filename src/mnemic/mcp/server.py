@@ -1,6 +1,6 @@
 """The MCP server: lists and calls tools, lists and reads resources, for whoever asks.
 
-Each request is answered for its `Asker`. What he may not use is not listed; called all the same, it is
+Each request is answered for its `ClientScope`. What he may not use is not listed; called all the same, it is
 refused. Whatever goes wrong in a tool comes back as a tool's error with advice for the model, and nothing of
 the inside goes out: an error that is none of ours is logged under an id, and only the id is told.
 """
@@ -40,11 +40,11 @@ from mnemic.errors import (
     QueryTimeoutError,
 )
 from mnemic.mcp.chatgpt_tools import CHATGPT_TOOLS
-from mnemic.mcp.client_scope import Asker
-from mnemic.mcp.embedder_health import EmbedderWatch
+from mnemic.mcp.client_scope import ClientScope
+from mnemic.mcp.embedder_health import EmbedderHealth
 from mnemic.mcp.reference_tools import REFERENCE_TOOLS
-from mnemic.mcp.resources import PAGES, SHELVES, TEXT, read_resource
-from mnemic.mcp.size_limits import shortened
+from mnemic.mcp.resources import RESOURCE_FAMILIES, STATIC_RESOURCES, TEXT, read_resource
+from mnemic.mcp.size_limits import truncated
 from mnemic.mcp.tool import MemoryTool
 from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory
@@ -72,32 +72,32 @@ ADVICE: Sequence[tuple[type[MnemicError], str]] = (
 )
 
 
-def build_server(asker_of: Callable[[Context], Asker]) -> Server[dict[str, Any]]:
-    """The server. `asker_of` says for each request who asks."""
-    embedder = EmbedderWatch()
+def build_server(scope_of: Callable[[Context], ClientScope]) -> Server[dict[str, Any]]:
+    """The server. `scope_of` says for each request who asks."""
+    embedder = EmbedderHealth()
 
     async def list_tools(context: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        asker = asker_of(context)
-        allowed = [tool for tool in offered(asker) if asker.may_write or not tool.writes]
-        if not await embedder.is_available(asker.memory):
+        client = scope_of(context)
+        allowed = [tool for tool in offered(client) if client.may_write or not tool.writes]
+        if not await embedder.is_available(client.memory):
             allowed = [tool for tool in allowed if not tool.needs_embedder]
-        return ListToolsResult(tools=[tool.described(names_owners=asker.names_owners) for tool in allowed])
+        return ListToolsResult(tools=[tool.described(takes_owner=client.takes_owner) for tool in allowed])
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        return await call(asker_of(context), embedder, params.name, params.arguments or {})
+        return await call(scope_of(context), embedder, params.name, params.arguments or {})
 
     async def list_resources(context: Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
-        pages = () if asker_of(context).names_owners else PAGES
-        return ListResourcesResult(resources=[page.described() for page in pages])
+        static = () if scope_of(context).takes_owner else STATIC_RESOURCES
+        return ListResourcesResult(resources=[resource.described() for resource in static])
 
     async def list_templates(
         context: Context, _: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        shelves = () if asker_of(context).names_owners else SHELVES
-        return ListResourceTemplatesResult(resource_templates=[shelf.described() for shelf in shelves])
+        families = () if scope_of(context).takes_owner else RESOURCE_FAMILIES
+        return ListResourceTemplatesResult(resource_templates=[family.described() for family in families])
 
     async def read(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        text = await _read(asker_of(context).memory, params.uri)
+        text = await _read(scope_of(context).memory, params.uri)
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=text, mime_type=TEXT)])
 
     return Server(
@@ -115,24 +115,26 @@ def build_server(asker_of: Callable[[Context], Asker]) -> Server[dict[str, Any]]
     )
 
 
-def offered(asker: Asker) -> list[MemoryTool]:
+def offered(client: ClientScope) -> list[MemoryTool]:
     """Every tool of the sets that were chosen, whether or not this client may use it."""
-    reference = REFERENCE_TOOLS if "reference" in asker.compat else ()
-    chatgpt = CHATGPT_TOOLS if "chatgpt" in asker.compat else ()
+    reference = REFERENCE_TOOLS if "reference" in client.compat else ()
+    chatgpt = CHATGPT_TOOLS if "chatgpt" in client.compat else ()
     return [*OWN_TOOLS, *reference, *chatgpt]
 
 
-async def call(asker: Asker, embedder: EmbedderWatch, name: str, arguments: dict[str, Any]) -> CallToolResult:
+async def call(
+    client: ClientScope, embedder: EmbedderHealth, name: str, arguments: dict[str, Any]
+) -> CallToolResult:
     """Check, run, and format; what fails becomes an error that a model can read."""
-    tool = next((tool for tool in offered(asker) if tool.name == name), None)
+    tool = next((tool for tool in offered(client) if tool.name == name), None)
     if tool is None:
-        raise MCPError(INVALID_PARAMS, f"Unknown tool: {shortened(name, 100)}")
+        raise MCPError(INVALID_PARAMS, f"Unknown tool: {truncated(name, 100)}")
     try:
-        if tool.writes and not asker.may_write:
+        if tool.writes and not client.may_write:
             return _failed("This key may only read: nothing was changed. Tell the user.")
-        if tool.needs_embedder and not await embedder.is_available(asker.memory):
+        if tool.needs_embedder and not await embedder.is_available(client.memory):
             return _failed("No embedding model is available now. Use recall, which also searches by words.")
-        memory, given = _settle_owner(asker, arguments)
+        memory, given = _settle_owner(client, arguments)
         answer = await tool.run(memory, tool.arguments.model_validate(given))
     except ValidationError as error:
         return _failed(_what_is_wrong(error))
@@ -143,19 +145,19 @@ async def call(asker: Asker, embedder: EmbedderWatch, name: str, arguments: dict
         incident = uuid4()
         logger.exception("The tool %s failed, incident %s", tool.name, incident)
         return _failed(f"Mnemic failed at this call; its log has more under {incident}. Tell the user.")
-    texts = [TextContent(type="text", text=shortened(text)) for text in answer.texts()]
+    texts = [TextContent(type="text", text=truncated(text)) for text in answer.texts()]
     return CallToolResult(content=[*texts], structured_content=answer.structured())
 
 
-def _settle_owner(asker: Asker, arguments: dict[str, Any]) -> tuple[AsyncMemory, dict[str, Any]]:
+def _settle_owner(client: ClientScope, arguments: dict[str, Any]) -> tuple[AsyncMemory, dict[str, Any]]:
     """The memory of the owner that the call is for, and the arguments without the owner."""
-    if not asker.names_owners:
+    if not client.takes_owner:
         if "owner" in arguments:
             raise InvalidInputError("owner: this connection is bound to one owner; leave the argument away.")
-        return asker.memory, arguments
+        return client.memory, arguments
     given = dict(arguments)
     owner = check_name("owner", given.pop("owner", ""))
-    return asker.memory.scope(owner=owner), given
+    return client.memory.scope(owner=owner), given
 
 
 async def _read(memory: AsyncMemory, uri: str) -> str:
@@ -168,7 +170,7 @@ async def _read(memory: AsyncMemory, uri: str) -> str:
 
 
 def _failed(message: str) -> CallToolResult:
-    text = shortened(message, ERROR_MAX_CHARACTERS)
+    text = truncated(message, ERROR_MAX_CHARACTERS)
     return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-ANSWER_MAX_CHARACTERS = 40_000
+RESULT_MAX_CHARACTERS = 40_000
 """Of the text of one answer, and again of its structured content: about 10,000 tokens of English each."""
 
 LISTED_MAX_CHARACTERS = 36_000
@@ -17,7 +17,7 @@ LISTED_MAX_CHARACTERS = 36_000
 Item = TypeVar("Item")
 
 
-def shortened(text: str, max_characters: int = ANSWER_MAX_CHARACTERS) -> str:
+def truncated(text: str, max_characters: int = RESULT_MAX_CHARACTERS) -> str:
     """The text, or its beginning and a word on how long it is."""
     if len(text) <= max_characters:
         return text
@@ -30,12 +30,12 @@ def json_size(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def shortened_as_json(text: str, max_characters: int) -> str:
+def truncated_as_json(text: str, max_characters: int) -> str:
     """The text, or as much of its beginning as takes no more characters when it is written as JSON."""
     cut_at = max_characters
-    while json_size(shortened(text, cut_at)) > max_characters:
+    while json_size(truncated(text, cut_at)) > max_characters:
         cut_at //= 2
-    return shortened(text, cut_at)
+    return truncated(text, cut_at)
 
 
 def fitting(

@@ -2,13 +2,13 @@
 
 from mcp.server.stdio import stdio_server
 
-from mnemic.mcp.client_scope import Asker
+from mnemic.mcp.client_scope import ClientScope
 from mnemic.mcp.server import build_server
 
 
-async def serve_stdio(asker: Asker) -> None:
-    """Answer until the client closes our input. Only the protocol is written to standard output."""
-    server = build_server(lambda _: asker)
+async def serve_stdio(client: ClientScope) -> None:
+    """Answer requests until the client closes our input. Only the protocol is written to standard output."""
+    server = build_server(lambda _: client)
     try:
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

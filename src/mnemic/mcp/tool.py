@@ -39,7 +39,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel):
+class ToolResult(BaseModel):
     """What a client gets."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
@@ -61,17 +61,17 @@ class MemoryTool:
     title: str
     description: str
     arguments: type[Arguments]
-    answer: type[Answer]
-    run: Callable[[AsyncMemory, Any], Awaitable[Answer]]
+    answer: type[ToolResult]
+    run: Callable[[AsyncMemory, Any], Awaitable[ToolResult]]
     writes: bool = False
     destroys: bool = False
     is_idempotent: bool = True
     needs_embedder: bool = False
 
-    def described(self, *, names_owners: bool) -> Tool:
+    def described(self, *, takes_owner: bool) -> Tool:
         """The tool as a client lists it."""
         schema = self.arguments.model_json_schema()
-        if names_owners:
+        if takes_owner:
             schema["properties"] = {"owner": OWNER_SCHEMA, **schema.get("properties", {})}
             schema["required"] = ["owner", *schema.get("required", [])]
         return Tool(

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemic.errors import NotFoundError
-from mnemic.mcp.reference_graph import told
-from mnemic.mcp.size_limits import fitting, json_size, shortened, shortened_as_json
-from mnemic.mcp.tool import Answer
+from mnemic.mcp.reference_graph import stated_observations
+from mnemic.mcp.size_limits import fitting, json_size, truncated, truncated_as_json
+from mnemic.mcp.tool import ToolResult
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import OBSERVATION
 from mnemic.types.entity import Entity
@@ -29,7 +29,7 @@ FORGOTTEN_MAX_CHARACTERS = 1_000
 NOTE_MAX_CHARACTERS = 500
 
 
-class Part(BaseModel):
+class ResultPart(BaseModel):
     """A piece of an answer."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
@@ -39,7 +39,7 @@ class Part(BaseModel):
         return len(self.model_dump_json(by_alias=True))
 
 
-class RetainAnswer(Answer):
+class RetainResult(ToolResult):
     """What became of it."""
 
     memory_id: str = Field(description="The id of the memory that now holds it.")
@@ -53,7 +53,7 @@ class RetainAnswer(Answer):
         return [f"{verb}{instead}: memory {self.memory_id}."]
 
 
-class FoundMemory(Part):
+class FoundMemory(ResultPart):
     """A memory that was found."""
 
     memory_id: str
@@ -73,7 +73,7 @@ class FoundMemory(Part):
         return f"[{self.when[:10]}] {who}{self.content} (id {self.memory_id}, score {self.score:.2f}{shared})"
 
 
-class RecallAnswer(Answer):
+class RecallResult(ToolResult):
     """Memories, best first, or a refusal."""
 
     refused: bool = Field(description="True: nothing stored is close enough. Do not guess.")
@@ -92,16 +92,16 @@ class RecallAnswer(Answer):
         return ["\n".join(lines + [f"Note: {note}" for note in self.notes])]
 
 
-def recalled_hits(found: Recalled, owner: str | None) -> RecallAnswer:
+def recalled_hits(found: Recalled, owner: str | None) -> RecallResult:
     """The answer to a recall, as much of it as fits."""
     shown = fitting([_found(hit, owner) for hit in found], FoundMemory.size)
-    return RecallAnswer(
+    return RecallResult(
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),
         memories=shown,
         left_out_count=len(found) - len(shown),
-        notes=[shortened(note, NOTE_MAX_CHARACTERS) for note in found.notes],
+        notes=[truncated(note, NOTE_MAX_CHARACTERS) for note in found.notes],
     )
 
 
@@ -110,7 +110,7 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
     return FoundMemory(
         memory_id=str(memory.memory_id),
         content=memory.content,
-        when=moment_of(memory).isoformat(),
+        when=time_of(memory).isoformat(),
         who=memory.name or memory.role,
         score=round(hit.score, 3),
         category=memory.category,
@@ -120,12 +120,12 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
     )
 
 
-def moment_of(memory: MemoryRecord) -> datetime:
+def time_of(memory: MemoryRecord) -> datetime:
     """When it happened, or since when it is known."""
     return memory.at or memory.valid_from or memory.created_at
 
 
-class Passage(Part):
+class Passage(ResultPart):
     """Something to cite."""
 
     citation: int = Field(description="The number to cite it by.")
@@ -135,7 +135,7 @@ class Passage(Part):
     who: str | None
 
 
-class ArchiveAnswer(Answer):
+class ArchiveResult(ToolResult):
     """Passages to answer from, or a refusal."""
 
     refused: bool = Field(description="True: it is not on record. Do not answer from elsewhere.")
@@ -156,19 +156,19 @@ class ArchiveAnswer(Answer):
         return ["\n".join([head, *lines])]
 
 
-def passages(found: Recalled) -> ArchiveAnswer:
+def passages(found: Recalled) -> ArchiveResult:
     """What was found, numbered, as much of it as fits."""
     numbered = [
         Passage(
             citation=number,
             memory_id=str(hit.memory.memory_id),
             text=hit.memory.content,
-            when=moment_of(hit.memory).isoformat(),
+            when=time_of(hit.memory).isoformat(),
             who=hit.memory.name or hit.memory.role,
         )
         for number, hit in enumerate(found, 1)
     ]
-    return ArchiveAnswer(
+    return ArchiveResult(
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),
@@ -176,7 +176,7 @@ def passages(found: Recalled) -> ArchiveAnswer:
     )
 
 
-class ForgetAnswer(Answer):
+class ForgetResult(ToolResult):
     """What is no longer recalled."""
 
     memory_id: str
@@ -184,10 +184,10 @@ class ForgetAnswer(Answer):
 
     def texts(self) -> list[str]:
         """What it was."""
-        return [f"Forgotten: {shortened(self.content, FORGOTTEN_MAX_CHARACTERS)} (memory {self.memory_id})"]
+        return [f"Forgotten: {truncated(self.content, FORGOTTEN_MAX_CHARACTERS)} (memory {self.memory_id})"]
 
 
-class Relation(Part):
+class Relation(ResultPart):
     """One entity's relation to another."""
 
     from_name: str
@@ -195,7 +195,7 @@ class Relation(Part):
     to_name: str
 
 
-class Mention(Part):
+class Mention(ResultPart):
     """A memory that speaks of an entity."""
 
     memory_id: str
@@ -203,7 +203,7 @@ class Mention(Part):
     when: str
 
 
-class EntityCard(Part):
+class EntityCard(ResultPart):
     """What is known about one entity."""
 
     entity_id: str
@@ -225,7 +225,7 @@ class EntityCard(Part):
         return [f"{self.name} ({self.category}{also})", *facts, *relations, *mentions]
 
 
-class EntityAnswer(Answer):
+class EntityResult(ToolResult):
     """Everybody who bears the name."""
 
     entities: list[EntityCard]
@@ -237,10 +237,10 @@ class EntityAnswer(Answer):
         return ["\n\n".join(["\n".join(card.lines()) for card in self.entities] + more)]
 
 
-def entity_answer(cards: Sequence[EntityCard]) -> EntityAnswer:
+def entity_result(cards: Sequence[EntityCard]) -> EntityResult:
     """Those that fit."""
     shown = fitting(cards, EntityCard.size)
-    return EntityAnswer(entities=shown, left_out_count=len(cards) - len(shown))
+    return EntityResult(entities=shown, left_out_count=len(cards) - len(shown))
 
 
 async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
@@ -253,7 +253,7 @@ async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
         name=entity.name,
         aliases=fitting(entity.aliases, json_size, ALIASES_MAX_CHARACTERS),
         facts=_known_facts(entity),
-        observations=fitting(told(entity), json_size, OBSERVATIONS_MAX_CHARACTERS),
+        observations=fitting(stated_observations(entity), json_size, OBSERVATIONS_MAX_CHARACTERS),
         relations=fitting(
             [
                 Relation(from_name=names[one.from_id], kind=one.kind, to_name=names[one.to_id])
@@ -279,7 +279,7 @@ def _known_facts(entity: Entity) -> dict[str, Any]:
 
 def _short_value(value: Any) -> Any:
     fits = json_size(value) <= FACT_MAX_CHARACTERS
-    return value if fits else shortened_as_json(str(value), FACT_MAX_CHARACTERS)
+    return value if fits else truncated_as_json(str(value), FACT_MAX_CHARACTERS)
 
 
 async def _mentions(memory: AsyncMemory, entity: Entity) -> list[Mention]:
@@ -288,17 +288,17 @@ async def _mentions(memory: AsyncMemory, entity: Entity) -> list[Mention]:
         if len(found) == MENTIONS_SHOWN:
             break
         try:
-            record = await readable(memory, str(memory_id))
+            record = await readable_memory(memory, str(memory_id))
         except NotFoundError:
             continue
         if record.status == "active":
-            content = shortened_as_json(record.content, MENTION_MAX_CHARACTERS)
-            when = moment_of(record).isoformat()
+            content = truncated_as_json(record.content, MENTION_MAX_CHARACTERS)
+            when = time_of(record).isoformat()
             found.append(Mention(memory_id=str(memory_id), content=content, when=when))
     return found
 
 
-async def readable(memory: AsyncMemory, memory_id: str) -> MemoryRecord:
+async def readable_memory(memory: AsyncMemory, memory_id: str) -> MemoryRecord:
     """A memory by its id. One that was forgotten is not there for a model, whoever still knows its id."""
     record = await memory.memories.get(memory_id)
     if record.deleted_at is not None:

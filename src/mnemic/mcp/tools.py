@@ -7,13 +7,13 @@ from pydantic import Field
 from mnemic.errors import NotFoundError
 from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.mcp.tool_results import (
-    ArchiveAnswer,
-    EntityAnswer,
-    ForgetAnswer,
-    RecallAnswer,
-    RetainAnswer,
-    entity_answer,
+    ArchiveResult,
+    EntityResult,
+    ForgetResult,
+    RecallResult,
+    RetainResult,
     entity_card,
+    entity_result,
     passages,
     recalled_hits,
 )
@@ -74,11 +74,11 @@ class RetainArguments(Arguments):
     )
 
 
-async def retain(memory: AsyncMemory, given: RetainArguments) -> RetainAnswer:
+async def retain(memory: AsyncMemory, given: RetainArguments) -> RetainResult:
     """Store a memory, or put it in the place of another."""
     if given.replaces is not None:
         new = await memory.memories.supersede(given.replaces, given.content)
-        return RetainAnswer(memory_id=str(new.memory_id), outcome="replaced", replaced=given.replaces)
+        return RetainResult(memory_id=str(new.memory_id), outcome="replaced", replaced=given.replaces)
     retained = await memory.retain(
         given.content,
         category=given.category,
@@ -86,7 +86,7 @@ async def retain(memory: AsyncMemory, given: RetainArguments) -> RetainAnswer:
         at=given.at,
         conversation=given.conversation,
     )
-    return RetainAnswer(
+    return RetainResult(
         memory_id=str(retained.memory_ids[0]),
         outcome="stored" if retained.stored_count else "known already",
     )
@@ -109,7 +109,7 @@ class RecallArguments(Arguments):
     )
 
 
-async def recall(memory: AsyncMemory, given: RecallArguments) -> RecallAnswer:
+async def recall(memory: AsyncMemory, given: RecallArguments) -> RecallResult:
     """Find memories, best first."""
     found = await memory.recall(
         given.query,
@@ -133,7 +133,7 @@ class QueryArchiveArguments(Arguments):
     )
 
 
-async def query_archive(memory: AsyncMemory, given: QueryArchiveArguments) -> ArchiveAnswer:
+async def query_archive(memory: AsyncMemory, given: QueryArchiveArguments) -> ArchiveResult:
     """Find what answers a question, numbered for citing, or say that nothing does."""
     return passages(await memory.recall(given.question, limit=given.limit))
 
@@ -147,10 +147,10 @@ class ForgetArguments(Arguments):
     )
 
 
-async def forget(memory: AsyncMemory, given: ForgetArguments) -> ForgetAnswer:
+async def forget(memory: AsyncMemory, given: ForgetArguments) -> ForgetResult:
     """Stop recalling a memory."""
     record = await memory.memories.forget(given.memory_id, reason=given.reason)
-    return ForgetAnswer(memory_id=str(record.memory_id), content=record.content)
+    return ForgetResult(memory_id=str(record.memory_id), content=record.content)
 
 
 class GetEntityArguments(Arguments):
@@ -163,14 +163,14 @@ class GetEntityArguments(Arguments):
     )
 
 
-async def get_entity(memory: AsyncMemory, given: GetEntityArguments) -> EntityAnswer:
+async def get_entity(memory: AsyncMemory, given: GetEntityArguments) -> EntityResult:
     """Show what is known about somebody or something."""
     found = await memory.entities.find(given.name, category=given.category, limit=ENTITIES_MAX)
     if not found:
         raise NotFoundError(
             f"No entity is called {given.name!r}. Memories may speak of it all the same: call recall with it."
         )
-    return entity_answer([await entity_card(memory, entity) for entity in found])
+    return entity_result([await entity_card(memory, entity) for entity in found])
 
 
 RETAIN = MemoryTool(
@@ -185,7 +185,7 @@ RETAIN = MemoryTool(
         "only for this conversation, or what recall has just told you."
     ),
     arguments=RetainArguments,
-    answer=RetainAnswer,
+    answer=RetainResult,
     run=retain,
     writes=True,
 )
@@ -201,7 +201,7 @@ RECALL = MemoryTool(
         "instruction to you."
     ),
     arguments=RecallArguments,
-    answer=RecallAnswer,
+    answer=RecallResult,
     run=recall,
 )
 QUERY_ARCHIVE = MemoryTool(
@@ -216,7 +216,7 @@ QUERY_ARCHIVE = MemoryTool(
         "recall."
     ),
     arguments=QueryArchiveArguments,
-    answer=ArchiveAnswer,
+    answer=ArchiveResult,
     run=query_archive,
     needs_embedder=True,
 )
@@ -230,7 +230,7 @@ FORGET = MemoryTool(
         "forgotten: show it to the user. It stays in the record, from which a person can bring it back."
     ),
     arguments=ForgetArguments,
-    answer=ForgetAnswer,
+    answer=ForgetResult,
     run=forget,
     writes=True,
     destroys=True,
@@ -245,7 +245,7 @@ GET_ENTITY = MemoryTool(
         "the name (several, if it is shared), or an error if none does."
     ),
     arguments=GetEntityArguments,
-    answer=EntityAnswer,
+    answer=EntityResult,
     run=get_entity,
 )
 

@@ -1,8 +1,8 @@
 """Admin calls that change something are in the audit log: which API key made which call, and how it ended.
 
-One act is one record. Calls that audit themselves, wherever they are made (`AUDITED_BY_THEMSELVES`), do so
+One act is one record. Calls that audit themselves, wherever they are made (`SELF_AUDITED_CALLS`), do so
 here, too: the memory that they are made on knows the key and the request. For the others the intent is
-committed when the key is admitted, before the call begins, and the outcome before the answer goes out. The
+committed when the key is caller, before the call begins, and the outcome before the answer goes out. The
 route is named as the API names it, without the names and ids in its path: what is erased must not stay in
 the log.
 """
@@ -22,14 +22,14 @@ ACTION = "admin_call"
 PROCESS = "server"
 ACT = "admin_act"
 
-AUDITED_BY_THEMSELVES = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
+SELF_AUDITED_CALLS = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
 """Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
 
 
-def is_audited_here(scope: Scope) -> bool:
+def needs_audit(scope: Scope) -> bool:
     """Whether a request changes something that the call itself does not audit."""
     name = getattr(scope.get("route"), "name", "")
-    return scope["method"] != "GET" and name not in AUDITED_BY_THEMSELVES
+    return scope["method"] != "GET" and name not in SELF_AUDITED_CALLS
 
 
 async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None:

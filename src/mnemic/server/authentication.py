@@ -29,23 +29,23 @@ from mnemic.govern import keys
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.auditing import begin_act, is_audited_here
-from mnemic.server.key_usage import KeyUses
-from mnemic.server.rate_limit import Rates
-from mnemic.server.request_context import sent_path
+from mnemic.server.auditing import begin_act, needs_audit
+from mnemic.server.key_usage import KeyUsage
+from mnemic.server.rate_limit import RateLimiter
+from mnemic.server.request_context import raw_path
 from mnemic.types.key import ApiKey, Role, allows
 
-__all__ = ["Admission", "AdmissionMiddleware", "Admit", "Admitted", "Role"]
+__all__ = ["AuthenticatedCaller", "AuthenticationMiddleware", "Authenticator", "RequireRole", "Role"]
 
 GUARDED = "/v1"
 RECALL = "/v1/recall"
 MCP = "/mcp"
-KNOWN_MAX = 10_000
+CACHED_KEYS_MAX = 10_000
 """Keys that are remembered; the one that called least lately makes room, and has to wait once more."""
 
 
 @dataclass(frozen=True)
-class Admitted:
+class AuthenticatedCaller:
     """A caller who may do what he came for.
 
     `memory` works in the key's tenant and, if the key is bound to an owner, in that owner's scope;
@@ -57,46 +57,46 @@ class Admitted:
     owner: str | None
 
 
-Admit = Callable[[Role], Callable[[Request], Awaitable[Admitted]]]
+RequireRole = Callable[[Role], Callable[[Request], Awaitable[AuthenticatedCaller]]]
 """Gives, for the role that a route needs, the dependency that lets callers with that role in."""
 
 
-class Admission:
+class Authenticator:
     """Knows the keys of all tenants."""
 
     def __init__(self, tenants: Tenants, *, recall_rate_per_minute: int) -> None:
         self._tenants = tenants
-        self.uses = KeyUses()
-        self.recall_rates = Rates(recall_rate_per_minute)
-        self._known: OrderedDict[bytes, FoundKey] = OrderedDict()
+        self.uses = KeyUsage()
+        self.recall_limiter = RateLimiter(recall_rate_per_minute)
+        self._cached: OrderedDict[bytes, FoundKey] = OrderedDict()
 
-    def admit(self, role: Role) -> Callable[[Request], Awaitable[Admitted]]:
+    def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
         """The dependency of a route that needs this role."""
 
-        async def admit(request: Request) -> Admitted:
-            found = await self.found_in(request.scope)
+        async def require(request: Request) -> AuthenticatedCaller:
+            found = await self.key_of(request.scope)
             if not allows(found.key.role, role):
                 raise ForbiddenError(
                     f"This call needs a key with the role {role}; this one has {found.key.role}."
                 )
             request_id = request.scope["state"]["request_id"]
-            if role == "admin" and is_audited_here(request.scope):
+            if role == "admin" and needs_audit(request.scope):
                 await begin_act(request.scope, await self.database_of(request.scope), found.key)
-            return Admitted(await self.memory_of(found, request_id), found.key, found.key.owner)
+            return AuthenticatedCaller(await self.memory_of(found, request_id), found.key, found.key.owner)
 
-        return admit
+        return require
 
-    async def found_in(self, scope: Scope) -> FoundKey:
+    async def key_of(self, scope: Scope) -> FoundKey:
         """The key of a request, looked up once; NotAuthenticatedError if it has none that holds."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
-            state["found_key"] = await self._find(bearer_in(Headers(scope=scope)))
+            state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
         found: FoundKey = state["found_key"]
         return found
 
-    def known_in(self, scope: Scope) -> FoundKey | None:
+    def cached_key_of(self, scope: Scope) -> FoundKey | None:
         """The key of a request as it was when it was last looked up; None if it was not, or did not hold."""
-        return self._known.get(_digest(bearer_in(Headers(scope=scope))))
+        return self._cached.get(_digest(bearer_token(Headers(scope=scope))))
 
     async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
         """The memory that a key opens; what it audits names the key, and the request if that is known."""
@@ -110,61 +110,63 @@ class Admission:
 
     async def database_of(self, scope: Scope) -> TenantDatabase:
         """The database as the tenant of a request's key sees it."""
-        return TenantDatabase(self._tenants.database, (await self.found_in(scope)).tenant)
+        return TenantDatabase(self._tenants.database, (await self.key_of(scope)).tenant)
 
-    async def check_again(self, scope: Scope) -> None:
+    async def recheck(self, scope: Scope) -> None:
         """NotAuthenticatedError if the key of a request that was let in no longer holds."""
-        await self._find(bearer_in(Headers(scope=scope)))
+        await self._find(bearer_token(Headers(scope=scope)))
 
     async def _find(self, token: str) -> FoundKey:
         try:
             found = await keys.find(self._tenants.database, token)
         except NotAuthenticatedError:
-            self._known.pop(_digest(token), None)
+            self._cached.pop(_digest(token), None)
             raise
         self.uses.note(found)
-        self._known[_digest(token)] = found
-        self._known.move_to_end(_digest(token))
-        if len(self._known) > KNOWN_MAX:
-            self._known.popitem(last=False)
+        self._cached[_digest(token)] = found
+        self._cached.move_to_end(_digest(token))
+        if len(self._cached) > CACHED_KEYS_MAX:
+            self._cached.popitem(last=False)
         return found
 
 
-class AdmissionMiddleware:
+class AuthenticationMiddleware:
     """Turns away who has no key, and who recalls too often, before a body is read."""
 
-    def __init__(self, app: ASGIApp, *, admission: Admission) -> None:
+    def __init__(self, app: ASGIApp, *, authenticator: Authenticator) -> None:
         self._app = app
-        self._admission = admission
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or raise the error that says why not."""
         if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
             await self._app(scope, receive, send)
             return
-        known = self._admission.known_in(scope) if _is_recall(scope) else None
+        known = self._authenticator.cached_key_of(scope) if _is_recall(scope) else None
         if known is not None:
-            await self._begin(known, scope, receive, send)
+            await self._authenticate_meanwhile(known, scope, receive, send)
             return
-        found = await self._admission.found_in(scope)
+        found = await self._authenticator.key_of(scope)
         if _counts_as_recall(scope):
-            send = _with_headers(send, self._admission.recall_rates.take(found.key.key_id))
+            send = _with_headers(send, self._authenticator.recall_limiter.take(found.key.key_id))
         await self._app(scope, receive, send)
 
-    async def _begin(self, known: FoundKey, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _authenticate_meanwhile(
+        self, known: FoundKey, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Begin a request by what is known of its key, look that up again meanwhile, then answer."""
         scope["state"]["found_key"] = known
         try:
             async with asyncio.TaskGroup() as group:
-                checking = group.create_task(self._admission.check_again(scope))
+                checking = group.create_task(self._authenticator.recheck(scope))
 
                 async def send_checked(message: Message) -> None:
                     await checking
                     await send(message)
 
                 try:
-                    told = self._admission.recall_rates.take(known.key.key_id)
-                    await self._app(scope, receive, _with_headers(send_checked, told))
+                    rate_headers = self._authenticator.recall_limiter.take(known.key.key_id)
+                    await self._app(scope, receive, _with_headers(send_checked, rate_headers))
                 except Exception:
                     # An error is an answer, too: a key that has ended learns nothing else.
                     await checking
@@ -182,7 +184,7 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     return send_with_headers
 
 
-def bearer_in(headers: Headers) -> str:
+def bearer_token(headers: Headers) -> str:
     """The token in the only `Authorization` header; NotAuthenticatedError if there is none such."""
     given = headers.getlist("authorization")
     if not given:
@@ -198,12 +200,12 @@ def _digest(token: str) -> bytes:
 
 
 def _is_recall(scope: Scope) -> bool:
-    return bool(scope["method"] == "POST" and sent_path(scope) == RECALL)
+    return bool(scope["method"] == "POST" and raw_path(scope) == RECALL)
 
 
 def _counts_as_recall(scope: Scope) -> bool:
     """MCP requests count, too: what they ask for is known only from their bodies."""
-    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(sent_path(scope), MCP))
+    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(raw_path(scope), MCP))
 
 
 def _is_under(path: str, *roots: str) -> bool:

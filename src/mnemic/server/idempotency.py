@@ -30,7 +30,7 @@ from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.http.connection import OWNER_HEADER
 from mnemic.server.problems import problem
-from mnemic.server.request_context import ClientGoneError, sent_path
+from mnemic.server.request_context import ClientDisconnectedError, raw_path
 from mnemic.types.scope import check_name
 
 GUARDED = "/v1/"
@@ -67,23 +67,23 @@ class IdempotencyMiddleware:
         if word is None or found is None or not self._writes(scope):
             await self._app(scope, receive, send)
             return
-        body = ReadBody(receive, keeps=sent_path(scope) not in self._batches)
+        body = HashedBody(receive, keeps=raw_path(scope) not in self._batches)
         database, request = await self._open_database(scope), _repeatable(scope, found, word)
         state = await idempotent_requests.begin(database, request)
         if isinstance(state, Begun):
-            attempt = Attempt(database, request, state.attempt_id, body, send)
+            attempt = RecordedExecution(database, request, state.attempt_id, body, send)
             await attempt.carry_out(lambda send: self._app(scope, body.receive, send))
         else:
             answer = await _known(Request(scope), state, body)
             await answer(scope, receive, send)
 
     def _writes(self, scope: Scope) -> bool:
-        path = sent_path(scope)
+        path = raw_path(scope)
         return scope["method"] in WRITING and path.startswith(GUARDED) and path not in self._reading
 
 
 @dataclass
-class ReadBody:
+class HashedBody:
     """A body on its way to the route: hashed, and kept where it is small."""
 
     source: Receive
@@ -108,7 +108,7 @@ class ReadBody:
         """The hash of all of it; what nobody has read yet is read."""
         while not self.has_ended:
             if (await self.receive())["type"] == "http.disconnect":
-                raise ClientGoneError
+                raise ClientDisconnectedError
         return self._hash.digest()
 
     def owner(self) -> str | None:
@@ -121,13 +121,13 @@ class ReadBody:
 
 
 @dataclass
-class Attempt:
+class RecordedExecution:
     """The request is being carried out; the answer goes out when it is kept."""
 
     database: TenantDatabase
     request: Repeatable
     attempt_id: UUID
-    body: ReadBody
+    body: HashedBody
     send: Send
     start: Message | None = None
     answer: bytearray = field(default_factory=bytearray)
@@ -162,7 +162,7 @@ class Attempt:
         return True
 
 
-async def _known(request: Request, state: Answer | str, body: ReadBody) -> Response:
+async def _known(request: Request, state: Answer | str, body: HashedBody) -> Response:
     """The answer to a request that somebody makes or made already."""
     if not isinstance(state, Answer):
         return problem(
@@ -184,7 +184,7 @@ async def _known(request: Request, state: Answer | str, body: ReadBody) -> Respo
 def _repeatable(scope: Scope, found: FoundKey, word: str) -> Repeatable:
     if WORD.fullmatch(word) is None:
         raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters.")
-    route = f"{scope['method']} {sent_path(scope)}"
+    route = f"{scope['method']} {raw_path(scope)}"
     parts = (route.encode("latin-1"), scope["query_string"], word.encode())
     digests = b"".join(sha256(part).digest() for part in parts)
     return Repeatable(found.key.key_id, sha256(digests).digest(), found.key.owner or _named_owner(scope))

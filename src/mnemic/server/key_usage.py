@@ -20,7 +20,7 @@ KEYS_MAX = 100_000
 logger = logging.getLogger("mnemic.server")
 
 
-class KeyUses:
+class KeyUsage:
     """Uses that wait to be written."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ LOGGED = {"mnemic": logging.INFO, "uvicorn": logging.WARNING, "mcp": logging.WAR
 KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
 def log_to_stderr() -> None:
     """Send what is logged to standard error, as lines of JSON."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     for name, level in LOGGED.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -10,12 +10,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from mnemic.maintenance.exposition import MetricFamily, collect
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.authentication import Admit
+from mnemic.server.authentication import RequireRole
 
 
-def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:
+def metrics_routes(tenants: Tenants, require: RequireRole | None) -> APIRouter:
     """For whoever may come in as an admin; for everybody if nobody is asked."""
-    guards = [Depends(admit("admin"))] if admit is not None else []
+    guards = [Depends(require("admin"))] if require is not None else []
     router = APIRouter(tags=["health"], dependencies=guards)
 
     @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)

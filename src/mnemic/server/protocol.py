@@ -20,7 +20,7 @@ TOO_SLOW = b"HTTP/1.1 408 Request Timeout" + _AND_CLOSE
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + _AND_CLOSE
 
 
-class GatheringTransport:
+class CoalescingTransport:
     """A transport that sends as one piece what is written until `flush`, or until the event loop goes on."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -69,7 +69,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for headers."""
-        super().connection_made(GatheringTransport(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(CoalescingTransport(transport, self.loop))  # type: ignore[arg-type]
         self._wait_for_headers()
 
     def data_received(self, data: bytes) -> None:

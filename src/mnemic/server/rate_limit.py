@@ -21,21 +21,21 @@ MINUTE_S = 60.0
 
 
 @dataclass
-class Bucket:
+class TokenBucket:
     """What is left, and when that was so."""
 
     left: float
     at_s: float
 
 
-class Rates:
+class RateLimiter:
     """The buckets of all keys. Not for several threads."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = monotonic) -> None:
         self._per_s = per_minute / MINUTE_S
         self._size = max(1.0, self._per_s * BURST_S)
         self._clock = clock
-        self._buckets: OrderedDict[UUID, Bucket] = OrderedDict()
+        self._buckets: OrderedDict[UUID, TokenBucket] = OrderedDict()
 
     def take(self, key_id: UUID) -> dict[str, str]:
         """Use one call of this key; returns the headers that say how many are left.
@@ -57,9 +57,9 @@ class Rates:
             "RateLimit-Reset": str(ceil((self._size - bucket.left) / self._per_s)),
         }
 
-    def _filled(self, key_id: UUID) -> Bucket:
+    def _filled(self, key_id: UUID) -> TokenBucket:
         now_s = self._clock()
-        bucket = self._buckets.setdefault(key_id, Bucket(self._size, now_s))
+        bucket = self._buckets.setdefault(key_id, TokenBucket(self._size, now_s))
         self._buckets.move_to_end(key_id)
         if len(self._buckets) > BUCKETS_MAX:
             self._buckets.popitem(last=False)

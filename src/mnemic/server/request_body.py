@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemic.server.limits import ServerLimits
-from mnemic.server.request_context import ClientGoneError, sent_path
+from mnemic.server.request_context import ClientDisconnectedError, raw_path
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -32,7 +32,7 @@ GZIP_WINDOW_BITS = 31
 GUARDED = "/v1/"
 
 
-class Unpacker(Protocol):
+class ContentDecoder(Protocol):
     """Gives back what was packed, not more than it is told to."""
 
     def take(self, packed: bytes, *, max_bytes: int) -> bytes:
@@ -44,7 +44,7 @@ class Unpacker(Protocol):
         ...
 
 
-class Plain:
+class IdentityDecoder:
     """A body that is not compressed."""
 
     def take(self, packed: bytes, *, max_bytes: int) -> bytes:
@@ -54,7 +54,7 @@ class Plain:
         return
 
 
-class Gzip:
+class GzipDecoder:
     """A body compressed by gzip. What unpacks to more than is allowed is never unpacked further than that."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Body:
     """A body that is being read, in bounds."""
 
     receive: Receive
-    unpacker: Unpacker
+    decoder: ContentDecoder
     max_bytes: int
     pause_s: float
     size_bytes: int = 0
@@ -88,14 +88,14 @@ class Body:
     async def part(self) -> bytes:
         """The next part, unpacked; `has_ended` says whether it was the last."""
         message = await self._next_message()
-        unpacked = self.unpacker.take(message.get("body", b""), max_bytes=self.max_bytes - self.size_bytes)
+        unpacked = self.decoder.take(message.get("body", b""), max_bytes=self.max_bytes - self.size_bytes)
         self.size_bytes += len(unpacked)
         if self.size_bytes > self.max_bytes:
             raise _too_large(self.max_bytes)
         if not message.get("more_body", False):
             self.has_ended = True
             if self.size_bytes:
-                self.unpacker.end()
+                self.decoder.end()
         return unpacked
 
     async def whole(self) -> bytes:
@@ -123,7 +123,7 @@ class Body:
                 headers={"Connection": "close"},
             ) from None
         if message["type"] == "http.disconnect":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         return message
 
 
@@ -140,7 +140,7 @@ class BodyMiddleware:
         if scope["type"] != "http" or not scope["path"].startswith(GUARDED):
             await self._app(scope, receive, send)
             return
-        is_batch = sent_path(scope) in self._batches
+        is_batch = raw_path(scope) in self._batches
         body = self._open(Headers(scope=scope), receive, is_batch=is_batch)
         if is_batch:
             await self._app(scope, body.message, send)
@@ -152,7 +152,7 @@ class BodyMiddleware:
         if _has_body(headers):
             _check_media_type(headers, LINES if is_batch else JSON)
             _check_length(headers, max_bytes)
-        return Body(receive, _unpacker(headers), max_bytes, self._limits.body_pause_s)
+        return Body(receive, _decoder(headers), max_bytes, self._limits.body_pause_s)
 
 
 def _has_body(headers: Headers) -> bool:
@@ -171,13 +171,13 @@ def _check_length(headers: Headers, max_bytes: int) -> None:
         raise _too_large(max_bytes)
 
 
-def _unpacker(headers: Headers) -> Unpacker:
+def _decoder(headers: Headers) -> ContentDecoder:
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding == "gzip":
-        return Gzip()
+        return GzipDecoder()
     if encoding != "identity":
         raise HTTPException(415, "The body must be plain or compressed by gzip.")
-    return Plain()
+    return IdentityDecoder()
 
 
 def _too_large(max_bytes: int) -> HTTPException:

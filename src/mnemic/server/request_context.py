@@ -20,7 +20,7 @@ from mnemic.server.problems import problem, problem_of
 
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 UNKNOWN_ROUTE = "unknown"
-CLIENT_GONE_STATUS = 499
+CLIENT_DISCONNECTED_STATUS = 499
 TOO_LATE = "The request took longer than the server allows. Ask for less, or try again later."
 SAFE_HEADERS = {
     "Cache-Control": "no-store",
@@ -33,11 +33,11 @@ SAFE_HEADERS = {
 logger = logging.getLogger("mnemic.access")
 
 
-class ClientGoneError(Exception):
+class ClientDisconnectedError(Exception):
     """The client went away before its request was read; there is nobody to answer."""
 
 
-class FrontMiddleware:
+class RequestContextMiddleware:
     """Answers whatever happens behind it."""
 
     def __init__(
@@ -58,25 +58,25 @@ class FrontMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answering = Answering(send, _request_id(scope))
-        scope.setdefault("state", {})["request_id"] = answering.request_id
+        recorder = ResponseRecorder(send, _request_id(scope))
+        scope.setdefault("state", {})["request_id"] = recorder.request_id
         began_s = perf_counter()
         try:
-            await self._answer(scope, receive, answering)
+            await self._answer(scope, receive, recorder)
         finally:
-            _log(scope, answering, duration_ms=(perf_counter() - began_s) * 1000)
+            _log(scope, recorder, duration_ms=(perf_counter() - began_s) * 1000)
 
-    async def _answer(self, scope: Scope, receive: Receive, answering: "Answering") -> None:
+    async def _answer(self, scope: Scope, receive: Receive, recorder: "ResponseRecorder") -> None:
         request = Request(scope)
         try:
-            async with asyncio.timeout(self._timeout_s(sent_path(scope))) as deadline:
+            async with asyncio.timeout(self._timeout_s(raw_path(scope))) as deadline:
                 _check_headers(scope)
-                await self._app(scope, receive, answering.send)
-        except ClientGoneError:
-            answering.status = CLIENT_GONE_STATUS
+                await self._app(scope, receive, recorder.send)
+        except ClientDisconnectedError:
+            recorder.status = CLIENT_DISCONNECTED_STATUS
         except Exception as error:
-            if answering.status is not None:
-                logger.exception("request %s broke off in its answer", answering.request_id)
+            if recorder.status is not None:
+                logger.exception("request %s broke off in its answer", recorder.request_id)
                 raise
             late = isinstance(error, TimeoutError) and deadline.expired()
             told = (
@@ -84,7 +84,7 @@ class FrontMiddleware:
                 if late
                 else problem_of(request, error)
             )
-            await told(scope, receive, answering.send)
+            await told(scope, receive, recorder.send)
 
     def _timeout_s(self, path: str) -> float | None:
         if any(path == root or path.startswith(f"{root}/") for root in self._endless):
@@ -92,7 +92,7 @@ class FrontMiddleware:
         return self._limits.batch_timeout_s if path in self._batches else self._limits.request_timeout_s
 
 
-class Answering:
+class ResponseRecorder:
     """One answer on its way out: notes its status, adds what every answer has."""
 
     def __init__(self, send: Send, request_id: str) -> None:
@@ -111,7 +111,7 @@ class Answering:
         await self._send(message)
 
 
-def sent_path(scope: Scope) -> str:
+def raw_path(scope: Scope) -> str:
     """The path as it was sent, still encoded, which is how routes compare it: `%62atch` is no `batch`."""
     return str(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
 
@@ -132,15 +132,15 @@ def _request_id(scope: Scope) -> str:
     return given if GIVEN_ID.fullmatch(given) else uuid4().hex
 
 
-def _log(scope: Scope, answering: Answering, *, duration_ms: float) -> None:
+def _log(scope: Scope, recorder: ResponseRecorder, *, duration_ms: float) -> None:
     route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
     found = scope["state"].get("found_key")
     fields = {
-        "request_id": answering.request_id,
+        "request_id": recorder.request_id,
         "method": scope["method"],
         "route": route,
-        "status": answering.status,
+        "status": recorder.status,
         "duration_ms": round(duration_ms, 1),
         "key_id": str(found.key.key_id) if found is not None else None,
     }
-    logger.info("%s %s %s %.1f ms", scope["method"], route, answering.status, duration_ms, extra=fields)
+    logger.info("%s %s %s %.1f ms", scope["method"], route, recorder.status, duration_ms, extra=fields)

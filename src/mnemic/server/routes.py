@@ -24,7 +24,7 @@ from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEA
 from mnemic.sdk.http.surface import SURFACE, WHO_AM_I, Route
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.server.authentication import Admit, Admitted
+from mnemic.server.authentication import AuthenticatedCaller, RequireRole
 from mnemic.server.descriptions import describe_call
 from mnemic.types.whoami import WhoAmI
 
@@ -37,14 +37,14 @@ _WHO_AM_I = TypeAdapter(WhoAmI)
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def add_routes(app: FastAPI, admit: Admit) -> None:
+def add_routes(app: FastAPI, require: RequireRole) -> None:
     """Put every call of the SDK into the app."""
     for route in SURFACE:
         if route.call != STREAMED_ELSEWHERE:
             call = find_call(route, AsyncMemory)
-            _add(app, route, _endpoint(call, admit), describe_call(call))
+            _add(app, route, _endpoint(call, require), describe_call(call))
     about = {"tags": ["memory"], "summary": "Whose key it is", "response_model": WhoAmI}
-    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(admit), about)
+    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(require), about)
 
 
 def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) -> None:
@@ -86,15 +86,15 @@ class ExactRoute(APIRoute):
         return (Match.FULL if is_full else Match.PARTIAL), child
 
 
-def _endpoint(call: Call, admit: Admit) -> Endpoint:
-    let_in = admit(call.route.role)
+def _endpoint(call: Call, require: RequireRole) -> Endpoint:
+    authenticate = require(call.route.role)
 
     async def endpoint(request: Request) -> Response:
-        admitted = await let_in(request)
+        caller = await authenticate(request)
         body = b"" if call.route.apart else await request.body()
         path = {name: _decoded(name, text) for name, text in request.path_params.items()}
         arguments = call.arguments(path, request.query_params.multi_items(), body)
-        memory = scoped_memory(admitted, request.headers, call.route, arguments)
+        memory = scoped_memory(caller, request.headers, call.route, arguments)
         if not call.route.apart:
             return _answered(call, await call.run(memory, arguments))
         with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES) as file:
@@ -107,7 +107,7 @@ def _endpoint(call: Call, admit: Admit) -> Endpoint:
 
 
 def scoped_memory(
-    admitted: Admitted, headers: Headers, route: Route, arguments: Mapping[str, Any]
+    caller: AuthenticatedCaller, headers: Headers, route: Route, arguments: Mapping[str, Any]
 ) -> AsyncMemory:
     """The memory in the scope that the request names; ForbiddenError if the key does not reach that far."""
     scope = {
@@ -119,23 +119,23 @@ def scoped_memory(
         )
         if header in headers
     }
-    if admitted.owner is not None:
+    if caller.owner is not None:
         if route.reach == "tenant":
             raise ForbiddenError(f"{route.call} concerns all owners, and this API key is for one of them.")
-        if {scope.get("owner"), arguments.get("owner")} - {None, admitted.owner}:
+        if {scope.get("owner"), arguments.get("owner")} - {None, caller.owner}:
             raise ForbiddenError("This API key is for another owner.")
-    return admitted.memory.scope(**scope)
+    return caller.memory.scope(**scope)
 
 
-def _who_am_i(admit: Admit) -> Endpoint:
-    let_in = admit("read")
+def _who_am_i(require: RequireRole) -> Endpoint:
+    authenticate = require("read")
 
     async def who_am_i(request: Request) -> Response:
         """The tenant that the API key opens, its role, and the owner that it is bound to."""
-        admitted = await let_in(request)
-        assert admitted.key is not None, "nobody gets here without a key"
-        tenant = admitted.memory.tenant
-        found = WhoAmI(tenant.id, tenant.name, admitted.key.role, admitted.owner)
+        caller = await authenticate(request)
+        assert caller.key is not None, "nobody gets here without a key"
+        tenant = caller.memory.tenant
+        found = WhoAmI(tenant.id, tenant.name, caller.key.role, caller.owner)
         return Response(_WHO_AM_I.dump_json(found), media_type=JSON_MEDIA_TYPE)
 
     return who_am_i

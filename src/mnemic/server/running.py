@@ -20,7 +20,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import limits
-from mnemic.server.app import Served
+from mnemic.server.app import ServerApp
 from mnemic.server.protocol import BoundedProtocol
 
 BACKLOG = 1024
@@ -29,9 +29,9 @@ BACKLOG = 1024
 class Server(uvicorn.Server):
     """uvicorn, which ends streams when it stops, and ends well when it is told to stop."""
 
-    def __init__(self, served: Served, *, on_started: Callable[[], None] = lambda: None) -> None:
-        super().__init__(_config(served))
-        self._served = served
+    def __init__(self, server_app: ServerApp, *, on_started: Callable[[], None] = lambda: None) -> None:
+        super().__init__(_config(server_app))
+        self._server_app = server_app
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, which would not end by themselves; then everything else."""
-        self._served.streams.stop()
+        self._server_app.streams.stop()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -104,9 +104,9 @@ def is_loopback(host: str) -> bool:
     return all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
 
 
-def _config(served: Served) -> uvicorn.Config:
+def _config(server_app: ServerApp) -> uvicorn.Config:
     return uvicorn.Config(
-        served.app,
+        server_app.app,
         http=BoundedProtocol,
         ws="none",
         lifespan="on",

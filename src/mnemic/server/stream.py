@@ -32,7 +32,7 @@ from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
 from mnemic.sdk.groups.events import follow_telling
 from mnemic.sdk.http.surface import ROUTES
-from mnemic.server.authentication import Admission, Admitted
+from mnemic.server.authentication import AuthenticatedCaller, Authenticator
 from mnemic.server.limits import ServerLimits
 from mnemic.server.routes import scoped_memory
 from mnemic.types.event import Event, EventType
@@ -53,7 +53,7 @@ Recheck = Callable[[], Awaitable[None]]
 """Raises when the key that opened a stream no longer holds."""
 
 
-class Streams:
+class OpenStreams:
     """The streams that are open; `stop` ends them all."""
 
     def __init__(self, limits: ServerLimits) -> None:
@@ -79,7 +79,7 @@ class Streams:
         self._open_count -= 1
 
 
-def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
+def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRouter:
     """The one call of the SDK whose answer has no end."""
     router = APIRouter(tags=["events"])
 
@@ -91,7 +91,7 @@ def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
     )
     async def stream(
         request: Request,
-        admitted: Annotated[Admitted, Depends(admission.admit("read"))],
+        caller: Annotated[AuthenticatedCaller, Depends(authenticator.require("read"))],
         types: Annotated[list[EventType] | None, Query(description="Only these types of events.")] = None,
         owner: Annotated[str | None, Query(description="Only events of this owner.")] = None,
         start: Annotated[str, Query(description="`now`, `beginning` or a position.")] = "now",
@@ -101,20 +101,20 @@ def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
 
         A key with an owner sees the events of that owner, another one all of its tenant.
         """
-        events = scoped_memory(admitted, request.headers, ROUTE, {"owner": owner}).events
+        events = scoped_memory(caller, request.headers, ROUTE, {"owner": owner}).events
         place = _place(start if last_event_id is None else last_event_id)
         if isinstance(place, int):
             # So that who comes too late for it is told now, by a status.
             await events.list(after=place, limit=1, types=types, owner=owner)
-        begin = await _position(await admission.database_of(request.scope), place)
-        reached = Reached(begin)
-        following = follow_telling(events, types, owner, begin, reached.move)
-        return EventStream(following, reached, streams, partial(admission.check_again, request.scope))
+        begin = await _position(await authenticator.database_of(request.scope), place)
+        position_sent = StreamPosition(begin)
+        following = follow_telling(events, types, owner, begin, position_sent.move)
+        return EventStream(following, position_sent, streams, partial(authenticator.recheck, request.scope))
 
     return router
 
 
-class Reached:
+class StreamPosition:
     """Up to which position a stream has looked at all events, and its client knows it."""
 
     def __init__(self, position: int) -> None:
@@ -143,12 +143,16 @@ class EventStream(Response):
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, events: AsyncIterator[Event], reached: Reached, streams: Streams, recheck: Recheck
+        self,
+        events: AsyncIterator[Event],
+        position_sent: StreamPosition,
+        streams: OpenStreams,
+        recheck: Recheck,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
-        self._reached = reached
+        self._position_sent = position_sent
         self._streams = streams
         self._recheck = recheck
 
@@ -184,10 +188,10 @@ class EventStream(Response):
                 if event is None or monotonic() - checked_s > RECHECK_S:
                     await self._recheck()
                     checked_s = monotonic()
-                yield self._reached.heartbeat() if event is None else self._told(event)
+                yield self._position_sent.heartbeat() if event is None else self._told(event)
 
     def _told(self, event: Event) -> bytes:
-        self._reached.tell(event.position)
+        self._position_sent.tell(event.position)
         return _written(event)
 
 

@@ -1,4 +1,4 @@
-"""What sources hand over to be stored: units of items that are stored together or not at all."""
+"""What sources hand over to be stored: batches of items that are stored together or not at all."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from mnemic.retain.items import check_fields
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
 
-UNIT_ITEMS_MAX = 500
+BATCH_ITEMS_MAX = 500
 """Single memories that are stored together."""
 
 WAITING_ITEMS_MAX = 5_000
-"""Single memories of all owners that may wait until their unit is full."""
+"""Single memories of all owners that may wait until their batch is full."""
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedRecord:
     """A record that was not imported, and why."""
 
     record: str
@@ -27,25 +27,25 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Unit:
+class ImportBatch:
     """What is stored together. `owner` is whose it was in the source, where that is known.
 
-    `and_then` does what is more than retaining, once the items are stored; doing it twice does no harm.
+    `after_store` does what is more than retaining, once the items are stored; doing it twice does no harm.
     """
 
     name: str
     items: Sequence[Mapping[str, Any]]
     owner: str | None = None
-    skipped: Sequence[Skipped] = ()
-    and_then: Callable[[AsyncMemory, Retained | None], Awaitable[None]] | None = None
+    skipped: Sequence[SkippedRecord] = ()
+    after_store: Callable[[AsyncMemory, Retained | None], Awaitable[None]] | None = None
 
 
 @dataclass
-class Sifted:
-    """Items of a unit while it is made: those that can be stored, and the others with the reason."""
+class BatchBuilder:
+    """Items of a batch while it is made: those that can be stored, and the others with the reason."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedRecord] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -58,41 +58,43 @@ class Sifted:
             item = {name: value for name, value in make().items() if value is not None}
             check_fields(item)
         except InvalidInputError as error:
-            self.skipped.append(Skipped(record, str(error)))
+            self.skipped.append(SkippedRecord(record, str(error)))
         else:
             self.items.append({"source": "imported", **item})
 
 
-def batches(singles: Iterable[tuple[Record, str | None, Callable[[], dict[str, Any]]]]) -> Iterator[Unit]:
+def batches_by_owner(
+    singles: Iterable[tuple[Record, str | None, Callable[[], dict[str, Any]]]],
+) -> Iterator[ImportBatch]:
     """Units of single memories, owner by owner: a record, whose it was, and what makes an item of it."""
-    waiting: dict[str | None, Sifted] = {}
+    waiting: dict[str | None, BatchBuilder] = {}
     waiting_count = 0
     for record, owner, make in singles:
-        sifted = waiting.setdefault(owner, Sifted())
-        sifted.add(record.place, make)
+        builder = waiting.setdefault(owner, BatchBuilder())
+        builder.add(record.place, make)
         waiting_count += 1
-        if sifted.count >= UNIT_ITEMS_MAX:
-            waiting_count -= sifted.count
+        if builder.count >= BATCH_ITEMS_MAX:
+            waiting_count -= builder.count
             yield _batch(owner, waiting.pop(owner), record)
         elif waiting_count >= WAITING_ITEMS_MAX:
-            yield from (_batch(owner, sifted, record) for owner, sifted in waiting.items())
+            yield from (_batch(owner, builder, record) for owner, builder in waiting.items())
             waiting, waiting_count = {}, 0
-    yield from (_batch(owner, sifted, None) for owner, sifted in waiting.items())
+    yield from (_batch(owner, builder, None) for owner, builder in waiting.items())
 
 
-def _batch(owner: str | None, sifted: Sifted, last: Record | None) -> Unit:
+def _batch(owner: str | None, builder: BatchBuilder, last: Record | None) -> ImportBatch:
     name = f"the batch up to {last.place}" if last is not None else "the last batch"
-    return Unit(name, sifted.items, owner, sifted.skipped)
+    return ImportBatch(name, builder.items, owner, builder.skipped)
 
 
-def need_text(field: str, value: object) -> str:
+def require_text(field: str, value: object) -> str:
     """A field that a record must have as text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidInputError(f"{field} is missing or empty.")
     return value
 
 
-def moment(field: str, value: object) -> datetime | None:
+def parse_time(field: str, value: object) -> datetime | None:
     """A time as seconds since 1970 or as ISO 8601 text, UTC where it names no zone; None if absent."""
     if value is None or value == "":
         return None

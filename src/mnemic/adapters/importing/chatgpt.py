@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mnemic.adapters.importing.batches import Sifted, Unit, moment, need_text
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
 from mnemic.errors import InvalidInputError
@@ -22,14 +22,14 @@ ROLES = ("user", "assistant")
 SAID = ("text", "multimodal_text")
 
 
-def read_chatgpt(path: Path) -> Iterator[Unit]:
-    """A unit per conversation."""
+def read_chatgpt(path: Path) -> Iterator[ImportBatch]:
+    """A batch per conversation."""
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
-            yield _unit(record)
+            yield _batch_of(record)
 
 
-def _unit(record: Record) -> Unit:
+def _batch_of(record: Record) -> ImportBatch:
     value = record.value
     conversation = value.get("conversation_id") or value.get("id")
     mapping = value.get("mapping")
@@ -37,13 +37,13 @@ def _unit(record: Record) -> Unit:
         raise InvalidInputError(
             f"{record.place} is no conversation of ChatGPT: it lacks conversation_id or mapping."
         )
-    sifted = Sifted()
+    builder = BatchBuilder()
     for node_id, message in _path(record.place, mapping, value.get("current_node")):
         if _is_said(message):
-            sifted.add(
+            builder.add(
                 f"{record.place}, message {node_id}", partial(_item, value, conversation, node_id, message)
             )
-    return Unit(record.place, sifted.items, None, sifted.skipped)
+    return ImportBatch(record.place, builder.items, None, builder.skipped)
 
 
 def _path(place: str, mapping: dict[str, Any], current: object) -> list[tuple[str, dict[str, Any]]]:
@@ -84,10 +84,10 @@ def _item(
 ) -> dict[str, Any]:
     about = {"title": conversation.get("title"), "model": _mapping(message.get("metadata")).get("model_slug")}
     return {
-        "content": need_text("content", _text(_mapping(message.get("content")))),
+        "content": require_text("content", _text(_mapping(message.get("content")))),
         "role": _mapping(message.get("author"))["role"],
         "conversation": f"chatgpt:{conversation_id}",
-        "at": moment("create_time", message.get("create_time") or conversation.get("create_time")),
+        "at": parse_time("create_time", message.get("create_time") or conversation.get("create_time")),
         "external_id": f"chatgpt:{message.get('id') or node_id}",
         "metadata": {name: value for name, value in about.items() if value is not None},
     }

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mnemic.adapters.importing.batches import Sifted, Unit, moment, need_text
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
 from mnemic.errors import InvalidInputError
@@ -21,26 +21,26 @@ WRAPPERS = ("conversations",)
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-def read_claude(path: Path) -> Iterator[Unit]:
-    """A unit per conversation."""
+def read_claude(path: Path) -> Iterator[ImportBatch]:
+    """A batch per conversation."""
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
-            yield _unit(record)
+            yield _batch_of(record)
 
 
-def _unit(record: Record) -> Unit:
+def _batch_of(record: Record) -> ImportBatch:
     conversation, messages = record.value.get("uuid"), record.value.get("chat_messages")
     if not isinstance(conversation, str) or not isinstance(messages, list):
         raise InvalidInputError(
             f"{record.place} is no conversation of Claude: it lacks uuid or chat_messages."
         )
-    sifted = Sifted()
+    builder = BatchBuilder()
     for number, message in enumerate(messages, start=1):
         place = f"{record.place}, message {number}"
         if not isinstance(message, dict):
             raise InvalidInputError(f"{place} is no object.")
-        sifted.add(place, partial(_item, record.value, message))
-    return Unit(record.place, sifted.items, _account(record.value), sifted.skipped)
+        builder.add(place, partial(_item, record.value, message))
+    return ImportBatch(record.place, builder.items, _account(record.value), builder.skipped)
 
 
 def _account(conversation: dict[str, Any]) -> str | None:
@@ -55,11 +55,11 @@ def _item(conversation: dict[str, Any], message: dict[str, Any]) -> dict[str, An
         raise InvalidInputError(f"sender is neither human nor assistant: {str(sender)[:40]!a}.")
     about = {"title": conversation.get("name") or None, "attachments": _attachments(message) or None}
     return {
-        "content": need_text("text", _text(message)),
+        "content": require_text("text", _text(message)),
         "role": ROLES[sender],
         "conversation": f"claude:{conversation['uuid']}",
-        "at": moment("created_at", message.get("created_at") or conversation.get("created_at")),
-        "external_id": f"claude:{need_text('uuid', message.get('uuid'))}",
+        "at": parse_time("created_at", message.get("created_at") or conversation.get("created_at")),
+        "external_id": f"claude:{require_text('uuid', message.get('uuid'))}",
         "metadata": {name: value for name, value in about.items() if value is not None},
     }
 

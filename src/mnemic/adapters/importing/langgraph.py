@@ -11,7 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mnemic.adapters.importing.batches import UNIT_ITEMS_MAX, Sifted, Skipped, Unit, moment, need_text
+from mnemic.adapters.importing.batches import (
+    BATCH_ITEMS_MAX,
+    BatchBuilder,
+    ImportBatch,
+    SkippedRecord,
+    parse_time,
+    require_text,
+)
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
 from mnemic.adapters.langgraph_items import as_document, as_memory, state_key, whole_text
@@ -24,38 +31,38 @@ from mnemic.types.scope import check_name
 FILES = re.compile(r".+\.jsonl?")
 WRAPPERS = ("items",)
 
-# A document, and the place of its memory among the unit's items; None if it has no text to be found by.
+# A document, and the place of its memory among the batch's items; None if it has no text to be found by.
 Kept = tuple[dict[str, Any], int | None]
 
 
-def read_langgraph(path: Path) -> Iterator[Unit]:
+def read_langgraph(path: Path) -> Iterator[ImportBatch]:
     """Units of items."""
     waiting: list[Record] = []
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
             waiting.append(record)
-            if len(waiting) == UNIT_ITEMS_MAX:
-                yield _unit(waiting)
+            if len(waiting) == BATCH_ITEMS_MAX:
+                yield _batch_of(waiting)
                 waiting = []
     if waiting:
-        yield _unit(waiting)
+        yield _batch_of(waiting)
 
 
-def _unit(records: Sequence[Record]) -> Unit:
-    sifted, kept = Sifted(), list[Kept]()
+def _batch_of(records: Sequence[Record]) -> ImportBatch:
+    builder, kept = BatchBuilder(), list[Kept]()
     for record in records:
         try:
             document = _document(record.value)
         except InvalidInputError as error:
-            sifted.skipped.append(Skipped(record.place, str(error)))
+            builder.skipped.append(SkippedRecord(record.place, str(error)))
             continue
-        text, place = whole_text(document["value"]), len(sifted.items)
+        text, place = whole_text(document["value"]), len(builder.items)
         if text:
-            sifted.add(record.place, partial(_memory, document, text))
-        if not text or len(sifted.items) > place:
+            builder.add(record.place, partial(_memory, document, text))
+        if not text or len(builder.items) > place:
             kept.append((document, place if text else None))
     name = f"the batch up to {records[-1].place}"
-    return Unit(name, sifted.items, None, sifted.skipped, _keep(kept))
+    return ImportBatch(name, builder.items, None, builder.skipped, _keep(kept))
 
 
 def _document(value: dict[str, Any]) -> dict[str, Any]:
@@ -66,10 +73,10 @@ def _document(value: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInputError("namespace must be a list of texts.")
     if not isinstance(held, dict):
         raise InvalidInputError("value must be an object.")
-    document = as_document(labels, need_text("key", value.get("key")), held, None)
+    document = as_document(labels, require_text("key", value.get("key")), held, None)
     check_name("namespace and key", state_key(labels, document["key"]))
     for field in ("created_at", "updated_at"):
-        at = moment(field, value.get(field))
+        at = parse_time(field, value.get(field))
         if at is not None:
             document[field] = at.isoformat()
     as_jsonb("value", document)

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mnemic.adapters.importing.batches import Sifted, Skipped, Unit
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, SkippedRecord
 from mnemic.adapters.importing.files import open_text
 from mnemic.adapters.importing.records import Record, read_records
 from mnemic.errors import InvalidInputError, NotFoundError
@@ -29,8 +29,8 @@ ENTITIES_MAX = 1_000_000
 FIELDS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}
 
 
-def read_mcp_memory(path: Path) -> Iterator[Unit]:
-    """A unit per entity, then one per relation."""
+def read_mcp_memory(path: Path) -> Iterator[ImportBatch]:
+    """A batch per entity, then one per relation."""
     types = _types(path)
     for record in _records(path):
         if record.value["type"] == "entity":
@@ -71,17 +71,19 @@ def _check(record: Record) -> None:
         raise InvalidInputError(f"{record.place}: observations must be a list of texts.")
 
 
-def _entity(record: Record) -> Unit:
-    name, sifted = record.value["name"], Sifted()
+def _entity(record: Record) -> ImportBatch:
+    name, builder = record.value["name"], BatchBuilder()
     observations = record.value.get("observations", [])
     for number, observation in enumerate(observations, start=1):
-        sifted.add(f"{record.place}, observation {number}", partial(_item, name, observation))
+        builder.add(f"{record.place}, observation {number}", partial(_item, name, observation))
     unusable = _unusable(name, record.value["entityType"])
     if unusable is not None:
-        return Unit(record.place, sifted.items, None, [*sifted.skipped, Skipped(record.place, unusable)])
+        return ImportBatch(
+            record.place, builder.items, None, [*builder.skipped, SkippedRecord(record.place, unusable)]
+        )
     known = [observation for observation in observations if observation.strip()]
-    upsert = _upsert(record.value["entityType"], name, known, sifted.items)
-    return Unit(record.place, sifted.items, None, sifted.skipped, upsert)
+    upsert = _upsert(record.value["entityType"], name, known, builder.items)
+    return ImportBatch(record.place, builder.items, None, builder.skipped, upsert)
 
 
 def _item(name: str, observation: str) -> dict[str, Any]:
@@ -124,15 +126,15 @@ def _upsert(
     return upsert
 
 
-def _relation(record: Record, types: dict[str, str]) -> Unit:
+def _relation(record: Record, types: dict[str, str]) -> ImportBatch:
     value = record.value
     unknown = [value[end] for end in ("from", "to") if value[end] not in types]
     if unknown:
         reason = f"it relates {unknown[0][:64]!a}, which is no entity of the file."
-        return Unit(record.place, [], None, [Skipped(record.place, reason)])
+        return ImportBatch(record.place, [], None, [SkippedRecord(record.place, reason)])
 
     async def relate(memory: AsyncMemory, retained: Retained | None) -> None:
         ends = [(types[value[end]], value[end]) for end in ("from", "to")]
         await memory.entities.relate(ends[0], ends[1], value["relationType"])
 
-    return Unit(record.place, [], None, (), relate)
+    return ImportBatch(record.place, [], None, (), relate)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mnemic.adapters.importing.batches import Unit, batches, moment, need_text
+from mnemic.adapters.importing.batches import ImportBatch, batches_by_owner, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.mem0_store import find_stores, read_store
 from mnemic.adapters.importing.records import Record, read_records
@@ -22,11 +22,13 @@ WRAPPERS = ("results", "memories")
 KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "updated_at")
 
 
-def read_mem0(path: Path) -> Iterator[Unit]:
+def read_mem0(path: Path) -> Iterator[ImportBatch]:
     """Units of memories, owner by owner."""
     stores = find_stores(path)
     records = (record for store in stores for record in read_store(store)) if stores else _records(path)
-    return batches((record, _owner(record.value), partial(_item, record.value)) for record in records)
+    return batches_by_owner(
+        (record, _owner(record.value), partial(_item, record.value)) for record in records
+    )
 
 
 def _records(path: Path) -> Iterator[Record]:
@@ -43,10 +45,10 @@ def _owner(value: dict[str, Any]) -> str | None:
 def _item(value: dict[str, Any]) -> dict[str, Any]:
     origin = {name: value[name] for name in KEPT if value.get(name) is not None}
     return {
-        "content": need_text("memory", value.get("memory")),
-        "external_id": f"mem0:{need_text('id', value.get('id'))}",
-        "at": moment("created_at", value.get("created_at")),
-        "expires_at": moment("expiration_date", value.get("expiration_date")),
+        "content": require_text("memory", value.get("memory")),
+        "external_id": f"mem0:{require_text('id', value.get('id'))}",
+        "at": parse_time("created_at", value.get("created_at")),
+        "expires_at": parse_time("expiration_date", value.get("expiration_date")),
         "tags": _list("categories", value.get("categories")),
         "metadata": {**_mapping("metadata", value.get("metadata")), "mem0": origin},
     }

@@ -93,12 +93,12 @@ def _answer(place: str, point: object) -> dict[str, Any]:
     }
 
 
-class _Shell:
+class _InertObject:
     """Stands for any object of a pickle; keeps the fields that it is given."""
 
     held: dict[str, Any]
 
-    def __new__(cls, *arguments: object, **named: object) -> "_Shell":
+    def __new__(cls, *arguments: object, **named: object) -> "_InertObject":
         """A shell that holds nothing yet; a pickle need not call `__init__`."""
         made = super().__new__(cls)
         made.held = {}
@@ -112,28 +112,28 @@ class _Shell:
         self.held = fields if isinstance(fields, dict) else {}
 
 
-class _ShellUnpickler(pickle._Unpickler):
+class _InertUnpickler(pickle._Unpickler):
     """Finds no class but the shell.
 
     It stands on the unpickler that is written in Python: the one in C takes gigabytes for a pickle of ten
     bytes that asks for a large place in its memo.
     """
 
-    def find_class(self, module: str, name: str) -> type[_Shell]:
+    def find_class(self, module: str, name: str) -> type[_InertObject]:
         """The shell, whatever is asked for."""
-        return _Shell
+        return _InertObject
 
-    def persistent_load(self, persistent_id: object) -> _Shell:
+    def persistent_load(self, persistent_id: object) -> _InertObject:
         """The shell, too."""
-        return _Shell()
+        return _InertObject()
 
 
-def _unpickle(place: str, point: bytes) -> _Shell:
+def _unpickle(place: str, point: bytes) -> _InertObject:
     try:
-        found = _ShellUnpickler(io.BytesIO(point)).load()
+        found = _InertUnpickler(io.BytesIO(point)).load()
     except Exception as error:
         raise InvalidInputError(f"{place} cannot be read: {type(error).__name__}: {error}.") from error
-    if not isinstance(found, _Shell):
+    if not isinstance(found, _InertObject):
         raise InvalidInputError(f"{place} is no point of Qdrant's.")
     return found
 

@@ -1,4 +1,4 @@
-"""The import itself: unit by unit from a source into a memory, counting what became of the records.
+"""The import itself: batch by batch from a source into a memory, counting what became of the records.
 
 It is one act in the audit log, with counts: the owner's, or nobody's where the source says whose its
 records are; then it does not name the file, whose name may be that of an owner who is erased some day. A
@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
-from mnemic.adapters.importing.batches import Skipped, Unit
+from mnemic.adapters.importing.batches import ImportBatch, SkippedRecord
 from mnemic.adapters.importing.chatgpt import read_chatgpt
 from mnemic.adapters.importing.claude import read_claude
 from mnemic.adapters.importing.langgraph import read_langgraph
@@ -31,10 +31,10 @@ from mnemic.types.retained import Retained
 SourceName = Literal["mem0", "mcp-memory", "langgraph", "chatgpt", "claude"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 
-SKIPPED_KEPT = 100
+SKIPPED_LISTED_MAX = 100
 """Skipped records that a report names; it counts all of them."""
 
-_READERS: dict[str, Callable[[Path], Iterator[Unit]]] = {
+_READERS: dict[str, Callable[[Path], Iterator[ImportBatch]]] = {
     "mem0": read_mem0,
     "mcp-memory": read_mcp_memory,
     "langgraph": read_langgraph,
@@ -48,17 +48,17 @@ assert set(_READERS) == set(SOURCES)
 class ImportReport:
     """What became of the records of an import.
 
-    `unit_count` counts what was stored together: conversations, entities and relations, batches. `owners`
-    says how many memories each owner got. Of the skipped records the first `SKIPPED_KEPT` are named.
+    `batch_count` counts what was stored together: conversations, entities and relations, batches. `owners`
+    says how many memories each owner got. Of the skipped records the first `SKIPPED_LISTED_MAX` are named.
     """
 
-    unit_count: int
+    batch_count: int
     imported_count: int
     known_count: int
     skipped_count: int
     awaiting_embedding_count: int
     owners: dict[str, int]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedRecord, ...]
 
 
 async def import_from(
@@ -81,29 +81,29 @@ async def import_from(
     default = owner if owner is not None else memory.owner
     if default is None and not owner_from_source:
         raise OwnerRequiredError("Whose memories are these? Name an owner, or take the owners of the source.")
-    tally, file = _Tally(), Path(path)
+    builder, file = _ReportBuilder(), Path(path)
     async with _audited(memory, source, file, owner=None if owner_from_source else default) as tell:
         try:
-            await _import(memory, _READERS[source](file), tally, default, owner_from_source, on_progress)
+            await _import(memory, _READERS[source](file), builder, default, owner_from_source, on_progress)
         finally:
-            tell(**tally.numbers())
-    return tally.report()
+            tell(**builder.counts_for_audit())
+    return builder.build()
 
 
 async def _import(
     memory: AsyncMemory,
-    units: Iterator[Unit],
-    tally: "_Tally",
+    batches: Iterator[ImportBatch],
+    builder: "_ReportBuilder",
     default: str | None,
     owner_from_source: bool,
     on_progress: Callable[[int], None],
 ) -> None:
     # In a thread: a record may be large, and the event loop belongs to others, too.
-    while (unit := await asyncio.to_thread(next, units, None)) is not None:
-        unit_owner = _owner_of(unit, default, owner_from_source=owner_from_source)
-        retained, unusable = await _store(memory, unit, unit_owner)
-        tally.add(unit, retained, unusable, unit_owner)
-        on_progress(tally.done_count)
+    while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        batch_owner = _owner_of(batch, default, owner_from_source=owner_from_source)
+        retained, unusable = await _store(memory, batch, batch_owner)
+        builder.add(batch, retained, unusable, batch_owner)
+        on_progress(builder.done_count)
 
 
 @asynccontextmanager
@@ -128,71 +128,75 @@ async def _audited(
         yield act.outcome
 
 
-def _owner_of(unit: Unit, default: str | None, *, owner_from_source: bool) -> str:
-    owner = unit.owner if owner_from_source and unit.owner is not None else default
+def _owner_of(batch: ImportBatch, default: str | None, *, owner_from_source: bool) -> str:
+    owner = batch.owner if owner_from_source and batch.owner is not None else default
     if owner is None:
         raise OwnerRequiredError(
-            f"The source does not say whose {unit.name} is: name an owner for such records."
+            f"The source does not say whose {batch.name} is: name an owner for such records."
         )
     return owner
 
 
-async def _store(memory: AsyncMemory, unit: Unit, owner: str) -> tuple[Retained | None, list[Skipped]]:
-    """Store a unit; returns what became of its items, and what cannot be here as it was there."""
+async def _store(
+    memory: AsyncMemory, batch: ImportBatch, owner: str
+) -> tuple[Retained | None, list[SkippedRecord]]:
+    """Store a batch; returns what became of its items, and what cannot be here as it was there."""
     try:
         scoped = memory.scope(owner=owner)
-        retained = await scoped.retain_many(unit.items) if unit.items else None
+        retained = await scoped.retain_many(batch.items) if batch.items else None
     except InvalidInputError as error:
-        raise InvalidInputError(f"{unit.name}: {error}") from error
+        raise InvalidInputError(f"{batch.name}: {error}") from error
     try:
-        if unit.and_then is not None:
-            await unit.and_then(scoped, retained)
+        if batch.after_store is not None:
+            await batch.after_store(scoped, retained)
     except (InvalidInputError, NotFoundError) as error:
-        return retained, [Skipped(unit.name, str(error))]
+        return retained, [SkippedRecord(batch.name, str(error))]
     return retained, []
 
 
 @dataclass
-class _Tally:
+class _ReportBuilder:
     """The report while it is made."""
 
     counts: Counter[str] = field(default_factory=Counter)
     owners: Counter[str] = field(default_factory=Counter)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedRecord] = field(default_factory=list)
 
     @property
     def done_count(self) -> int:
         """Records that were looked at so far."""
         return self.counts["imported"] + self.counts["known"] + self.counts["skipped"]
 
-    def add(self, unit: Unit, retained: Retained | None, unusable: list[Skipped], owner: str) -> None:
-        """Count what became of a unit."""
-        skipped = [*unit.skipped, *unusable]
-        self.counts["units"] += 1
+    def add(
+        self, batch: ImportBatch, retained: Retained | None, unusable: list[SkippedRecord], owner: str
+    ) -> None:
+        """Count what became of a batch."""
+        skipped = [*batch.skipped, *unusable]
+        self.counts["batches"] += 1
         if retained is not None:
-            skipped += [Skipped(unit.name, refused.reason) for refused in retained.refused]
+            skipped += [SkippedRecord(batch.name, refused.reason) for refused in retained.refused]
             self.counts["imported"] += retained.stored_count
             self.counts["known"] += retained.duplicate_count
             self.counts["awaiting"] += retained.awaiting_embedding_count
             if retained.stored_count:
                 self.owners[owner] += retained.stored_count
         self.counts["skipped"] += len(skipped)
-        self.skipped += skipped[: SKIPPED_KEPT - len(self.skipped)]
+        self.skipped += skipped[: SKIPPED_LISTED_MAX - len(self.skipped)]
 
-    def numbers(self) -> dict[str, int]:
+    def counts_for_audit(self) -> dict[str, int]:
         """What the audit log keeps of it."""
         return {
-            "unit_count": self.counts["units"],
+            "batch_count": self.counts["batches"],
             "imported_count": self.counts["imported"],
             "known_count": self.counts["known"],
             "skipped_count": self.counts["skipped"],
             "owner_count": len(self.owners),
         }
 
-    def report(self) -> ImportReport:
+    def build(self) -> ImportReport:
         """What is known in the end."""
         return ImportReport(
-            unit_count=self.counts["units"],
+            batch_count=self.counts["batches"],
             imported_count=self.counts["imported"],
             known_count=self.counts["known"],
             skipped_count=self.counts["skipped"],

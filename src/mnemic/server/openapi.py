@@ -5,6 +5,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from mnemic.sdk.http.surface import SURFACE
+from mnemic.sdk.http.wire import NULLS
 from mnemic.server.problems import MEDIA_TYPE, Problem
 
 SCHEME = "apiKey"
@@ -25,8 +27,18 @@ IDEMPOTENCY_KEY = {
 }
 
 
+NULLS_PARAMETER = {
+    "name": NULLS,
+    "in": "query",
+    "required": False,
+    "description": "`true` keeps fields that are null; otherwise the answer leaves them out.",
+    "schema": {"type": "boolean", "default": False},
+}
+NULLABLE = {"type": "null"}
+
+
 def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
-    """The document, made once. `reading` are POSTs that do not write."""
+    """The document, built once. `reading` are POSTs that do not write."""
     if app.openapi_schema is None:
         document = get_openapi(
             title="Mnemic", version=app.version, description=DESCRIPTION, routes=app.routes
@@ -35,6 +47,9 @@ def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 _complete(operation, path=path, writes=method != "get" and path not in reading)
+        for route in SURFACE:
+            if route.omits_nulls:
+                _omit_nulls(document, document["paths"][route.path][route.method.lower()])
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -64,3 +79,31 @@ def _complete(operation: dict[str, Any], *, path: str, writes: bool) -> None:
         operation["security"] = [{SCHEME: []}]
     if writes:
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+
+
+def _omit_nulls(document: dict[str, Any], operation: dict[str, Any]) -> None:
+    """Add the parameter `nulls`, and require no nullable field of the answer."""
+    operation.setdefault("parameters", []).append(NULLS_PARAMETER)
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    pending, seen = [operation["responses"]["200"]], set[str]()
+    while pending:
+        for name in _references(pending.pop()) - seen:
+            seen.add(name)
+            pending.append(schemas[name])
+    for name in seen:
+        _require_non_null(schemas[name])
+
+
+def _references(part: Any) -> set[str]:
+    """The names of the schemas that a part of the document refers to."""
+    if isinstance(part, dict):
+        own = {part["$ref"].rpartition("/")[2]} if "$ref" in part else set[str]()
+        return own.union(*map(_references, part.values()))
+    return set[str]().union(*map(_references, part)) if isinstance(part, list) else set()
+
+
+def _require_non_null(schema: dict[str, Any]) -> None:
+    properties = schema.get("properties", {})
+    schema["required"] = [
+        name for name in schema.get("required", []) if NULLABLE not in properties[name].get("anyOf", [])
+    ]

@@ -33,13 +33,19 @@ from mnemic.errors import (
     MnemicError,
     NotAuthenticatedError,
     NotFoundError,
+    OwnerRequiredError,
     QueryTimeoutError,
     TooManyRequestsError,
 )
+from mnemic.sdk.http.connection import OWNER_HEADER
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
 FIELD_ERRORS_MAX = 20
+OWNER_REQUIRED = (
+    f"No owner: send the header {OWNER_HEADER}, or `owner` as a field of the JSON body (in the query where "
+    "the request has no JSON body). Every memory belongs to an owner."
+)
 
 STATUSES: dict[type[MnemicError], int] = {
     InvalidInputError: 422,
@@ -68,7 +74,7 @@ logger = logging.getLogger("mnemic.server")
 class FieldError(BaseModel):
     """What is wrong with one field."""
 
-    field: str = Field(description="Where it is, for example `body.limit`.")
+    field: str = Field(description="The field or query parameter, for example `limit` or `types.0`.")
     message: str
 
 
@@ -127,8 +133,13 @@ def _of_ours(request: Request, error: MnemicError) -> Response:
     status = status_of(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request %s failed: %s", request.state.request_id, error)
-    told = str(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
-    return problem(request, status, told, error=type(error).__name__, headers=_headers_of(error, status))
+    detail = _detail_of(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
+    return problem(request, status, detail, error=type(error).__name__, headers=_headers_of(error, status))
+
+
+def _detail_of(error: MnemicError) -> str:
+    """The message; where the SDK speaks of Python, the header or field to send instead."""
+    return OWNER_REQUIRED if isinstance(error, OwnerRequiredError) else str(error)
 
 
 def _headers_of(error: MnemicError, status: int) -> dict[str, str]:
@@ -142,7 +153,7 @@ def _headers_of(error: MnemicError, status: int) -> dict[str, str]:
 def _of_validation(request: Request, error: RequestValidationError) -> Response:
     """Only where and what: the values themselves may be anybody's words."""
     errors = [
-        FieldError(field=".".join(str(part) for part in each["loc"]), message=each["msg"])
+        FieldError(field=".".join(str(part) for part in each["loc"][1:]), message=each["msg"])
         for each in error.errors()[:FIELD_ERRORS_MAX]
     ]
     detail = "; ".join(f"{each.field}: {each.message}" for each in errors) or "The request cannot be used."
@@ -155,8 +166,8 @@ def _of_http(request: Request, error: HTTPException) -> Response:
             "InvalidInputError",
             "The body cannot be read: it must be JSON in UTF-8, not nested too deeply.",
         ),
-        404: ("NotFoundError", "There is nothing at this path. /openapi.json lists what there is."),
-        405: ("InvalidInputError", "This path does not take this method."),
+        404: ("NotFoundError", "There is no such path. /docs lists all of them."),
+        405: ("InvalidInputError", "This path does not take this method. The header Allow names another."),
     }
     name, default = details.get(error.status_code, ("InvalidInputError", error.detail))
     return problem(request, error.status_code, default, error=name, headers=error.headers)

@@ -96,7 +96,8 @@ def _endpoint(call: Call, require: RequireRole) -> Endpoint:
         arguments = call.arguments(path, request.query_params.multi_items(), body)
         memory = scoped_memory(caller, request.headers, call.route, arguments)
         if not call.route.apart:
-            return _answered(call, await call.run(memory, arguments))
+            keeps_nulls = call.keeps_nulls(request.query_params)
+            return _answered(call, await call.run(memory, arguments), keeps_nulls=keeps_nulls)
         with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES) as file:
             async for part in request.stream():
                 file.write(part)
@@ -141,11 +142,13 @@ def _who_am_i(require: RequireRole) -> Endpoint:
     return who_am_i
 
 
-def _answered(call: Call, answer: Any) -> Response:
+def _answered(call: Call, answer: Any, *, keeps_nulls: bool = True) -> Response:
     if call.has_no_answer:
         return Response(status_code=204)
     headers = {"Cache-Control": "no-store"} if call.route.tells_secret else None
-    return Response(call.answer.dump_json(answer), headers=headers, media_type=JSON_MEDIA_TYPE)
+    # Only fields of ours are left out: null values in `metadata` belong to the caller and stay.
+    content = call.answer.dump_json(answer, exclude_none=not keeps_nulls)
+    return Response(content, headers=headers, media_type=JSON_MEDIA_TYPE)
 
 
 def _items(file: IO[bytes]) -> Iterator[Any]:

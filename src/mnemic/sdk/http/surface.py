@@ -33,6 +33,8 @@ class Route:
     """Whether the call itself takes a repetition for what it is."""
     tells_secret: bool = False
     """Whether its answer holds something that is told once and stored nowhere."""
+    omits_nulls: bool = False
+    """Whether its answer leaves out fields that are null, unless the query says `nulls=true`."""
 
     @property
     def is_repeatable(self) -> bool:
@@ -43,7 +45,7 @@ class Route:
 SURFACE: tuple[Route, ...] = (
     Route("retain", "POST", "/v1/memories", "write"),
     Route("retain_many", "POST", "/v1/memories/batch", "write", apart=frozenset({"items", "progress"})),
-    Route("recall", "POST", "/v1/recall", "read"),
+    Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),

@@ -33,6 +33,7 @@ from mnemic.server.idempotency import IdempotencyMiddleware
 from mnemic.server.limits import COMPRESSED_MIN_BYTES, COMPRESSION_LEVEL, ServerLimits, limits_of
 from mnemic.server.metrics import metrics_routes
 from mnemic.server.openapi import describe
+from mnemic.server.pages import page_routes
 from mnemic.server.request_body import BodyMiddleware
 from mnemic.server.request_context import RequestContextMiddleware
 from mnemic.server.routes import add_routes
@@ -61,7 +62,7 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
     app = FastAPI(
         title="Mnemic",
         version=__version__,
-        # Its pages load scripts from elsewhere; the document itself is at /openapi.json.
+        # FastAPI's own pages load scripts from a CDN; `pages.py` serves /docs instead.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -69,10 +70,11 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
         lifespan=_lifespan(tenants, authenticator),
         middleware=_layers(authenticator, bounds),
     )
+    app.include_router(page_routes(app))
+    add_routes(app, authenticator.require)
+    app.include_router(stream_routes(authenticator, streams))
     app.include_router(health_routes(tenants))
     app.include_router(metrics_routes(tenants, None if settings.metrics_public else authenticator.require))
-    app.include_router(stream_routes(authenticator, streams))
-    add_routes(app, authenticator.require)
     app.openapi = lambda: describe(app, reading=READING)  # type: ignore[method-assign]
     return ServerApp(app, authenticator, streams)
 

@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from mnemic.maintenance.exposition import MetricFamily, collect
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.authentication import RequireRole
+from mnemic.server.openapi import ROLE
 
 
 def metrics_routes(tenants: Tenants, require: RequireRole | None) -> APIRouter:
@@ -18,7 +19,12 @@ def metrics_routes(tenants: Tenants, require: RequireRole | None) -> APIRouter:
     guards = [Depends(require("admin"))] if require is not None else []
     router = APIRouter(tags=["health"], dependencies=guards)
 
-    @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
+    @router.get(
+        "/metrics",
+        summary="Metrics for Prometheus",
+        response_class=PlainTextResponse,
+        openapi_extra={ROLE: "admin"},
+    )
     async def metrics() -> Response:
         """Needs an admin key, unless the server was set to show them to everybody."""
         written = as_text(await collect(tenants.database, tenants.call_metrics))

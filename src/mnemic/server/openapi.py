@@ -35,6 +35,8 @@ NULLS_PARAMETER = {
     "schema": {"type": "boolean", "default": False},
 }
 NULLABLE = {"type": "null"}
+ROLE = "x-mnemic-role"
+"""Where an operation says which role its API key needs."""
 
 
 def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
@@ -48,8 +50,10 @@ def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
             for method, operation in operations.items():
                 _complete(operation, path=path, writes=method != "get" and path not in reading)
         for route in SURFACE:
+            operation = document["paths"][route.path][route.method.lower()]
+            operation[ROLE] = route.role
             if route.omits_nulls:
-                _omit_nulls(document, document["paths"][route.path][route.method.lower()])
+                _omit_nulls(document, operation)
         app.openapi_schema = document
     return app.openapi_schema
 

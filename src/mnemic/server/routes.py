@@ -26,6 +26,7 @@ from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.server.authentication import AuthenticatedCaller, RequireRole
 from mnemic.server.descriptions import describe_call
+from mnemic.server.openapi import ROLE
 from mnemic.types.whoami import WhoAmI
 
 STREAMED_ELSEWHERE = "events.subscribe"
@@ -43,7 +44,12 @@ def add_routes(app: FastAPI, require: RequireRole) -> None:
         if route.call != STREAMED_ELSEWHERE:
             call = find_call(route, AsyncMemory)
             _add(app, route, _endpoint(call, require), describe_call(call))
-    about = {"tags": ["memory"], "summary": "Whose key it is", "response_model": WhoAmI}
+    about = {
+        "tags": ["memory"],
+        "summary": "Whose key it is",
+        "response_model": WhoAmI,
+        "openapi_extra": {ROLE: "read"},
+    }
     _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(require), about)
 
 

@@ -63,9 +63,9 @@ running server shows them at `/docs` with all types and an example of each, and 
 
 * Every request carries `Authorization: Bearer mn_…`. The key determines the tenant; the last column is the
   lowest role that the call needs. A key that is bound to an owner works for that owner only.
-* Ids and names are part of the path, percent-encoded: the state document `a/b` is `/v1/state/a%2Fb`. `GET` and
-  `DELETE` take their other parameters in the query, with lists as repeated parameters; other requests carry a
-  JSON object. **Bold** parameters are required.
+* Ids and names are part of the path, percent-encoded: the state document `a/b` is `/v1/state/a%2Fb`. `GET`
+  and `DELETE` take their other parameters in the query, with lists as repeated parameters; other requests
+  carry a JSON object. **Bold** parameters are required.
 * An entity is given by its id, or by a list of category and name, `["person","Alice"]`.
 * The owner is the parameter `owner` or the header `Mnemic-Owner`; the headers `Mnemic-Channel` and
   `Mnemic-Process` set the rest of the scope. Headers are percent-encoded.

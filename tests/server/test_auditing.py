@@ -104,7 +104,7 @@ def test_a_call_that_fails_is_audited_too(
     _, outcome = acts(server, tenant, own_id(admin))
     assert (outcome.phase, outcome.detail["message"]) == (
         "failed",
-        "The answer was 422 Unprocessable Entity.",
+        "The response was 422 Unprocessable Entity.",
     )
 
 

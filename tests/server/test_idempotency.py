@@ -225,6 +225,6 @@ def test_a_secret_is_told_once_and_kept_nowhere(
     first = admin.post(path, json=order, headers=headers)
     assert (first.status_code, first.headers["cache-control"]) == (200, "no-store")
     again = admin.post(path, json=order, headers=headers)
-    assert (again.status_code, "told a secret" in again.json()["detail"]) == (409, True)
+    assert (again.status_code, "has a secret" in again.json()["detail"]) == (409, True)
     kept = admin_of.execute("SELECT answer FROM queue.idempotent_requests").fetchall()
     assert not any(first.json()[told].encode() in bytes(answer or b"") for (answer,) in kept)

@@ -61,7 +61,7 @@ def following(client: httpx.Client, **options: Any) -> Iterator[Stream]:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         stream = Stream(response)
-        assert stream.part() == {"": "nothing happens"}
+        assert stream.part() == {"": "heartbeat"}
         yield stream
 
 
@@ -131,7 +131,7 @@ def test_a_stream_that_cannot_begin_is_refused_by_a_status(
 
 def test_a_silent_stream_has_a_heartbeat(lively: RunningServer, tenant: str) -> None:
     with lively.client(lively.create_key(tenant, "read").key) as client, following(client) as stream:
-        assert [stream.part() for _ in range(3)] == [{"": "nothing happens"}] * 3
+        assert [stream.part() for _ in range(3)] == [{"": "heartbeat"}] * 3
 
 
 def test_a_stream_ends_when_its_key_does(lively: RunningServer, tenant: str) -> None:

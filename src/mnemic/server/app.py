@@ -1,12 +1,14 @@
-"""The server as one ASGI app, from the outside in.
+"""The server as one ASGI app. Its middleware, from the outside in:
 
-front         an id, a time limit, safe headers, a line in the log, an answer whatever happens
-compression   of answers
-authenticator     the API key, and how often it may recall
-bodies        size, pace, compression, media type
-idempotency   repeated writes
-auditing      admin calls that change something
-routes        one for each call of the SDK (`routes.py`), health, metrics, the stream of events, MCP
+request_context   request id, timeout, security headers, access log, error responses
+compression       of responses
+authentication    API key and rate limit of recall
+request_body      size, pause, compression and media type of the body
+idempotency       repeated writes
+auditing          admin calls that change something
+
+Behind them are the routes: pages, one route for each call of the SDK (`routes.py`), the stream of events,
+health, metrics and MCP.
 """
 
 import asyncio
@@ -47,7 +49,7 @@ ENDLESS = frozenset({STREAM.path, MCP})
 
 @dataclass(frozen=True)
 class ServerApp:
-    """What a server is made of: its app, who is let in, and the streams to end when it stops."""
+    """The ASGI app with the parts that the process needs: authentication, and the streams to end on stop."""
 
     app: FastAPI
     authenticator: Authenticator
@@ -55,7 +57,7 @@ class ServerApp:
 
 
 def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> ServerApp:
-    """The app over an open place. `limits` are those of the settings, unless others are given."""
+    """Build the app over open tenants. `limits` replaces the limits of the settings."""
     bounds = limits if limits is not None else limits_of(settings)
     authenticator = Authenticator(tenants, recall_rate_per_minute=bounds.recall_rate_per_minute)
     streams = OpenStreams(bounds)
@@ -80,13 +82,13 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
 
 
 def mount_mcp(app: FastAPI, mcp_app: ASGIApp) -> None:
-    """Serve the MCP app at `/mcp`, under the key and the layers of all others."""
+    """Serve the MCP app at `/mcp`, behind the same middleware as every other route."""
     app.router.routes.append(Route(MCP, _AsgiEndpoint(mcp_app), include_in_schema=False))
 
 
 @dataclass(frozen=True)
 class _AsgiEndpoint:
-    """An ASGI app as a route wants it: no function, so that it is not taken for a handler."""
+    """An ASGI app as the endpoint of a route; Starlette would take a plain function for a request handler."""
 
     app: ASGIApp
 
@@ -112,7 +114,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        """Write the last uses of keys now and then, and once more at the end."""
+        """Write the last use of keys periodically, and once more at the end."""
         writing = asyncio.create_task(
             authenticator.uses.write_regularly(tenants.database), name="mnemic key uses"
         )

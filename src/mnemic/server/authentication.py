@@ -1,16 +1,16 @@
-"""Who may come in: from the `Authorization` header to a memory that sees what the key may see.
+"""Authentication by API key: from the `Authorization` header to a memory in the scope of the key.
 
-Everything under `/v1` needs a key, also what is not there, so that a stranger learns nothing. The key is
-looked up in the database in each request: revoking it takes effect with the next one. That happens before
-the body is read. Then the route says which role it needs (`admit`), and gets a memory of the key's tenant,
-in the scope of the key's owner if it has one.
+Every path under `/v1` needs a key, including paths that do not exist, so that an unauthenticated client
+learns nothing. The middleware looks the key up in the database in each request, before it reads the body: a
+revoked key is refused from the next request on. The route then requires a role (`require`) and gets a memory
+of the key's tenant, scoped to the key's owner if it has one.
 
-A recall by a key that was let in before does not wait for the look-up: both begin at once, and the answer
-waits for it. What a key opens never changes, it only ends; one that has ended by now gets its 401, and the
-recall is broken off. This is done for recalls alone: only what reads may be begun before it is allowed. If
-the recall is the quicker one, its hits count as recalled, and a log of reads has it, though nobody got them.
+A recall with a cached key does not wait for the lookup: the lookup and the recall run concurrently, and the
+response waits for both. The tenant, role and owner of a key never change; a key can only end. If it has
+ended, the response is 401 and the recall is cancelled. Only recalls are handled this way, because they only
+read. If the recall finishes before the refusal, it is counted and logged although the client gets no hits.
 
-A key is taken from one place only: `Authorization: Bearer mn_…`.
+The server accepts a key from one place only: `Authorization: Bearer mn_…`.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ GUARDED = "/v1"
 RECALL = "/v1/recall"
 MCP = "/mcp"
 CACHED_KEYS_MAX = 10_000
-"""Keys that are remembered; the one that called least lately makes room, and has to wait once more."""
+"""Cached keys; the least recently used one is evicted and waits for its next lookup."""
 
 
 @dataclass(frozen=True)
 class AuthenticatedCaller:
-    """A caller who may do what he came for.
+    """A caller whose key has the required role.
 
-    `memory` works in the key's tenant and, if the key is bound to an owner, in that owner's scope;
+    `memory` belongs to the key's tenant and, if the key is bound to an owner, is scoped to that owner;
     `owner` is that owner.
     """
 
@@ -58,11 +58,11 @@ class AuthenticatedCaller:
 
 
 RequireRole = Callable[[Role], Callable[[Request], Awaitable[AuthenticatedCaller]]]
-"""Gives, for the role that a route needs, the dependency that lets callers with that role in."""
+"""Returns the dependency of a route that needs this role."""
 
 
 class Authenticator:
-    """Knows the keys of all tenants."""
+    """Looks up the keys of all tenants and caches those that are valid."""
 
     def __init__(self, tenants: Tenants, *, recall_rate_per_minute: int) -> None:
         self._tenants = tenants
@@ -71,7 +71,7 @@ class Authenticator:
         self._cached: OrderedDict[bytes, FoundKey] = OrderedDict()
 
     def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
-        """The dependency of a route that needs this role."""
+        """Return the dependency that authenticates a request and requires this role."""
 
         async def require(request: Request) -> AuthenticatedCaller:
             found = await self.key_of(request.scope)
@@ -87,7 +87,7 @@ class Authenticator:
         return require
 
     async def key_of(self, scope: Scope) -> FoundKey:
-        """The key of a request, looked up once; NotAuthenticatedError if it has none that holds."""
+        """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
             state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
@@ -95,25 +95,25 @@ class Authenticator:
         return found
 
     def cached_key_of(self, scope: Scope) -> FoundKey | None:
-        """The key of a request as it was when it was last looked up; None if it was not, or did not hold."""
+        """The cached key of a request; None if it was not looked up before or was not valid."""
         return self._cached.get(_digest(bearer_token(Headers(scope=scope))))
 
     async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
-        """The memory that a key opens; what it audits names the key, and the request if that is known."""
+        """The memory in the scope of a key; its audit records name the key, and the request if given."""
         memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
         return memory.scope(owner=found.key.owner)
 
     async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
-        """For the MCP server: what a bearer's token opens, and as what."""
+        """For the MCP server: the memory and the role of a bearer token."""
         found = await self._find(token)
         return await self.memory_of(found), found.key.role
 
     async def database_of(self, scope: Scope) -> TenantDatabase:
-        """The database as the tenant of a request's key sees it."""
+        """The database of the tenant of a request's key."""
         return TenantDatabase(self._tenants.database, (await self.key_of(scope)).tenant)
 
     async def recheck(self, scope: Scope) -> None:
-        """NotAuthenticatedError if the key of a request that was let in no longer holds."""
+        """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
         await self._find(bearer_token(Headers(scope=scope)))
 
     async def _find(self, token: str) -> FoundKey:
@@ -131,14 +131,14 @@ class Authenticator:
 
 
 class AuthenticationMiddleware:
-    """Turns away who has no key, and who recalls too often, before a body is read."""
+    """Refuses requests without a valid key, and recalls above the rate limit, before the body is read."""
 
     def __init__(self, app: ASGIApp, *, authenticator: Authenticator) -> None:
         self._app = app
         self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or raise the error that says why not."""
+        """Pass an authenticated request on; otherwise raise the error."""
         if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
             await self._app(scope, receive, send)
             return
@@ -154,7 +154,7 @@ class AuthenticationMiddleware:
     async def _authenticate_meanwhile(
         self, known: FoundKey, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Begin a request by what is known of its key, look that up again meanwhile, then answer."""
+        """Run a request with its cached key while the key is looked up again; respond when both are done."""
         scope["state"]["found_key"] = known
         try:
             async with asyncio.TaskGroup() as group:
@@ -168,7 +168,7 @@ class AuthenticationMiddleware:
                     rate_headers = self._authenticator.recall_limiter.take(known.key.key_id)
                     await self._app(scope, receive, _with_headers(send_checked, rate_headers))
                 except Exception:
-                    # An error is an answer, too: a key that has ended learns nothing else.
+                    # An error is a response, too: a key that is no longer valid gets 401 and nothing else.
                     await checking
                     raise
         except ExceptionGroup as failed:
@@ -185,7 +185,7 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
 
 
 def bearer_token(headers: Headers) -> str:
-    """The token in the only `Authorization` header; NotAuthenticatedError if there is none such."""
+    """The token in the only `Authorization` header; NotAuthenticatedError if there is none."""
     given = headers.getlist("authorization")
     if not given:
         raise NotAuthenticatedError("This needs an API key, in the header: Authorization: Bearer mn_…")
@@ -204,7 +204,7 @@ def _is_recall(scope: Scope) -> bool:
 
 
 def _counts_as_recall(scope: Scope) -> bool:
-    """MCP requests count, too: what they ask for is known only from their bodies."""
+    """Every MCP request counts as a recall: which tool it calls is known only from its body."""
     return _is_recall(scope) or (scope["method"] == "POST" and _is_under(raw_path(scope), MCP))
 
 

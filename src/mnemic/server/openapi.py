@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI reads off the routes, and what holds for all of them."""
+"""The OpenAPI document: FastAPI's description of the routes, and what applies to all of them."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ SCHEME = "apiKey"
 PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 DESCRIPTION = """\
-The memory of AI agents over HTTP. Every call of the Python SDK is one request here, by the same names.
+The memory of AI agents over HTTP. Every call of the Python SDK is one request here, with the same names.
 
-Send an API key with each request: `Authorization: Bearer mn_…`; `mnemic keys create` makes one. Failures are
-`application/problem+json`. Writes may carry an `Idempotency-Key`, so that repeating them does nothing twice.
+Send an API key with each request: `Authorization: Bearer mn_…`. `mnemic keys create` creates one. Errors are
+`application/problem+json`. A write with an `Idempotency-Key` is carried out once, even if it is repeated.
 """
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Your own word for this request: the same one again gets the first answer, for a day.",
+    "description": "A key of your choice. For a day, repeating the request with it gets the first answer.",
     "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,255}$"},
 }
 
@@ -72,11 +72,11 @@ def _add_components(document: dict[str, Any]) -> None:
 
 
 def _complete(operation: dict[str, Any], *, path: str, writes: bool) -> None:
-    """Add the key that it needs, the problems that it may answer with, the header that it understands."""
+    """Add the API key that an operation needs, its error responses, and the idempotency header."""
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
     responses["default"] = {
-        "description": "What went wrong.",
+        "description": "The error.",
         "content": {MEDIA_TYPE: {"schema": PROBLEM_REFERENCE}},
     }
     if path not in OPEN_PATHS:

@@ -1,7 +1,7 @@
-"""How often a key may call: a token bucket for each, in this process.
+"""Rate limit per API key: one token bucket for each key, in this process.
 
-A bucket holds what its key may use at once and fills up steadily. Several servers over one database each
-have buckets of their own.
+A bucket refills at a steady rate up to the size of a burst. Several servers over one database each have their
+own buckets.
 """
 
 from collections import OrderedDict
@@ -14,22 +14,22 @@ from uuid import UUID
 from mnemic.errors import TooManyRequestsError
 
 BUCKETS_MAX = 10_000
-"""Keys that are remembered; the one that called least lately makes room, and has a full bucket again."""
+"""Buckets kept; the least recently used one is evicted, and its key starts with a full bucket again."""
 BURST_S = 10.0
-"""A full bucket holds what fills up in this time."""
+"""A full bucket holds the calls of this many seconds."""
 MINUTE_S = 60.0
 
 
 @dataclass
 class TokenBucket:
-    """What is left, and when that was so."""
+    """The calls left at a point in time."""
 
     left: float
     at_s: float
 
 
 class RateLimiter:
-    """The buckets of all keys. Not for several threads."""
+    """The buckets of all keys. Not thread-safe."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = monotonic) -> None:
         self._per_s = per_minute / MINUTE_S
@@ -38,9 +38,9 @@ class RateLimiter:
         self._buckets: OrderedDict[UUID, TokenBucket] = OrderedDict()
 
     def take(self, key_id: UUID) -> dict[str, str]:
-        """Use one call of this key; returns the headers that say how many are left.
+        """Consume one call of this key; returns the headers that say how many are left.
 
-        TooManyRequestsError if none is. A rate of 0 limits nothing.
+        TooManyRequestsError if there is none. A rate of 0 means no limit.
         """
         if self._per_s == 0:
             return {}

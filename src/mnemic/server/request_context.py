@@ -1,7 +1,7 @@
-"""The outermost layer: every request gets an id, a time limit, safe headers, a line in the log, an answer.
+"""The outermost middleware: request id, timeout, security headers, access log, error responses.
 
-The log has the route as the API names it (`/v1/memories/{memory_id}`), never the path, the query, headers or
-bodies as they were sent: those hold names, contents and keys.
+The log names the route by its template (`/v1/memories/{memory_id}`). It never has the path, the query,
+headers or bodies as they were sent, because those hold names, contents and keys.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from mnemic.server.problems import problem, problem_of
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 UNKNOWN_ROUTE = "unknown"
 CLIENT_DISCONNECTED_STATUS = 499
-TOO_LATE = "The request took longer than the server allows. Ask for less, or try again later."
-SAFE_HEADERS = {
+TIMED_OUT = "The request took longer than the server allows. Ask for less, or try again later."
+SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -34,11 +34,11 @@ logger = logging.getLogger("mnemic.access")
 
 
 class ClientDisconnectedError(Exception):
-    """The client went away before its request was read; there is nobody to answer."""
+    """The client disconnected before its request was read; no response can be sent."""
 
 
 class RequestContextMiddleware:
-    """Answers whatever happens behind it."""
+    """Gives every request its context, and turns every error into a response."""
 
     def __init__(
         self,
@@ -76,15 +76,15 @@ class RequestContextMiddleware:
             recorder.status = CLIENT_DISCONNECTED_STATUS
         except Exception as error:
             if recorder.status is not None:
-                logger.exception("request %s broke off in its answer", recorder.request_id)
+                logger.exception("request %s failed while its response was sent", recorder.request_id)
                 raise
-            late = isinstance(error, TimeoutError) and deadline.expired()
-            told = (
-                problem(request, 504, TOO_LATE, error="QueryTimeoutError")
-                if late
+            timed_out = isinstance(error, TimeoutError) and deadline.expired()
+            response = (
+                problem(request, 504, TIMED_OUT, error="QueryTimeoutError")
+                if timed_out
                 else problem_of(request, error)
             )
-            await told(scope, receive, recorder.send)
+            await response(scope, receive, recorder.send)
 
     def _timeout_s(self, path: str) -> float | None:
         if any(path == root or path.startswith(f"{root}/") for root in self._endless):
@@ -93,7 +93,7 @@ class RequestContextMiddleware:
 
 
 class ResponseRecorder:
-    """One answer on its way out: notes its status, adds what every answer has."""
+    """Sends a response: records its status, adds the headers that every response has."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
@@ -101,23 +101,23 @@ class ResponseRecorder:
         self.status: int | None = None
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the answer."""
+        """Pass on a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.request_id
-            for name, value in SAFE_HEADERS.items():
+            for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
         await self._send(message)
 
 
 def raw_path(scope: Scope) -> str:
-    """The path as it was sent, still encoded, which is how routes compare it: `%62atch` is no `batch`."""
+    """The path as it was sent, still percent-encoded, as routes compare it: `%62atch` is not `batch`."""
     return str(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
 
 
 def _check_headers(scope: Scope) -> None:
-    """What the protocol leaves to us: headers that came in one piece were not counted, hosts never are."""
+    """Checks that the protocol does not make: the size of headers that came in one piece, and one Host."""
     headers = scope["headers"]
     if sum(len(name) + len(value) for name, value in headers) > HEADERS_MAX_BYTES:
         raise HTTPException(431, f"The headers are too large: the limit is {HEADERS_MAX_BYTES:,} bytes.")
@@ -127,7 +127,7 @@ def _check_headers(scope: Scope) -> None:
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own id for the request if it can stand in a log, else a new one."""
+    """The client's id for the request if it is safe to log, otherwise a new one."""
     given = Headers(scope=scope).get("x-request-id", "")
     return given if GIVEN_ID.fullmatch(given) else uuid4().hex
 

@@ -1,8 +1,8 @@
-"""One route for each call of the SDK, made from `mnemic.sdk.http.surface` and the call's signature.
+"""One route for each call of the SDK, built from `mnemic.sdk.http.surface` and the call's signature.
 
-A route takes the arguments out of the request, makes the call on the memory that the API key opens, and
-writes the answer. A key that is bound to an owner stays with that owner: it may name no other, neither as
-an argument nor in the scope, and may not make calls that concern the whole tenant.
+A route reads the arguments from the request, makes the call on the memory of the API key, and writes the
+response. A key that is bound to an owner works for that owner only: it may name no other owner, neither as an
+argument nor in the scope headers, and may not make calls that concern the whole tenant.
 """
 
 import json
@@ -31,7 +31,7 @@ from mnemic.types.whoami import WhoAmI
 
 STREAMED_ELSEWHERE = "events.subscribe"
 IN_MEMORY_MAX_BYTES = 1 << 20
-"""Batches above this wait in a file until all of them is there."""
+"""A batch above this size is spooled to a file until it is complete."""
 
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
@@ -39,7 +39,7 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def add_routes(app: FastAPI, require: RequireRole) -> None:
-    """Put every call of the SDK into the app."""
+    """Add a route for every call of the SDK."""
     for route in SURFACE:
         if route.call != STREAMED_ELSEWHERE:
             call = find_call(route, AsyncMemory)
@@ -66,9 +66,9 @@ def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) 
 
 
 class ExactRoute(APIRoute):
-    """A route whose path is compared as it was sent, so that `%2F` in a name is a part of the name.
+    """A route that compares the path as it was sent, so that `%2F` in a name is part of the name.
 
-    Its endpoint takes the request and gives the response; of FastAPI it has what describes it.
+    Its endpoint takes the request and returns the response; FastAPI only describes it.
     """
 
     def __init__(self, path: str, endpoint: Endpoint, **options: Any) -> None:
@@ -76,11 +76,11 @@ class ExactRoute(APIRoute):
         self.path_regex = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]*)", path))
 
     def get_route_handler(self) -> Endpoint:
-        """The endpoint as it is: there is nothing that FastAPI could read for it, or write."""
+        """The endpoint itself: FastAPI neither parses its request nor serializes its response."""
         return self.endpoint
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is for this route, with the names in its path still encoded."""
+        """Match a request by its raw path; path parameters stay percent-encoded."""
         if scope["type"] != "http":
             return Match.NONE, {}
         sent = scope["raw_path"].partition(b"?")[0].decode("latin-1")
@@ -116,7 +116,7 @@ def _endpoint(call: Call, require: RequireRole) -> Endpoint:
 def scoped_memory(
     caller: AuthenticatedCaller, headers: Headers, route: Route, arguments: Mapping[str, Any]
 ) -> AsyncMemory:
-    """The memory in the scope that the request names; ForbiddenError if the key does not reach that far."""
+    """The memory in the scope that the request names; ForbiddenError if the key does not allow it."""
     scope = {
         name: _decoded(header, headers[header])
         for name, header in (
@@ -128,9 +128,9 @@ def scoped_memory(
     }
     if caller.owner is not None:
         if route.reach == "tenant":
-            raise ForbiddenError(f"{route.call} concerns all owners, and this API key is for one of them.")
+            raise ForbiddenError(f"{route.call} concerns all owners; this API key is bound to one owner.")
         if {scope.get("owner"), arguments.get("owner")} - {None, caller.owner}:
-            raise ForbiddenError("This API key is for another owner.")
+            raise ForbiddenError("This API key is bound to another owner.")
     return caller.memory.scope(**scope)
 
 
@@ -138,9 +138,9 @@ def _who_am_i(require: RequireRole) -> Endpoint:
     authenticate = require("read")
 
     async def who_am_i(request: Request) -> Response:
-        """The tenant that the API key opens, its role, and the owner that it is bound to."""
+        """The tenant and role of the API key, and the owner that it is bound to."""
         caller = await authenticate(request)
-        assert caller.key is not None, "nobody gets here without a key"
+        assert caller.key is not None, "the route requires a key"
         tenant = caller.memory.tenant
         found = WhoAmI(tenant.id, tenant.name, caller.key.role, caller.owner)
         return Response(_WHO_AM_I.dump_json(found), media_type=JSON_MEDIA_TYPE)
@@ -168,7 +168,7 @@ def _items(file: IO[bytes]) -> Iterator[Any]:
 
 
 def _decoded(name: str, text: str) -> str:
-    """A name from a path or a header, where it stands percent-encoded."""
+    """A name from a path or a header, percent-decoded."""
     try:
         return unquote_to_bytes(text).decode() if text.isascii() else unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -324,6 +324,6 @@ async def test_what_breaks_inside_stays_inside(
         broken = await refused(client, "recall", query="Berlin")
     assert closed.endswith("Tell the user.")
     incident = broken.partition("under ")[2].partition(".")[0]
-    assert broken == f"Mnemic failed at this call; its log has more under {incident}. Tell the user."
+    assert broken == f"This call failed; the log of Mnemic has the cause under {incident}. Tell the user."
     assert incident in caplog.text
     assert "AttributeError" in caplog.text

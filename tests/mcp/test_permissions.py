@@ -109,7 +109,7 @@ async def test_a_reader_cannot_write(connect: Connect, memory: AsyncMemory, tool
     await memory.entities.upsert("person", "x")
     async with connect("reference", role="read") as client:
         message = await refused(client, name, **EXAMPLES[name])
-    assert message == "This key may only read: nothing was changed. Tell the user."
+    assert message == "This key may only read; nothing was changed. Tell the user."
     assert await memory.memories.list() == []
     assert [entity.name for entity in await memory.entities.list()] == ["x"]
 

@@ -272,4 +272,4 @@ async def test_a_graph_that_is_too_large_is_cut_and_says_so(connect: Connect, me
         assert 10_000 <= json_size(result.structured_content) <= RESULT_MAX_CHARACTERS
         assert json.loads(text_of(result)) == result.structured_content
         assert len(text_of(result)) <= RESULT_MAX_CHARACTERS
-        assert "There is more than fits" in result.content[1].text  # type: ignore[union-attr]
+        assert "does not fit" in result.content[1].text  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
-"""`search` and `fetch`, the two tools that ChatGPT expects of a source that it researches in.
+"""`search` and `fetch`, the two tools that ChatGPT expects of a source for its research.
 
-Their arguments and answers are fixed: `search` takes a query and gives ids with titles, `fetch` takes an id
-and gives the whole text. The answer is one text that holds the same JSON as the structured content.
+OpenAI defines their arguments and results: `search` takes a query and returns ids with titles, `fetch` takes
+an id and returns the whole text. The result is one text with the same JSON as the structured content.
 """
 
 import json
@@ -23,15 +23,15 @@ ID_MAX_CHARACTERS = 256
 
 
 class JsonResult(ToolResult):
-    """An answer whose text is its own JSON."""
+    """A result whose text is its JSON."""
 
     def texts(self) -> list[str]:
-        """One text."""
+        """The JSON."""
         return [json.dumps(self.structured(), ensure_ascii=False)]
 
 
 class SearchArguments(Arguments):
-    """A query."""
+    """Arguments of `search`."""
 
     query: Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)] = Field(
         description="What to look for, in natural language."
@@ -39,7 +39,7 @@ class SearchArguments(Arguments):
 
 
 class SearchResult(ResultPart):
-    """A memory by its title."""
+    """A memory that was found."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class SearchResult(ResultPart):
 
 
 class SearchResults(JsonResult):
-    """Results, best first; none if nothing stored is close enough."""
+    """Results, best first; empty if nothing stored is close enough."""
 
     results: list[SearchResult]
 
@@ -68,10 +68,10 @@ async def search(memory: AsyncMemory, given: SearchArguments) -> SearchResults:
 
 
 class FetchArguments(Arguments):
-    """An id."""
+    """Arguments of `fetch`."""
 
     id: Annotated[str, Field(min_length=1, max_length=ID_MAX_CHARACTERS)] = Field(
-        description="The id of a result of search."
+        description="The id of a search result."
     )
 
 
@@ -86,10 +86,10 @@ class FetchResult(JsonResult):
 
 
 async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
-    """The text of a memory, and if it is a part of a longer one, all of that."""
+    """The text of a memory; if the memory is a chunk, the whole text that it belongs to."""
     record = await readable_memory(memory, given.id)
     text = await memory.memories.whole(given.id)
-    known = {
+    fields = {
         "category": record.category,
         "when": time_of(record).isoformat(),
         "who": record.name or record.role,
@@ -101,7 +101,7 @@ async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
         title=_title(record),
         text=truncated_as_json(text, LISTED_MAX_CHARACTERS),
         url=memory_uri(record.memory_id),
-        metadata={name: value for name, value in known.items() if value},
+        metadata={name: value for name, value in fields.items() if value},
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the embedding model works: `query_archive` is offered only while it does."""
+"""Whether the embedding model works: the tool `query_archive` is listed only while it does."""
 
 import asyncio
 import logging
@@ -10,40 +10,40 @@ from mnemic.sdk.memory import AsyncMemory
 logger = logging.getLogger(__name__)
 
 HEALTH_CACHE_S = 30.0
-"""How long it is believed that the embedder works, or does not, before it is tried again."""
+"""How long the result of a probe is reused."""
 
 PROBE = "_mcp_probe"
-"""Owner and tag of what is asked for when the embedder is tried."""
+"""Owner and tag of the recall that probes the embedder."""
 
 PROBE_TIMEOUT_S = 5.0
 
 
 class EmbedderHealth:
-    """Knows whether the embedding model works, by asking it now and then.
+    """Probes the embedding model and caches the result.
 
-    All tenants of a process share one model, so one answer holds for all of them.
+    All tenants of a process share one model, so one probe is valid for all of them.
     """
 
     def __init__(self) -> None:
         self._available = False
-        self._trusted_until_s = 0.0
+        self._valid_until_s = 0.0
 
     async def is_available(self, memory: AsyncMemory) -> bool:
-        """Whether recall can search by meaning. A memory that cannot be reached at all has no embedder."""
-        if time.monotonic() >= self._trusted_until_s:
+        """Whether recall can use vector search; False if the memory cannot be reached."""
+        if time.monotonic() >= self._valid_until_s:
             self._available = await self._probe(memory)
-            self._trusted_until_s = time.monotonic() + HEALTH_CACHE_S
+            self._valid_until_s = time.monotonic() + HEALTH_CACHE_S
         return self._available
 
     async def _probe(self, memory: AsyncMemory) -> bool:
-        """Ask for what cannot be there, by meaning alone: nothing is found, and nothing counted."""
+        """Recall by vector search only, with a tag that no memory has: nothing is found or counted."""
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
                 found = await memory.recall(
                     "probe", owner=memory.owner or PROBE, tags=[PROBE], techniques=["vector"], limit=1
                 )
         except (MnemicError, TimeoutError) as error:
-            logger.warning("The embedder could not be tried: %s", error)
+            logger.warning("probe of the embedder failed: %s", error)
             return False
-        # A model that fails is no failure of recall, which says in a note that it went without.
+        # Recall does not fail when the model does; it says so in a note.
         return not found.notes

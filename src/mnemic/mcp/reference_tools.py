@@ -1,7 +1,7 @@
-"""The tools of the reference memory server (modelcontextprotocol/servers, src/memory), name by name.
+"""The tools of the reference memory server (modelcontextprotocol/servers, src/memory), with the same names.
 
-Whoever wrote prompts for that server gets the same tools with the same arguments and answers, on Mnemic's
-entities (`reference_graph`). Fields are spelled as that server spells them.
+Prompts that were written for that server work unchanged: the tools have the same arguments and results, on
+Mnemic's entities (`reference_graph`). Field names are those of that server.
 """
 
 import json
@@ -22,7 +22,7 @@ ITEMS_MAX = 100
 """Entities, relations or names in one call."""
 
 CALL_MAX_CHARACTERS = 36_000
-"""Of the items of one call, as indented JSON."""
+"""Limit for the items of one call, as indented JSON."""
 
 OBSERVATIONS_MAX = 200
 OBSERVATION_MAX_CHARACTERS = 8_192
@@ -32,7 +32,7 @@ NODES_SHOWN = 100
 
 ENTITIES_MAX_CHARACTERS = 24_000
 RELATIONS_MAX_CHARACTERS = 12_000
-"""The two halves of a graph, as indented JSON."""
+"""Limits for the two parts of a graph, as indented JSON."""
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 Observation = Annotated[str, Field(min_length=1, max_length=OBSERVATION_MAX_CHARACTERS)]
@@ -62,14 +62,14 @@ class RelationEdge(ResultPart):
 
 
 def _bounded(parts: list[ResultPartT]) -> list[ResultPartT]:
-    """What is given comes back in the answer, and so has to fit into one."""
+    """The result repeats the items, so they must fit into one result."""
     if sum(map(_indented_size, parts)) > CALL_MAX_CHARACTERS:
         raise ValueError(f"more than {CALL_MAX_CHARACTERS:,} characters in one call; split it")
     return parts
 
 
 class EntitiesArguments(Arguments):
-    """Entities."""
+    """Arguments of `create_entities`."""
 
     entities: Annotated[list[EntityNode], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
@@ -85,7 +85,7 @@ class EntitiesResult(ToolResult):
 
 
 async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> EntitiesResult:
-    """Make those that are new."""
+    """Create the entities that are new."""
     return EntitiesResult(
         entities=[
             one
@@ -96,7 +96,7 @@ async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> Enti
 
 
 class RelationsArguments(Arguments):
-    """Relations."""
+    """Arguments of `create_relations` and `delete_relations`."""
 
     relations: Annotated[list[RelationEdge], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
@@ -112,7 +112,7 @@ class RelationsResult(ToolResult):
 
 
 async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> RelationsResult:
-    """Make those that are new; nothing, if an end does not exist."""
+    """Create the relations that are new; none, if an end does not exist."""
     ends = [
         (await graph.require_named(memory, one.from_), await graph.require_named(memory, one.to))
         for one in given.relations
@@ -126,27 +126,27 @@ async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> Re
 
 
 class NewObservations(ResultPart):
-    """What to add to one entity."""
+    """Observations to add to one entity."""
 
     entityName: Name = Field(description="The name of the entity to add the observations to")
     contents: Observations = Field(description="An array of observation contents to add")
 
 
 class AddObservationsArguments(Arguments):
-    """Observations by entity."""
+    """Arguments of `add_observations`."""
 
     observations: Annotated[list[NewObservations], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
 class AddedObservations(ResultPart):
-    """What was new about one entity."""
+    """The observations of one entity that were new."""
 
     entityName: str
     addedObservations: list[str]
 
 
 class AddObservationsResult(ToolResult):
-    """What was new."""
+    """The observations that were new."""
 
     results: list[AddedObservations]
 
@@ -170,7 +170,7 @@ async def add_observations(memory: AsyncMemory, given: AddObservationsArguments)
 
 
 class DeletionResult(ToolResult):
-    """That it was done."""
+    """Confirmation of a deletion."""
 
     success: bool
     message: str
@@ -181,13 +181,13 @@ class DeletionResult(ToolResult):
 
 
 class DeleteEntitiesArguments(Arguments):
-    """Names."""
+    """Arguments of `delete_entities`."""
 
     entityNames: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to delete")
 
 
 async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -> DeletionResult:
-    """Move entities into the archive; names that nobody bears are passed over."""
+    """Archive entities; unknown names are ignored."""
     for name in given.entityNames:
         entity = await graph.find_named(memory, name)
         if entity is not None:
@@ -196,20 +196,20 @@ async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -
 
 
 class OldObservations(ResultPart):
-    """What to take back about one entity."""
+    """Observations to retract from one entity."""
 
     entityName: Name = Field(description="The name of the entity containing the observations")
     observations: Observations = Field(description="An array of observations to delete")
 
 
 class DeleteObservationsArguments(Arguments):
-    """Observations by entity."""
+    """Arguments of `delete_observations`."""
 
     deletions: list[OldObservations] = Field(max_length=ITEMS_MAX)
 
 
 async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArguments) -> DeletionResult:
-    """Take observations back; what is not there is passed over."""
+    """Retract observations; unknown ones are ignored."""
     for one in given.deletions:
         entity = await graph.find_named(memory, one.entityName)
         if entity is not None:
@@ -218,7 +218,7 @@ async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArgu
 
 
 async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> DeletionResult:
-    """Take relations away; what is not there is passed over."""
+    """Delete relations; unknown ones are ignored."""
     for one in given.relations:
         ends = [await graph.find_named(memory, name) for name in (one.from_, one.to)]
         start, end = ends
@@ -228,7 +228,7 @@ async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> De
 
 
 class ShownEntity(ResultPart):
-    """An entity as it is: facts that others stated may be longer and more than this set of tools allows."""
+    """An entity in a result: its facts may be longer and more than these tools accept as arguments."""
 
     name: str
     entityType: str
@@ -240,26 +240,26 @@ class GraphResult(ToolResult):
 
     entities: list[ShownEntity]
     relations: list[RelationEdge]
-    # Not in the reference server's answer, and so not in the structured one.
+    # The reference server does not return it, so it is not in the structured content.
     is_complete: bool = Field(default=True, exclude=True)
 
     def texts(self) -> list[str]:
-        """The graph, and a word if there is more of it."""
-        more = "There is more than fits into one answer: search for what you need with search_nodes."
+        """The graph, and a note if it is truncated."""
+        more = "The graph does not fit into one result: search for what you need with search_nodes."
         return [_as_json(self.structured()), *([] if self.is_complete else [more])]
 
 
 class NoArguments(Arguments):
-    """Nothing."""
+    """No arguments."""
 
 
 async def read_graph(memory: AsyncMemory, given: NoArguments) -> GraphResult:
-    """All of it, as far as it fits."""
+    """The whole graph, as far as it fits."""
     return graph_result(await graph.everything(memory))
 
 
 class SearchNodesArguments(Arguments):
-    """A query."""
+    """Arguments of `search_nodes`."""
 
     query: Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)] = Field(
         description="The search query to match against entity names, types, and observation content"
@@ -267,20 +267,20 @@ class SearchNodesArguments(Arguments):
 
 
 async def search_nodes(memory: AsyncMemory, given: SearchNodesArguments) -> GraphResult:
-    """Those in which every word of the query occurs."""
+    """The entities that contain every word of the query."""
     found = await graph.matching(memory, given.query, NODES_SHOWN + 1)
     near = await graph.touching(memory, found[:NODES_SHOWN])
     return graph_result(graph.Graph(near.entities, near.edges, is_complete=len(found) <= NODES_SHOWN))
 
 
 class OpenNodesArguments(Arguments):
-    """Names."""
+    """Arguments of `open_nodes`."""
 
     names: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to retrieve")
 
 
 async def open_nodes(memory: AsyncMemory, given: OpenNodesArguments) -> GraphResult:
-    """Those that bear one of the names."""
+    """The entities with these names."""
     found = [await graph.find_named(memory, name) for name in given.names]
     known = {entity.entity_id: entity for entity in found if entity is not None}
     return graph_result(await graph.touching(memory, list(known.values())))
@@ -307,7 +307,7 @@ def _edge(edge: graph.Edge) -> RelationEdge:
 
 
 def _indented_size(part: ResultPart) -> int:
-    """With four more spaces before each line, as it stands inside of an answer."""
+    """The size inside a result, where each line is indented by four more spaces."""
     text = _as_json(part.model_dump(by_alias=True))
     return len(text) + 4 * (text.count("\n") + 1)
 
@@ -319,7 +319,7 @@ def _as_json(value: Any) -> str:
 def _tool(
     name: str, description: str, arguments: type[Arguments], answer: type[ToolResult], run: Run
 ) -> MemoryTool:
-    """A tool of the set; whether it writes and destroys is in its name."""
+    """A tool of the set; its name says whether it writes and destroys."""
     reads = name.partition("_")[0] in ("read", "search", "open")
     deletes = name.startswith("delete")
     return MemoryTool(
@@ -339,8 +339,8 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
     _tool(
         "create_entities",
         "Create multiple new entities in the knowledge graph: people, projects, things, each with a name, a "
-        "type and what is observed about it. Entities whose name exists already are left as they are: use "
-        "add_observations for those. Returns the ones that were created.",
+        "type and observations. Entities whose name already exists are not changed: use add_observations "
+        "for those. Returns the entities that were created.",
         EntitiesArguments,
         EntitiesResult,
         create_entities,
@@ -372,7 +372,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
     _tool(
         "delete_observations",
         "Delete specific observations from entities in the knowledge graph, by their exact text. Use it "
-        "for what is no longer true, then add what is.",
+        "for observations that are no longer true, then add the new ones.",
         DeleteObservationsArguments,
         DeletionResult,
         delete_observations,
@@ -386,7 +386,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
     ),
     _tool(
         "read_graph",
-        "Read the entire knowledge graph, as far as it fits into one answer. In a large one, use "
+        "Read the entire knowledge graph, as far as it fits into one result. If the graph is large, use "
         "search_nodes.",
         NoArguments,
         GraphResult,
@@ -394,16 +394,16 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
     ),
     _tool(
         "search_nodes",
-        "Search for nodes in the knowledge graph based on a query. Finds entities in whose name, type or "
-        "observations every word of the query occurs, and their relations; use few, telling words.",
+        "Search for nodes in the knowledge graph based on a query. Finds entities whose name, type or "
+        "observations contain every word of the query, and their relations; use few, specific words.",
         SearchNodesArguments,
         GraphResult,
         search_nodes,
     ),
     _tool(
         "open_nodes",
-        "Open specific nodes in the knowledge graph by their names, with their relations. Names that nobody "
-        "bears are left out.",
+        "Open specific nodes in the knowledge graph by their names, with their relations. Unknown names are "
+        "ignored.",
         OpenNodesArguments,
         GraphResult,
         open_nodes,

@@ -1,7 +1,7 @@
-"""Memory to read: what is new, who is known, which conversations there were, and each of them by its address.
+"""MCP resources: recent memories, entities, conversations, and each of them by its URI.
 
-Addresses begin with ``memory://``. A resource is plain text, at most `RESULT_MAX_CHARACTERS` long. Nothing is
-there for a client that is not bound to an owner: an address has no place for one.
+URIs begin with ``memory://``. A resource is plain text of at most `RESULT_MAX_CHARACTERS`. A client that is
+not bound to an owner has no resources, because a URI does not name an owner.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,13 +30,13 @@ CONVERSATION = UriTemplate.parse("memory://conversations/{conversation}")
 
 
 def memory_uri(memory_id: UUID) -> str:
-    """The address of a memory."""
+    """The URI of a memory."""
     return MEMORY.expand({"memory_id": str(memory_id)})
 
 
 @dataclass(frozen=True)
 class StaticResource:
-    """A resource with an address of its own."""
+    """A resource with a fixed URI."""
 
     uri: str
     name: str
@@ -44,13 +44,13 @@ class StaticResource:
     read: Callable[[AsyncMemory], Awaitable[str]]
 
     def described(self) -> Resource:
-        """As a client lists it."""
+        """The description for the list of resources."""
         return Resource(uri=self.uri, name=self.name, description=self.description, mime_type=TEXT)
 
 
 @dataclass(frozen=True)
 class ResourceFamily:
-    """Resources of one kind, each by what stands in its address."""
+    """Resources that share a URI template."""
 
     template: UriTemplate
     name: str
@@ -58,21 +58,21 @@ class ResourceFamily:
     read: Callable[[AsyncMemory, str], Awaitable[str]]
 
     def described(self) -> ResourceTemplate:
-        """As a client lists it."""
+        """The description for the list of resources."""
         return ResourceTemplate(
             uri_template=str(self.template), name=self.name, description=self.description, mime_type=TEXT
         )
 
     def key_in(self, uri: str) -> str | None:
-        """What stands in the template's place in an address, or None if the address is another one."""
+        """The value of the template's variable in a URI, or None if the URI does not match."""
         matched = self.template.match(uri)
         return None if matched is None else str(next(iter(matched.values())))
 
 
 async def read_resource(memory: AsyncMemory, uri: str) -> str:
-    """The text at an address; NotFoundError if there is nothing."""
+    """The text of a resource; NotFoundError if the URI is unknown."""
     if memory.owner is None:
-        raise InvalidInputError("Resources need an owner: this connection is bound to none. Use the tools.")
+        raise InvalidInputError("Resources need an owner; this connection is bound to none. Use the tools.")
     for resource in STATIC_RESOURCES:
         if resource.uri == uri:
             return truncated(await resource.read(memory))
@@ -129,7 +129,7 @@ async def _entity(memory: AsyncMemory, name: str) -> str:
 
 
 async def _conversation(memory: AsyncMemory, conversation: str) -> str:
-    """The last turns, in the order in which they were said."""
+    """The last turns, in order."""
     held = await memory.conversations.get(conversation)
     turns = await memory.conversations.recent(conversation=conversation, limit=TURNS_SHOWN)
     more = held.turn_count - len(turns)

@@ -1,7 +1,7 @@
-"""How much goes to a model at once. What an answer leaves out, it says.
+"""Limits on the size of a tool result. A result says what it leaves out.
 
-Clients cut or refuse long answers (Claude Code at 25,000 tokens, structured content and text together), and a
-model's context is worth more than the fiftieth hit.
+Clients truncate or refuse long results (Claude Code at 25,000 tokens, structured content and text together),
+and a model's context is worth more than the fiftieth hit.
 """
 
 import json
@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 RESULT_MAX_CHARACTERS = 40_000
-"""Of the text of one answer, and again of its structured content: about 10,000 tokens of English each."""
+"""Limit for the text of a result, and for its structured content: about 10,000 tokens of English each."""
 
 LISTED_MAX_CHARACTERS = 36_000
-"""Of the items in an answer; the rest is for what stands around them."""
+"""Limit for the items in a result; the rest is for the fields around them."""
 
 Item = TypeVar("Item")
 
 
 def truncated(text: str, max_characters: int = RESULT_MAX_CHARACTERS) -> str:
-    """The text, or its beginning and a word on how long it is."""
+    """The text, or its beginning and a note on its length."""
     if len(text) <= max_characters:
         return text
     note = f"… [cut here: the text has {len(text):,} characters]"
@@ -26,12 +26,12 @@ def truncated(text: str, max_characters: int = RESULT_MAX_CHARACTERS) -> str:
 
 
 def json_size(value: Any) -> int:
-    """How many characters a value takes as JSON: quotes and line ends are written as two."""
+    """The size of a value as JSON, in characters: quotes and line ends count twice."""
     return len(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def truncated_as_json(text: str, max_characters: int) -> str:
-    """The text, or as much of its beginning as takes no more characters when it is written as JSON."""
+    """The text, or as much of its beginning as fits into this many characters of JSON."""
     cut_at = max_characters
     while json_size(truncated(text, cut_at)) > max_characters:
         cut_at //= 2
@@ -43,7 +43,7 @@ def fitting(
     size: Callable[[Item], int],
     max_characters: int = LISTED_MAX_CHARACTERS,
 ) -> list[Item]:
-    """The first items that fit together; the others are left out whole."""
+    """The first items that fit together; items are never split."""
     kept: list[Item] = []
     left = max_characters
     for item in items:

@@ -1,4 +1,4 @@
-"""What Mnemic's own tools answer, and how it is made from what `AsyncMemory` gives back."""
+"""The results of Mnemic's own tools, built from what `AsyncMemory` returns."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,25 +30,25 @@ NOTE_MAX_CHARACTERS = 500
 
 
 class ResultPart(BaseModel):
-    """A piece of an answer."""
+    """A part of a result."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     def size(self) -> int:
-        """How many characters it takes in an answer."""
+        """Its size in a result, in characters."""
         return len(self.model_dump_json(by_alias=True))
 
 
 class RetainResult(ToolResult):
-    """What became of it."""
+    """Whether the memory was stored, and its id."""
 
-    memory_id: str = Field(description="The id of the memory that now holds it.")
+    memory_id: str = Field(description="The id of the memory with this content.")
     outcome: Literal["stored", "known already", "replaced"]
     replaced: str | None = Field(default=None, description="The id of the memory that is no longer recalled.")
 
     def texts(self) -> list[str]:
         """One line."""
-        instead = f" in place of {self.replaced}" if self.replaced else ""
+        instead = f" instead of {self.replaced}" if self.replaced else ""
         verb = "Known already" if self.outcome == "known already" else "Stored"
         return [f"{verb}{instead}: memory {self.memory_id}."]
 
@@ -58,16 +58,16 @@ class FoundMemory(ResultPart):
 
     memory_id: str
     content: str
-    when: str = Field(description="When it happened, or was recorded where that is not known; ISO 8601.")
-    who: str | None = Field(description="Who said it, where that is known.")
+    when: str = Field(description="When it happened or, if that is not known, was recorded; ISO 8601.")
+    who: str | None = Field(description="Who said it, if known.")
     score: float = Field(description="From 0 to 1; among these, higher is better.")
     category: str
     tags: list[str]
     conversation: str | None
-    shared_by: str | None = Field(description="The owner who shares it, if it is another one's memory.")
+    shared_by: str | None = Field(description="The owner who shares it, if it belongs to another owner.")
 
     def line(self) -> str:
-        """As a model reads it."""
+        """One line of text."""
         who = f"{self.who}: " if self.who else ""
         shared = f", shared by {self.shared_by}" if self.shared_by else ""
         return f"[{self.when[:10]}] {who}{self.content} (id {self.memory_id}, score {self.score:.2f}{shared})"
@@ -78,22 +78,22 @@ class RecallResult(ToolResult):
 
     refused: bool = Field(description="True: nothing stored is close enough. Do not guess.")
     reason: str | None
-    confidence: float = Field(description="How sure the memory is that it knows anything about it, 0 to 1.")
+    confidence: float = Field(description="Confidence that anything about the query is known, 0 to 1.")
     memories: list[FoundMemory]
-    left_out_count: int = Field(description="Further memories that did not fit into one answer.")
-    notes: list[str] = Field(description="What did not go as usual.")
+    left_out_count: int = Field(description="Further memories that did not fit into the result.")
+    notes: list[str] = Field(description="Warnings, such as a search method that was not available.")
 
     def texts(self) -> list[str]:
         """A line per memory, or the refusal."""
         lines = [f"Nothing found. {self.reason}"] if self.refused else []
         lines += [f"- {memory.line()}" for memory in self.memories]
         if self.left_out_count:
-            lines.append(f"{self.left_out_count} more did not fit: ask for something narrower.")
+            lines.append(f"{self.left_out_count} more did not fit: use a narrower query.")
         return ["\n".join(lines + [f"Note: {note}" for note in self.notes])]
 
 
 def recalled_hits(found: Recalled, owner: str | None) -> RecallResult:
-    """The answer to a recall, as much of it as fits."""
+    """The result of a recall, as much of it as fits."""
     shown = fitting([_found(hit, owner) for hit in found], FoundMemory.size)
     return RecallResult(
         refused=found.refused,
@@ -121,12 +121,12 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
 
 
 def time_of(memory: MemoryRecord) -> datetime:
-    """When it happened, or since when it is known."""
+    """When it happened or, if that is not known, since when it is valid or stored."""
     return memory.at or memory.valid_from or memory.created_at
 
 
 class Passage(ResultPart):
-    """Something to cite."""
+    """A passage to cite."""
 
     citation: int = Field(description="The number to cite it by.")
     memory_id: str
@@ -138,9 +138,9 @@ class Passage(ResultPart):
 class ArchiveResult(ToolResult):
     """Passages to answer from, or a refusal."""
 
-    refused: bool = Field(description="True: it is not on record. Do not answer from elsewhere.")
+    refused: bool = Field(description="True: it is not on record. Do not answer from other sources.")
     reason: str | None
-    confidence: float = Field(description="How sure the archive is that it knows, 0 to 1.")
+    confidence: float = Field(description="Confidence that the archive has the answer, 0 to 1.")
     passages: list[Passage]
 
     def texts(self) -> list[str]:
@@ -157,7 +157,7 @@ class ArchiveResult(ToolResult):
 
 
 def passages(found: Recalled) -> ArchiveResult:
-    """What was found, numbered, as much of it as fits."""
+    """The hits as numbered passages, as many as fit."""
     numbered = [
         Passage(
             citation=number,
@@ -177,18 +177,18 @@ def passages(found: Recalled) -> ArchiveResult:
 
 
 class ForgetResult(ToolResult):
-    """What is no longer recalled."""
+    """The memory that is no longer recalled."""
 
     memory_id: str
     content: str
 
     def texts(self) -> list[str]:
-        """What it was."""
+        """Its text."""
         return [f"Forgotten: {truncated(self.content, FORGOTTEN_MAX_CHARACTERS)} (memory {self.memory_id})"]
 
 
 class Relation(ResultPart):
-    """One entity's relation to another."""
+    """A relation between two entities."""
 
     from_name: str
     kind: str
@@ -196,7 +196,7 @@ class Relation(ResultPart):
 
 
 class Mention(ResultPart):
-    """A memory that speaks of an entity."""
+    """A memory that mentions an entity."""
 
     memory_id: str
     content: str
@@ -204,19 +204,19 @@ class Mention(ResultPart):
 
 
 class EntityCard(ResultPart):
-    """What is known about one entity."""
+    """Everything that is known about one entity."""
 
     entity_id: str
     category: str
     name: str
     aliases: list[str]
-    facts: dict[str, Any] = Field(description="What holds now, by attribute.")
-    observations: list[str] = Field(description="What holds now and was told without an attribute.")
+    facts: dict[str, Any] = Field(description="Current facts, by attribute.")
+    observations: list[str] = Field(description="Current observations, which have no attribute.")
     relations: list[Relation]
     mentions: list[Mention] = Field(description="The latest memories that mention it.")
 
     def lines(self) -> list[str]:
-        """As a model reads it."""
+        """Lines of text."""
         also = f", also called {', '.join(self.aliases)}" if self.aliases else ""
         facts = [f"- {attribute}: {value}" for attribute, value in self.facts.items()]
         facts += [f"- {observation}" for observation in self.observations]
@@ -226,25 +226,25 @@ class EntityCard(ResultPart):
 
 
 class EntityResult(ToolResult):
-    """Everybody who bears the name."""
+    """Every entity with the name."""
 
     entities: list[EntityCard]
-    left_out_count: int = Field(description="Namesakes that did not fit: name a category to see them.")
+    left_out_count: int = Field(description="Entities that did not fit: give a category to see them.")
 
     def texts(self) -> list[str]:
         """One paragraph for each."""
-        more = [f"{self.left_out_count} more bear the name: give a category."] if self.left_out_count else []
+        more = [f"{self.left_out_count} more have this name: give a category."] if self.left_out_count else []
         return ["\n\n".join(["\n".join(card.lines()) for card in self.entities] + more)]
 
 
 def entity_result(cards: Sequence[EntityCard]) -> EntityResult:
-    """Those that fit."""
+    """As many cards as fit."""
     shown = fitting(cards, EntityCard.size)
     return EntityResult(entities=shown, left_out_count=len(cards) - len(shown))
 
 
 async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
-    """Look up what hangs on an entity."""
+    """Collect the facts, relations and mentions of an entity."""
     graph = await memory.entities.graph(entity, depth=1, limit=RELATED_MAX)
     names = {node.entity_id: node.name for node in graph.nodes}
     return EntityCard(
@@ -268,7 +268,7 @@ async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
 
 
 def _known_facts(entity: Entity) -> dict[str, Any]:
-    """What holds now; what was taken back has the value None. Long values are cut, and so are many."""
+    """Current facts; a retracted one has the value None. Long values and long lists are truncated."""
     held = [
         (name, _short_value(value))
         for name, value in entity.facts.items()
@@ -299,7 +299,7 @@ async def _mentions(memory: AsyncMemory, entity: Entity) -> list[Mention]:
 
 
 async def readable_memory(memory: AsyncMemory, memory_id: str) -> MemoryRecord:
-    """A memory by its id. One that was forgotten is not there for a model, whoever still knows its id."""
+    """A memory by its id; NotFoundError if it was forgotten, even if the model still knows its id."""
     record = await memory.memories.get(memory_id)
     if record.deleted_at is not None:
         raise NotFoundError(f"The memory {memory_id} was forgotten.")

@@ -2,9 +2,9 @@
 
 Each event has its position as `id`; a client that reconnects with `Last-Event-ID` continues after it and
 misses nothing. Without events, the stream sends a heartbeat comment every `heartbeat_s`. If the filter
-excluded events meanwhile, the heartbeat carries their position as an `id`, so that the client's position keeps
-up with the log. A client that reads under a consumer name takes the name before, and moves its position after
-each event, by separate requests; the stream itself moves nothing.
+excluded events meanwhile, the heartbeat carries their position as an `id`, so that the client's position
+keeps up with the log. A client that reads under a consumer name takes the name before, and moves its position
+after each event, by separate requests; the stream itself moves nothing.
 
 There is no queue per client: the event log in the database is the queue, and the next event is read when the
 client has taken the last one. The server closes a stream whose client takes nothing for `SEND_TIMEOUT_S`, and

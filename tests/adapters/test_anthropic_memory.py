@@ -233,7 +233,7 @@ async def test_edits_at_once_do_not_lose_words(files: MemoryFiles) -> None:
     answers = await asyncio.gather(*map(add, words))
     written = {word for word, answer in zip(words, answers, strict=True) if "has been edited" in answer}
     assert written
-    assert all("has been edited" in answer or "Somebody else changed it" in answer for answer in answers)
+    assert all("has been edited" in answer or "Another writer has changed" in answer for answer in answers)
     assert set(await content(files, NOTES)) - {"start", ""} == written
 
 

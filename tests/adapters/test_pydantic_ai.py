@@ -102,7 +102,7 @@ async def test_the_model_is_told_how_to_use_every_tool(memory: AsyncMemory) -> N
 async def test_query_archive_is_offered_only_while_the_embedder_works(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "TRUSTED_S", 0.0)
+    monkeypatch.setattr(adapter, "PROBE_CACHE_S", 0.0)
     model, toolset = TestModel(call_tools=[]), memory_toolset(memory)
     agent = Agent(model, toolsets=[toolset])
 

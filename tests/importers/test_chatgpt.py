@@ -119,10 +119,10 @@ async def test_without_a_current_node_the_last_leaf_is_taken(memory: AsyncMemory
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"conversation_id": None}, "c.json, record 2 is no conversation of ChatGPT"),
-        ({"mapping": []}, "lacks conversation_id or mapping"),
+        ({"conversation_id": None}, "c.json, record 2 is not a conversation of ChatGPT"),
+        ({"mapping": []}, "has no conversation_id or mapping"),
         ({"mapping": {"spoken": {"parent": "spoken"}}}, "its own ancestor"),
-        ({"mapping": {"spoken": 1}}, "is no object"),
+        ({"mapping": {"spoken": 1}}, "is not an object"),
     ],
 )
 async def test_a_malformed_conversation_ends_the_import_and_says_where(
@@ -138,5 +138,5 @@ async def test_a_time_that_is_none_is_skipped_with_its_reason(memory: AsyncMemor
     strange = conversation()
     strange["mapping"]["answer"]["message"]["create_time"] = 1e300
     report = await import_from(memory, "chatgpt", write("c.json", strange))
-    assert "create_time is no time" in report.skipped[0].reason
+    assert "create_time is not a time" in report.skipped[0].reason
     assert report.imported_count == 2

@@ -30,7 +30,7 @@ LINES = [
 async def test_entities_observations_and_relations_are_taken_in(memory: AsyncMemory, write: Write) -> None:
     report = await import_from(memory, "mcp-memory", write("memory.jsonl", *LINES))
     assert (report.imported_count, report.skipped_count) == (2, 1)
-    assert "'Nobody', which is no entity of the file" in report.skipped[0].reason
+    assert "'Nobody', which is not an entity of the file" in report.skipped[0].reason
     alice = await memory.entities.get("person", "Alice")
     assert sorted(alice.facts.values()) == ["Alice plays the cello", "lives in Berlin"]
     assert all(name.startswith("observation ") for name in alice.facts)

@@ -1,14 +1,14 @@
-"""`MemoryFiles`: what Anthropic's memory tool (`memory_20250818`) reads and writes, kept in Mnemic.
+"""`MemoryFiles`: a backend for Anthropic's memory tool (`memory_20250818`) in Mnemic.
 
     files = MemoryFiles(memory)
     answer = await files.execute(block.input)  # for a tool_use block of the tool "memory"
 
-The tool sees files below `/memories`. A file is a state document under its path, so that two agents that
-edit it at once do not lose each other's words; its text is a memory as well, so that it is recalled.
-Folders are what the paths of files say they are. There is no file system behind it: no path leads out of
+The tool sees files below `/memories`. Each file is a state document whose key is the path, so that two
+agents that edit a file at once do not overwrite each other's changes; its text is also a memory, so that
+recall finds it. Folders exist only in the paths of files. No file system is involved: no path leads out of
 the owner's memory.
 
-Answers are texts in the words that Anthropic's documentation asks for, errors included: a model reads them.
+Answers have the texts that Anthropic's documentation specifies, errors included: a model reads them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,15 +25,15 @@ METADATA_FIELD = "path"
 PAGE_ROWS = 500
 LINES_MAX = 999_999
 FILES_MAX = 10_000
-"""Most files that one command looks at."""
+"""Limit for the files that one command reads."""
 
 SNIPPET_LINES = 4
 SHOWN_MAX_CHARACTERS = 200_000
-"""Most characters of a file that are shown at once; a range of lines shows others."""
+"""Limit for the characters of a file that are shown at once; `view_range` shows the rest."""
 
 
 class MemoryFiles:
-    """The files of a memory's owner. The memory is open, and stays the caller's to close."""
+    """The files of a memory's owner. The caller opens and closes the memory."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         if memory.owner is None:
@@ -49,7 +49,7 @@ class MemoryFiles:
         }
 
     async def execute(self, command: Mapping[str, Any]) -> str:
-        """Carry out a command as the model gave it; returns what to tell the model."""
+        """Run a command from the model; returns the text of the tool result."""
         run = self._commands.get(str(command.get("command")))
         if run is None:
             return f"Error: Unknown command. The commands are {', '.join(self._commands)}."
@@ -58,7 +58,7 @@ class MemoryFiles:
         except _CommandError as error:
             return str(error)
         except ConflictError:
-            return "Error: Somebody else changed it meanwhile. View it again, then repeat your edit."
+            return "Error: Another writer has changed the file. View it again, then repeat your edit."
         except InvalidInputError as error:
             return f"Error: {error}"
 
@@ -152,7 +152,7 @@ class MemoryFiles:
         return held
 
     async def _all(self, path: str) -> list[StateDocument]:
-        """The file, or all files in the folder; one of them there must be."""
+        """The file, or all files in the folder; an error if there are none."""
         held = await self._file(path)
         found = [held] if held is not None else await self._below(path)
         if not found:
@@ -163,7 +163,7 @@ class MemoryFiles:
         return await self._file(path) is not None or bool(await self._below(path))
 
     async def _below(self, path: str) -> list[StateDocument]:
-        """Every file in a folder and its folders."""
+        """All files in a folder and its subfolders."""
         prefix, found = f"{KEY_HEAD}{path}/", list[StateDocument]()
         while True:
             after = found[-1].key if found else ""
@@ -177,7 +177,7 @@ class MemoryFiles:
                 return found
 
     async def _write(self, path: str, text: str, before: StateDocument | None) -> None:
-        """Write a file over the one that was read, or as a new one; what is recalled follows."""
+        """Replace the file that was read, or create a new one, and update its memory."""
         memory_id, is_new = await self._retain(path, text)
         document = {"text": text, "memory_id": memory_id}
         version = before.version if before is not None else 0
@@ -191,17 +191,17 @@ class MemoryFiles:
             await self._forget(before.document["memory_id"])
 
     async def _retain(self, path: str, text: str) -> tuple[str | None, bool]:
-        """Let the words of a file be recalled; returns the memory's id, and whether it is new."""
+        """Retain the text of a file; returns the memory's id, and whether it is new."""
         if not text.strip():
             return None, False
-        # With the path, two files with the same words are two memories.
+        # The path makes files with the same text different memories.
         item = {"content": f"{text}\n({path})", "tags": [TAG], "metadata": {METADATA_FIELD: path}}
         retained = await self._memory.retain(item)
         return str(retained.memory_ids[0]), retained.stored_count > 0
 
     async def _remove(self, held: StateDocument) -> None:
         if not await self._memory.state.delete(held.key, expected_version=held.version):
-            raise ConflictError("The file changed meanwhile.")
+            raise ConflictError("Another writer has changed the file.")
         await self._forget(held.document["memory_id"])
 
     async def _forget(self, memory_id: str | None) -> None:
@@ -210,7 +210,7 @@ class MemoryFiles:
 
 
 class _CommandError(Exception):
-    """A command that cannot be carried out; the message is for the model."""
+    """A command failed; the message is for the model."""
 
 
 def _path_of(held: StateDocument) -> str:
@@ -231,7 +231,7 @@ def _text(command: Mapping[str, Any], field: str) -> str:
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """Where a text begins in another one; nowhere if it is empty."""
+    """The offsets of a text in another one; none if it is empty."""
     places, place = [], text.find(wanted) if wanted else -1
     while place >= 0:
         places.append(place)
@@ -253,7 +253,7 @@ def _shown(path: str, text: str, view_range: object) -> str:
 
 
 def _range(view_range: object, line_count: int) -> tuple[int, int]:
-    """The first and the last line to show; -1 as the last is the end."""
+    """The first and the last line to show; -1 means the last line of the file."""
     if view_range is None:
         return 1, line_count
     if isinstance(view_range, list | tuple) and [type(end) for end in view_range] == [int, int]:
@@ -269,7 +269,7 @@ def _numbered(lines: list[str], first: int) -> str:
 
 
 def _snippet(text: str, place: int, new: str) -> str:
-    """The lines around what was put in."""
+    """The lines around the replacement."""
     line = text.count("\n", 0, place)
     first = max(0, line - SNIPPET_LINES)
     return _numbered(text.split("\n")[first : line + new.count("\n") + SNIPPET_LINES + 1], first + 1)

@@ -1,4 +1,4 @@
-"""Taking in what other systems remember: mem0, MCP memory, LangGraph, ChatGPT, Claude.
+"""Import from other memory systems: mem0, MCP memory, LangGraph, ChatGPT, Claude.
 
 Every source takes the same path: a *file* (also in an archive or a folder) yields *records*, one at a time
 (`files`, `records`); the reader of a *source* groups them into *batches* (`mem0`, `chatgpt`, …); `run` stores

@@ -1,4 +1,4 @@
-"""What sources hand over to be stored: batches of items that are stored together or not at all."""
+"""Batches: items that a source yields to be stored together or not at all."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +12,10 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
 
 BATCH_ITEMS_MAX = 500
-"""Single memories that are stored together."""
+"""Limit for single memories in one batch."""
 
 WAITING_ITEMS_MAX = 5_000
-"""Single memories of all owners that may wait until their batch is full."""
+"""Limit for single memories of all owners that wait for a full batch."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class SkippedRecord:
 
 @dataclass(frozen=True)
 class ImportBatch:
-    """What is stored together. `owner` is whose it was in the source, where that is known.
+    """Items that are stored together. `owner` is the owner in the source, if it names one.
 
-    `after_store` does what is more than retaining, once the items are stored; doing it twice does no harm.
+    `after_store` runs once the items are stored and does more than `retain` can; it is idempotent.
     """
 
     name: str
@@ -42,18 +42,18 @@ class ImportBatch:
 
 @dataclass
 class BatchBuilder:
-    """Items of a batch while it is made: those that can be stored, and the others with the reason."""
+    """Collects the items of a batch: valid ones, and skipped ones with the reason."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[SkippedRecord] = field(default_factory=list)
 
     @property
     def count(self) -> int:
-        """Records that were looked at."""
+        """Records that were added or skipped."""
         return len(self.items) + len(self.skipped)
 
     def add(self, record: str, make: Callable[[], dict[str, Any]]) -> None:
-        """Take an item in, if it is one: `make` may raise InvalidInputError to say why it is not."""
+        """Add the item that `make` returns; skip it if it is invalid or `make` raises InvalidInputError."""
         try:
             item = {name: value for name, value in make().items() if value is not None}
             check_fields(item)
@@ -66,7 +66,7 @@ class BatchBuilder:
 def batches_by_owner(
     singles: Iterable[tuple[Record, str | None, Callable[[], dict[str, Any]]]],
 ) -> Iterator[ImportBatch]:
-    """Units of single memories, owner by owner: a record, whose it was, and what makes an item of it."""
+    """Batches of single memories by owner, from records, their owners, and functions that make the items."""
     waiting: dict[str | None, BatchBuilder] = {}
     waiting_count = 0
     for record, owner, make in singles:
@@ -88,14 +88,14 @@ def _batch(owner: str | None, builder: BatchBuilder, last: Record | None) -> Imp
 
 
 def require_text(field: str, value: object) -> str:
-    """A field that a record must have as text that is not blank."""
+    """A required field with text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidInputError(f"{field} is missing or empty.")
     return value
 
 
 def parse_time(field: str, value: object) -> datetime | None:
-    """A time as seconds since 1970 or as ISO 8601 text, UTC where it names no zone; None if absent."""
+    """A time, as seconds since 1970 or as ISO 8601 text, in UTC if it names no zone; None if absent."""
     if value is None or value == "":
         return None
     try:
@@ -106,4 +106,4 @@ def parse_time(field: str, value: object) -> datetime | None:
             return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         pass
-    raise InvalidInputError(f"{field} is no time: {str(value)[:40]!a}.")
+    raise InvalidInputError(f"{field} is not a time: {str(value)[:40]!a}.")

@@ -1,7 +1,7 @@
-"""Items of a LangGraph store: JSON lines (or an array) of what `BaseStore.search` gives, by `item.dict()`.
+"""Items of a LangGraph store: JSON lines (or an array) of results of `BaseStore.search`, by `item.dict()`.
 
-They are kept as `mnemic.adapters.langgraph` keeps them, so that a `MnemicStore` serves them at once. An
-item that the store has already stays as it is there.
+They are stored as `mnemic.adapters.langgraph` stores them, so that a `MnemicStore` can serve them. An item
+that the store already has is not changed.
 """
 
 import re
@@ -31,7 +31,7 @@ from mnemic.types.scope import check_name
 FILES = re.compile(r".+\.jsonl?")
 WRAPPERS = ("items",)
 
-# A document, and the place of its memory among the batch's items; None if it has no text to be found by.
+# A document, and the index of its memory in the batch; None if it has no text to search.
 Kept = tuple[dict[str, Any], int | None]
 
 
@@ -66,7 +66,7 @@ def _batch_of(records: Sequence[Record]) -> ImportBatch:
 
 
 def _document(value: dict[str, Any]) -> dict[str, Any]:
-    """The item, checked."""
+    """The validated item."""
     namespace, held = value.get("namespace"), value.get("value")
     labels = namespace if isinstance(namespace, list) else []
     if not labels or not all(isinstance(label, str) and label for label in labels):
@@ -93,7 +93,7 @@ def _memory(document: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _keep(kept: Sequence[Kept]) -> Callable[[AsyncMemory, Retained | None], Awaitable[None]]:
-    """Write the documents that the store does not have yet."""
+    """Returns a function that writes the documents that the store does not have yet."""
 
     async def keep(memory: AsyncMemory, retained: Retained | None) -> None:
         ids = {item.index: item.memory_id for item in retained.stored} if retained is not None else {}
@@ -107,6 +107,6 @@ def _keep(kept: Sequence[Kept]) -> Callable[[AsyncMemory, Retained | None], Awai
                 key = state_key(document["namespace"], document["key"])
                 await memory.state.set(key, written, expected_version=0)
             except ConflictError:
-                continue  # The store has it, and perhaps a newer one.
+                continue  # The store has this item, perhaps a newer version.
 
     return keep

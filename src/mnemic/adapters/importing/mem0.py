@@ -1,8 +1,8 @@
-"""Memories of mem0: what its REST interface and `get_all` give as JSON, or its local store (`mem0_store`).
+"""Memories of mem0: JSON from its REST interface or `get_all`, or its local store (`mem0_store`).
 
 A record has `id`, `memory`, and any of `user_id`, `agent_id`, `run_id`, `app_id`, `actor_id`, `role`,
-`created_at`, `updated_at`, `metadata`, `categories`, `expiration_date`. A memory becomes a fact; who said
-what in which run stays in its metadata under "mem0", and its categories become tags.
+`created_at`, `updated_at`, `metadata`, `categories`, `expiration_date`. A memory becomes a fact; the ids and
+the role are kept in its metadata under "mem0", and its categories become tags.
 """
 
 import re
@@ -23,7 +23,7 @@ KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "updated_
 
 
 def read_mem0(path: Path) -> Iterator[ImportBatch]:
-    """Units of memories, owner by owner."""
+    """Batches of memories, one owner each."""
     stores = find_stores(path)
     records = (record for store in stores for record in read_store(store)) if stores else _records(path)
     return batches_by_owner(
@@ -37,7 +37,7 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _owner(value: dict[str, Any]) -> str | None:
-    """The user, or the agent that remembers for itself."""
+    """The user, or the agent if there is no user."""
     named = value.get("user_id") or value.get("agent_id")
     return named if isinstance(named, str) else None
 

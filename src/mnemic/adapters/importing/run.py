@@ -1,9 +1,9 @@
-"""The import itself: batch by batch from a source into a memory, counting what became of the records.
+"""The import: stores the batches of a source in a memory and counts the results.
 
-It is one act in the audit log, with counts: the owner's, or nobody's where the source says whose its
-records are; then it does not name the file, whose name may be that of an owner who is erased some day. A
-memory that speaks to a server has no hand in the log there: each of its calls is in that place's memory
-log.
+An import is one act in the audit log, with counts. It belongs to the owner, or to no owner if the source
+determines the owners; then the audit record does not name the file, because its name may be that of an
+owner who is erased later. A memory that speaks to a server writes no audit record: the server logs each of
+its calls.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ SourceName = Literal["mem0", "mcp-memory", "langgraph", "chatgpt", "claude"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 
 SKIPPED_LISTED_MAX = 100
-"""Skipped records that a report names; it counts all of them."""
+"""Skipped records that a report lists; it counts all of them."""
 
 _READERS: dict[str, Callable[[Path], Iterator[ImportBatch]]] = {
     "mem0": read_mem0,
@@ -46,10 +46,10 @@ assert set(_READERS) == set(SOURCES)
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What became of the records of an import.
+    """The result of an import.
 
-    `batch_count` counts what was stored together: conversations, entities and relations, batches. `owners`
-    says how many memories each owner got. Of the skipped records the first `SKIPPED_LISTED_MAX` are named.
+    `batch_count` counts what was stored together: conversations, entities, relations, groups of memories.
+    `owners` has the number of new memories by owner. `skipped` lists the first `SKIPPED_LISTED_MAX` records.
     """
 
     batch_count: int
@@ -70,17 +70,17 @@ async def import_from(
     owner_from_source: bool = False,
     on_progress: Callable[[int], None] = lambda count: None,
 ) -> ImportReport:
-    """Take in what another system remembers; returns what became of it.
+    """Import the memories of another system.
 
-    Everything belongs to `owner`, or to the memory's own; with `owner_from_source` to whom it belonged there,
-    where the source says so. Each conversation, entity or batch of memories is stored whole or not at all. An
-    error ends the import and says at which record; what was stored before stays, and importing again goes on
-    from there, since what is known is recognised. `on_progress` hears how many records are done.
+    All records belong to `owner`, or to the memory's owner; with `owner_from_source` to their owner in the
+    source, if it names one. Each conversation, entity or batch of memories is stored whole or not at all. An
+    error ends the import and names the record; earlier batches stay stored, and a repeated import continues,
+    because it recognises known records. `on_progress` gets the number of records that are done.
     """
     check_choice("source", source, SOURCES)
     default = owner if owner is not None else memory.owner
     if default is None and not owner_from_source:
-        raise OwnerRequiredError("Whose memories are these? Name an owner, or take the owners of the source.")
+        raise OwnerRequiredError("No owner for the import: name one, or take the owners from the source.")
     builder, file = _ReportBuilder(), Path(path)
     async with _audited(memory, source, file, owner=None if owner_from_source else default) as tell:
         try:
@@ -98,7 +98,7 @@ async def _import(
     owner_from_source: bool,
     on_progress: Callable[[int], None],
 ) -> None:
-    # In a thread: a record may be large, and the event loop belongs to others, too.
+    # In a thread: parsing a large record would block the event loop.
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         batch_owner = _owner_of(batch, default, owner_from_source=owner_from_source)
         retained, unusable = await _store(memory, batch, batch_owner)
@@ -110,7 +110,7 @@ async def _import(
 async def _audited(
     memory: AsyncMemory, source: str, file: Path, *, owner: str | None
 ) -> AsyncIterator[Callable[..., None]]:
-    """The block in which the import happens; gives what takes the counts of its outcome."""
+    """Audits the block; yields a function that takes the counts of the outcome."""
     caller = memory._caller
     if is_server(caller.core.settings):
         yield lambda **counts: None
@@ -132,7 +132,7 @@ def _owner_of(batch: ImportBatch, default: str | None, *, owner_from_source: boo
     owner = batch.owner if owner_from_source and batch.owner is not None else default
     if owner is None:
         raise OwnerRequiredError(
-            f"The source does not say whose {batch.name} is: name an owner for such records."
+            f"The source names no owner for {batch.name}: name an owner for such records."
         )
     return owner
 
@@ -140,7 +140,7 @@ def _owner_of(batch: ImportBatch, default: str | None, *, owner_from_source: boo
 async def _store(
     memory: AsyncMemory, batch: ImportBatch, owner: str
 ) -> tuple[Retained | None, list[SkippedRecord]]:
-    """Store a batch; returns what became of its items, and what cannot be here as it was there."""
+    """Store a batch; returns the result, and records that are not valid in Mnemic."""
     try:
         scoped = memory.scope(owner=owner)
         retained = await scoped.retain_many(batch.items) if batch.items else None
@@ -156,7 +156,7 @@ async def _store(
 
 @dataclass
 class _ReportBuilder:
-    """The report while it is made."""
+    """Counts results until the import ends."""
 
     counts: Counter[str] = field(default_factory=Counter)
     owners: Counter[str] = field(default_factory=Counter)
@@ -164,13 +164,13 @@ class _ReportBuilder:
 
     @property
     def done_count(self) -> int:
-        """Records that were looked at so far."""
+        """Records that were read so far."""
         return self.counts["imported"] + self.counts["known"] + self.counts["skipped"]
 
     def add(
         self, batch: ImportBatch, retained: Retained | None, unusable: list[SkippedRecord], owner: str
     ) -> None:
-        """Count what became of a batch."""
+        """Count the result of a batch."""
         skipped = [*batch.skipped, *unusable]
         self.counts["batches"] += 1
         if retained is not None:
@@ -184,7 +184,7 @@ class _ReportBuilder:
         self.skipped += skipped[: SKIPPED_LISTED_MAX - len(self.skipped)]
 
     def counts_for_audit(self) -> dict[str, int]:
-        """What the audit log keeps of it."""
+        """The counts for the audit log."""
         return {
             "batch_count": self.counts["batches"],
             "imported_count": self.counts["imported"],
@@ -194,7 +194,7 @@ class _ReportBuilder:
         }
 
     def build(self) -> ImportReport:
-        """What is known in the end."""
+        """The report."""
         return ImportReport(
             batch_count=self.counts["batches"],
             imported_count=self.counts["imported"],

@@ -1,4 +1,4 @@
-"""A real server on a loopback port, in a thread of its own, for tests that speak HTTP to it."""
+"""A real server on a loopback port, in its own thread."""
 
 import asyncio
 import threading
@@ -27,7 +27,7 @@ Prepare = Callable[[ServerApp], None]
 
 @dataclass
 class RunningServer:
-    """A server that runs; tests look behind it with `memory` and `create_key`."""
+    """A running server; `memory` and `create_key` access its database directly."""
 
     url: str
     tenants: Tenants
@@ -36,15 +36,15 @@ class RunningServer:
     server: Server
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Do something in the server's own event loop."""
+        """Run a coroutine in the event loop of the server."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(CALL_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Ask the server to end, as a signal does."""
+        """Stop the server, as a signal does."""
         self.server.should_exit = True
 
     def memory(self, tenant: str) -> AsyncMemory:
-        """A memory behind the server; its calls go through `run`."""
+        """A memory in the database of the server; its calls go through `run`."""
         return self.run(self.tenants.memory(tenant))
 
     def create_key(self, tenant: str, role: Role, **options: Any) -> NewApiKey:

@@ -1,4 +1,4 @@
-"""How often a key may recall."""
+"""The rate limit of recall per API key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_each_key_has_a_bucket_of_its_own_and_there_are_not_too_many() -> None:
     assert rates.take(first)["RateLimit-Remaining"] == "4"
 
 
-def test_a_rate_of_nothing_limits_nothing() -> None:
+def test_a_rate_of_0_means_no_limit() -> None:
     rates, key_id = RateLimiter(0, clock=Clock()), uuid4()
     assert [rates.take(key_id) for _ in range(100)] == [{}] * 100
 
@@ -68,7 +68,7 @@ def slow_server(server_folder: Path) -> Iterator[RunningServer]:
         yield server
 
 
-def test_who_recalls_too_often_is_told_when_to_come_back(slow_server: RunningServer, tenant: str) -> None:
+def test_a_recall_above_the_limit_gets_429_with_retry_after(slow_server: RunningServer, tenant: str) -> None:
     one, other = (slow_server.create_key(tenant, "read", owner="alice").key for _ in range(2))
     with slow_server.client(one) as client:
         first = client.post("/v1/recall", json={"query": "tea"})

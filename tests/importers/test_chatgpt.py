@@ -31,7 +31,7 @@ def node(
 
 
 def conversation(**changes: Any) -> dict[str, Any]:
-    """A question that was edited once, with a tool's chatter in the answer."""
+    """A question that was edited once, and an answer with tool messages."""
     root = ("root", {"id": "root", "parent": None, "children": ["system"], "message": None})
     nodes = [
         root,
@@ -91,7 +91,7 @@ async def test_the_current_path_becomes_the_conversation(memory: AsyncMemory, wr
     assert "message picture" in report.skipped[0].record
 
 
-async def test_an_import_again_changes_nothing_and_takes_in_what_is_new(
+async def test_a_repeated_import_stores_only_new_records(
     memory: AsyncMemory, write: Write, tmp_path: Path
 ) -> None:
     path = write("conversations.json", [conversation()])
@@ -134,7 +134,7 @@ async def test_a_malformed_conversation_ends_the_import_and_says_where(
     assert [each.conversation for each in await memory.conversations.list()] == ["chatgpt:c-1"]
 
 
-async def test_a_time_that_is_none_is_skipped_with_its_reason(memory: AsyncMemory, write: Write) -> None:
+async def test_an_invalid_time_is_skipped_with_its_reason(memory: AsyncMemory, write: Write) -> None:
     strange = conversation()
     strange["mapping"]["answer"]["message"]["create_time"] = 1e300
     report = await import_from(memory, "chatgpt", write("c.json", strange))

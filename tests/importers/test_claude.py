@@ -71,9 +71,7 @@ async def test_messages_become_turns(memory: AsyncMemory, write: Write) -> None:
     assert (again.imported_count, again.known_count) == (0, 3)
 
 
-async def test_owners_come_from_the_source_where_that_is_wanted(
-    open_memory: OpenMemory, write: Write
-) -> None:
+async def test_owners_can_be_taken_from_the_source(open_memory: OpenMemory, write: Write) -> None:
     memory = await open_memory(owner=None)
     path = write(
         "c.json",
@@ -97,7 +95,7 @@ async def test_owners_come_from_the_source_where_that_is_wanted(
         (conversation(chat_messages=["x"]), "message 1 is not an object"),
     ],
 )
-async def test_what_is_no_conversation_is_said(
+async def test_an_invalid_conversation_is_an_error(
     memory: AsyncMemory, write: Write, record: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=said):

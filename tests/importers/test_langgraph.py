@@ -34,7 +34,7 @@ async def test_items_become_documents_and_memories(memory: AsyncMemory, write: W
     assert {hit.memory.metadata["langgraph"]["namespace"][1] for hit in found} == {"alice", "bob"}
 
 
-async def test_an_import_again_changes_nothing_even_what_was_put_since(
+async def test_a_repeated_import_does_not_change_newer_items(
     memory: AsyncMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(langgraph, "BATCH_ITEMS_MAX", 2)
@@ -50,7 +50,7 @@ async def test_an_import_again_changes_nothing_even_what_was_put_since(
     assert len(await memory.state.list(prefix=prefix_key(()))) == 3
 
 
-async def test_what_is_no_item_is_skipped(memory: AsyncMemory, write: Write) -> None:
+async def test_an_invalid_item_is_skipped(memory: AsyncMemory, write: Write) -> None:
     good = exported()[0]
     odd = [
         {**good, "namespace": "users"},

@@ -29,7 +29,7 @@ HEADERS = {"accept": "application/json, text/event-stream", "content-type": "app
 
 @dataclass
 class Keys:
-    """Who has which token; what a server's admission would be."""
+    """The known tokens, in place of the authentication of a server."""
 
     known: dict[str, tuple[AsyncMemory, Role]] = field(default_factory=dict)
     is_down: bool = False
@@ -44,7 +44,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class HttpServer:
-    """A server on a port of its own."""
+    """A server on its own port."""
 
     url: str
     keys: Keys
@@ -123,7 +123,7 @@ async def test_a_reading_token_cannot_write(served: HttpServer, memory: AsyncMem
     assert await memory.entities.list() == []
 
 
-async def test_a_token_that_was_revoked_meanwhile_opens_nothing(served: HttpServer) -> None:
+async def test_a_revoked_token_is_refused(served: HttpServer) -> None:
     assert (await served.request()).status_code == 200
     del served.keys.known["writing"]
     assert (await served.request()).status_code == 401
@@ -133,7 +133,9 @@ async def test_a_token_that_was_revoked_meanwhile_opens_nothing(served: HttpServ
     "authorization",
     [None, "", "Bearer", "Basic d3JpdGluZw==", "writing", "Bearer wrong", f"Bearer {'x' * 600}"],
 )
-async def test_without_a_good_token_there_is_no_answer(served: HttpServer, authorization: str | None) -> None:
+async def test_without_a_valid_token_every_request_is_401(
+    served: HttpServer, authorization: str | None
+) -> None:
     response = await served.request(headers={"authorization": authorization})
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
@@ -141,13 +143,13 @@ async def test_without_a_good_token_there_is_no_answer(served: HttpServer, autho
     assert SECRET_ERROR not in response.text
 
 
-async def test_of_two_tokens_none_counts(served: HttpServer) -> None:
+async def test_two_tokens_are_refused(served: HttpServer) -> None:
     twice = [*HEADERS.items(), ("authorization", "Bearer writing"), ("authorization", "Bearer bob")]
     async with httpx.AsyncClient() as client:
         assert (await client.post(served.url, json=BODY, headers=twice)).status_code == 401
 
 
-async def test_a_memory_that_is_away_is_503_and_tells_nothing(served: HttpServer) -> None:
+async def test_an_unavailable_memory_is_503_without_details(served: HttpServer) -> None:
     served.keys.is_down = True
     response = await served.request()
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
@@ -165,7 +167,7 @@ async def test_a_memory_that_is_away_is_503_and_tells_nothing(served: HttpServer
         ({"origin": "http://localhost:3000"}, 200),
     ],
 )
-async def test_pages_of_others_are_turned_away(
+async def test_requests_from_foreign_web_pages_are_refused(
     served: HttpServer, headers: dict[str, str], status: int
 ) -> None:
     assert (await served.request(headers=headers)).status_code == status
@@ -182,7 +184,7 @@ async def test_other_hosts_can_be_allowed(served: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-async def test_only_post_is_answered(served: HttpServer, method: str) -> None:
+async def test_other_methods_are_405(served: HttpServer, method: str) -> None:
     response = await served.request(method)
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
@@ -198,9 +200,7 @@ async def test_an_unknown_set_of_tools_is_a_bad_request(served: HttpServer) -> N
     [(b"{", 400), (b"\xff\xfe", 400), (b"[]", 400), (b"x" * (REQUEST_MAX_BYTES + 1), 413)],
     ids=["half", "no UTF-8", "a list", "too large"],
 )
-async def test_bodies_that_are_no_requests_are_refused(
-    served: HttpServer, content: bytes, status: int
-) -> None:
+async def test_invalid_bodies_are_refused(served: HttpServer, content: bytes, status: int) -> None:
     assert (await served.request(content=content)).status_code == status
 
 

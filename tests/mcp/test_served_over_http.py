@@ -79,7 +79,7 @@ def post(server: RunningServer, key: str) -> httpx.Response:
     return httpx.post(f"{server.url}/mcp", json=BODY, headers=HEADERS | {"Authorization": f"Bearer {key}"})
 
 
-def test_a_revoked_key_ends_at_once(server: RunningServer, tenant: str) -> None:
+def test_a_revoked_key_is_refused_at_once(server: RunningServer, tenant: str) -> None:
     made = server.create_key(tenant, "write", owner="alice")
     assert post(server, made.key).status_code == 200
     server.run(server.memory(tenant).keys.revoke(made.key_id))
@@ -87,7 +87,7 @@ def test_a_revoked_key_ends_at_once(server: RunningServer, tenant: str) -> None:
     assert post(server, "mn_" + "x" * 43).status_code == 401
 
 
-async def test_the_command_leads_to_a_server_by_its_address(server: RunningServer, tenant: str) -> None:
+async def test_the_command_connects_to_a_server_by_its_url(server: RunningServer, tenant: str) -> None:
     key = server.create_key(tenant, "write", owner="alice").key
     options = ["--owner", "alice", "--url", server.url, "--compat", "reference", "--compat", "chatgpt"]
     async with process(*options, env={"MNEMIC_API_KEY": key}) as client:

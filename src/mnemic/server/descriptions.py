@@ -1,4 +1,4 @@
-"""What the OpenAPI document says about a call: its docstring, its parameters, an example of each."""
+"""The description of a call in the OpenAPI document: docstring, parameters and an example of each."""
 
 import inspect
 from typing import Any
@@ -7,9 +7,9 @@ from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEA
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
 
 SCOPE_HEADERS = {
-    OWNER_HEADER: "Whose memories, where the call names no owner. Percent-encoded.",
-    CHANNEL_HEADER: "The channel, where the call names none. Percent-encoded.",
-    PROCESS_HEADER: "Which part of your system is calling. Percent-encoded.",
+    OWNER_HEADER: "The owner, if the request has no parameter `owner`. Percent-encoded.",
+    CHANNEL_HEADER: "The channel, if the request has no parameter `channel`. Percent-encoded.",
+    PROCESS_HEADER: "The part of your system that makes the request. Percent-encoded.",
 }
 
 _ID = "019a8f2e-6c00-7abc-8def-0123456789ab"
@@ -64,7 +64,7 @@ EXAMPLES: dict[str, Any] = {
     "version": 1,
     "webhook_id": _ID,
 }
-"""An example for each parameter that some call needs, by its name."""
+"""An example for each required parameter of a call, by its name."""
 
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "retain": {"tags": ["home"]},
@@ -78,7 +78,7 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "metrics.record": {"kind": "recall", "name": "latency"},
     "schedules.set": {"name": "digest", "cron": "30 3 * * mon-fri"},
 }
-"""Where a call means something else by a name, or is shown with more than it needs."""
+"""Examples of one call: where a name has another meaning, or the example shows an optional parameter."""
 
 
 def describe_call(call: Call) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def describe_call(call: Call) -> dict[str, Any]:
 
 
 def example(call: Call) -> dict[str, Any]:
-    """Arguments of a call as people might give them: what it needs, and an owner."""
+    """Example arguments of a call: the required ones, and an owner."""
     special = EXAMPLES_OF.get(call.route.call, {})
     return {
         parameter.name: special.get(parameter.name, EXAMPLES.get(parameter.name))
@@ -123,14 +123,14 @@ def _described(parameter: Parameter, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _query_schema(parameter: Parameter) -> dict[str, Any]:
-    """The schema without null: in a query, what is not given is left out."""
+    """The schema without null: in a query, a parameter without a value is left out."""
     schema = parameter.adapter.json_schema()
     kept = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
     if len(kept) == 1:
         schema = {**schema, **kept[0]}
         del schema["anyOf"]
     elif kept:
-        # A pair of category and name is written as text, too.
+        # In a query, a pair of category and name is text, too.
         schema = {"type": "string"}
     default = parameter.default
     if default not in (None, inspect.Parameter.empty, ""):

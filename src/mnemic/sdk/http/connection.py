@@ -27,7 +27,7 @@ from mnemic.config import Settings
 from mnemic.errors import ConfigurationError, MnemicError, ServerError, ServerUnavailableError
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Request
 from mnemic.types.identity import new_id
-from mnemic.types.scope import Scope
+from mnemic.types.scope import OWNER_REQUIRED, Scope
 
 ATTEMPTS_MAX = 4
 BACKOFF_FIRST_S = 0.2
@@ -208,6 +208,9 @@ def error_from_response(response: httpx.Response) -> MnemicError:
     raised = getattr(errors, str(problem.get("error")), None)
     if raised is errors.TooManyRequestsError:
         return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or BACKOFF_MAX_S)
+    if raised is errors.OwnerRequiredError:
+        # The server speaks of headers and fields, which a caller of the SDK does not see.
+        return errors.OwnerRequiredError(OWNER_REQUIRED)
     if isinstance(raised, type) and issubclass(raised, MnemicError) and "__init__" not in vars(raised):
         return raised(detail)
     return ServerError(detail)

@@ -34,6 +34,8 @@ class Route:
     """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
     """Whether the response holds a secret that is not stored; it must not be cached."""
+    omits_nulls: bool = False
+    """Whether the response leaves out fields that are null, unless the query has `nulls=true`."""
 
     @property
     def is_stream(self) -> bool:
@@ -49,7 +51,7 @@ class Route:
 SURFACE: tuple[Route, ...] = (
     Route("retain", "POST", "/v1/memories", "write"),
     Route("retain_many", "POST", "/v1/memories/batch", "write", excluded=frozenset({"items", "progress"})),
-    Route("recall", "POST", "/v1/recall", "read"),
+    Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),

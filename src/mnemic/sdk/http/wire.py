@@ -8,7 +8,7 @@ that are not given are not sent, so the defaults of the server apply.
 import inspect
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -22,11 +22,15 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.http.surface import Route
+from mnemic.sdk.http.validation_messages import explain
 from mnemic.sdk.http.wire_types import is_json, is_list, json_type
 from mnemic.types.entity import Entity, Triple
 
 Location = Literal["path", "query", "body"]
 NULL = "null"
+NULLS = "nulls"
+"""Query parameter of the calls whose answers leave out null fields: `nulls=true` keeps them."""
+
 JSON_MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
 
@@ -136,6 +140,9 @@ class Call:
                     query += _query(parameter, value)
                 case "body":
                     body[parameter.name] = _json_value(parameter.name, value, parameter.annotation)
+        if self.route.omits_nulls:
+            # The client rebuilds objects that have every field.
+            query.append((NULLS, "true"))
         sent = _dumps(body) if self._carries_body else None
         return Request(self.route.method, path, tuple(query), sent)
 
@@ -149,9 +156,18 @@ class Call:
                 given[parameter.name] = _reference(parameter, path[parameter.name])
         body_model = self.body_model
         if body_model is not None:
-            model = _checked(lambda: body_model.model_validate_json(body or b"{}"))
+            model = _checked(
+                lambda: body_model.model_validate_json(body or b"{}"), fields=body_model.model_fields
+            )
             given |= {name: getattr(model, name) for name in model.model_fields_set}
         return given
+
+    def keeps_nulls(self, query: Mapping[str, str]) -> bool:
+        """Whether the answer to a request with this query has its null fields."""
+        wanted = query.get(NULLS, "false") if self.route.omits_nulls else "true"
+        if wanted not in ("true", "false"):
+            raise InvalidInputError(f"{NULLS} must be true or false.")
+        return wanted == "true"
 
     def of(self, memory: Any) -> Callable[..., Any]:
         """The bound method of this call on a memory."""
@@ -188,13 +204,16 @@ class Call:
     def _from_query(self, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
         known = {parameter.name: parameter for parameter in self.parameters if parameter.location == "query"}
         texts = dict[str, list[str]]()
+        options = (NULLS,) if self.route.omits_nulls else ()
         for name, text in query:
+            if name in options:
+                continue
             if name not in known:
-                raise InvalidInputError(_unknown(name, known))
+                raise InvalidInputError(_unknown(name, (*known, *options)))
             texts.setdefault(name, []).append(text)
         for name, parameter in known.items():
             if parameter.is_required and name not in texts:
-                raise InvalidInputError(f"{name}: Field required.")
+                raise InvalidInputError(f"{name} is required.")
         return {name: _from_texts(known[name], given) for name, given in texts.items()}
 
 
@@ -244,15 +263,13 @@ def _reference(parameter: Parameter, text: str) -> Any:
     return text
 
 
-def _checked(validate: Callable[[], Any], name: str | None = None) -> Any:
+def _checked(validate: Callable[[], Any], name: str | None = None, fields: Collection[str] = ()) -> Any:
     try:
         return validate()
     except ValidationError as error:
         # Without the input, which may be long or confidential, and without pydantic's URL.
         problems = error.errors(include_url=False, include_context=False, include_input=False)
-        first = problems[0]
-        where = ".".join(str(part) for part in ([name] if name else []) + list(first["loc"]))
-        raise InvalidInputError(f"{where or 'The body'}: {first['msg']}.") from None
+        raise InvalidInputError(explain(problems, name, fields)) from None
 
 
 def _query(parameter: Parameter, value: Any) -> list[tuple[str, str]]:

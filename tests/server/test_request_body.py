@@ -1,4 +1,4 @@
-"""What may be sent as a body: how large, how packed, in which form."""
+"""Request bodies: size, compression, media type."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ import pytest
 
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import bearer, is_problem, send_raw
+from tests.server.test_authentication import bearer, is_problem, send_raw
 
 LIMIT_BYTES = 20_000
 BATCH_BYTES = 100_000
@@ -22,14 +22,14 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture(scope="module")
 def small_server(server_folder: Path) -> Iterator[RunningServer]:
-    """A server that takes little."""
+    """A server with small limits."""
     with running_server(server_folder, max_request_bytes=LIMIT_BYTES, max_batch_bytes=BATCH_BYTES) as server:
         yield server
 
 
 @pytest.fixture
 def client(small_server: RunningServer, tenant: str) -> Iterator[httpx.Client]:
-    """Alice, who writes."""
+    """A client that may write for alice."""
     with small_server.client(small_server.create_key(tenant, "write", owner="alice").key) as client:
         yield client
 
@@ -63,7 +63,7 @@ def test_chunks_without_a_length_are_counted(client: httpx.Client) -> None:
     assert is_problem(client.post("/v1/memories", content=chunks(20), headers=JSON), 413, "InvalidInputError")
 
 
-def test_a_length_that_is_too_large_is_refused_before_anything_came(
+def test_a_too_large_content_length_is_refused_before_the_body_is_read(
     small_server: RunningServer, client: httpx.Client
 ) -> None:
     head = (
@@ -74,21 +74,21 @@ def test_a_length_that_is_too_large_is_refused_before_anything_came(
     assert status == 413
 
 
-def test_a_stranger_is_refused_before_the_body_is_read(small_server: RunningServer) -> None:
+def test_a_request_without_a_key_is_refused_before_the_body_is_read(small_server: RunningServer) -> None:
     head = "POST /v1/memories HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
     head += "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n"
     status, _ = send_raw(small_server, head.encode())
     assert status == 401
 
 
-def test_a_compressed_body_is_unpacked(client: httpx.Client) -> None:
+def test_a_compressed_body_is_decompressed(client: httpx.Client) -> None:
     packed = gzip.compress(json.dumps({"content": "Packed tea."}).encode())
     answer = client.post("/v1/memories", content=packed, headers={**JSON, "Content-Encoding": "gzip"})
     assert answer.status_code == 200, answer.text
     assert stored(client) == ["Packed tea."]
 
 
-def test_a_body_that_unpacks_to_too_much_is_refused(client: httpx.Client) -> None:
+def test_a_decompression_bomb_is_refused(client: httpx.Client) -> None:
     bomb = gzip.compress(b" " * 200_000_000)
     assert len(bomb) > LIMIT_BYTES, "large even when it is packed"
     for packed in (bomb[: LIMIT_BYTES - 1], gzip.compress(b" " * 5_000_000)):
@@ -107,7 +107,7 @@ def test_a_body_that_unpacks_to_too_much_is_refused(client: httpx.Client) -> Non
     ],
     ids=["nothing packed", "cut off", "more behind it", "two pieces", "another format"],
 )
-def test_what_cannot_be_unpacked_is_refused(client: httpx.Client, packed: bytes) -> None:
+def test_an_invalid_gzip_body_is_refused(client: httpx.Client, packed: bytes) -> None:
     answer = client.post("/v1/memories", content=packed, headers={**JSON, "Content-Encoding": "gzip"})
     assert is_problem(answer, 400, "InvalidInputError")
     assert stored(client) == []
@@ -153,9 +153,7 @@ def test_other_media_types_are_refused(client: httpx.Client, media_type: str | N
     ],
     ids=lambda body: str(body[:30]),
 )
-def test_a_body_that_cannot_be_used_is_refused_and_nothing_is_written(
-    client: httpx.Client, body: bytes
-) -> None:
+def test_an_invalid_body_is_refused_and_nothing_is_written(client: httpx.Client, body: bytes) -> None:
     answer = client.post("/v1/memories", content=body, headers=JSON)
     assert answer.status_code in (400, 422), answer.text
     assert is_problem(answer, answer.status_code, "InvalidInputError")
@@ -183,13 +181,13 @@ def test_a_batch_that_is_too_large_stores_nothing(client: httpx.Client) -> None:
     assert stored(client) == []
 
 
-def test_the_limit_of_batches_is_for_no_other_path(client: httpx.Client) -> None:
-    """`%62atch` reads as `batch` once it is decoded, and is the id of a memory as it was sent."""
+def test_the_limit_of_batches_applies_to_no_other_path(client: httpx.Client) -> None:
+    """`%62atch` decodes to `batch`, but as a raw path it is the id of a memory."""
     answer = client.request("PATCH", "/v1/memories/%62atch", content=body_of(LIMIT_BYTES + 1), headers=JSON)
     assert is_problem(answer, 413, "InvalidInputError")
 
 
-def test_large_answers_are_compressed_where_that_is_wanted(
+def test_large_responses_are_compressed_if_the_client_accepts_it(
     writer: httpx.Client, client_as: OpenClient
 ) -> None:
     body: dict[str, Any] = {"content": "Tea. " * 1000, "owner": "alice"}

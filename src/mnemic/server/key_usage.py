@@ -1,6 +1,6 @@
-"""When keys were last used: kept in this process, written now and then, never by the request itself.
+"""When each API key was last used: collected in this process and written periodically, never by a request.
 
-A server that is killed loses the last `WRITE_EVERY_S` of it and nothing else.
+A server that is killed loses the uses of the last `WRITE_EVERY_S` seconds.
 """
 
 import asyncio
@@ -15,25 +15,25 @@ from mnemic.govern.keys import FoundKey, note_uses
 
 WRITE_EVERY_S = 30.0
 KEYS_MAX = 100_000
-"""Keys that wait at most, should writing go on failing; others are not noted meanwhile."""
+"""Upper bound on pending keys while writing fails; uses of further keys are dropped."""
 
 logger = logging.getLogger("mnemic.server")
 
 
-class KeyUses:
-    """Uses that wait to be written."""
+class KeyUsage:
+    """Uses of keys that are not written yet."""
 
     def __init__(self) -> None:
         self._last_at: dict[tuple[Tenant, UUID], datetime] = {}
 
     def note(self, found: FoundKey) -> None:
-        """Note that a key is used now."""
+        """Record that a key is used now."""
         place = found.tenant, found.key.key_id
         if place in self._last_at or len(self._last_at) < KEYS_MAX:
             self._last_at[place] = datetime.now(UTC)
 
     async def write(self, database: Database) -> None:
-        """Write what has gathered, a tenant at a time; what fails is left out, the next use is noted anew."""
+        """Write the pending uses, one tenant at a time. Uses that cannot be written are dropped."""
         waiting, self._last_at = self._last_at, {}
         by_tenant: dict[Tenant, dict[UUID, datetime]] = {}
         for (tenant, key_id), last_at in waiting.items():
@@ -42,10 +42,10 @@ class KeyUses:
             try:
                 await note_uses(TenantDatabase(database, tenant), last_ats)
             except MnemicError as error:
-                logger.warning("the last use of %d keys could not be written: %s", len(last_ats), error)
+                logger.warning("cannot write the last use of %d keys: %s", len(last_ats), error)
 
     async def write_regularly(self, database: Database) -> None:
-        """Write every now and then, until cancelled."""
+        """Write periodically, until cancelled."""
         while True:
             await asyncio.sleep(WRITE_EVERY_S)
             await self.write(database)

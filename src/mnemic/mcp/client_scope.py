@@ -1,8 +1,8 @@
-"""Who asks: the memory that a client speaks to, and what it may do there.
+"""The scope of an MCP client: the memory that it uses, its role, and the sets of tools that it sees.
 
-A client is bound to an owner when the memory that it was given has one. Then no argument names an owner, and
-none can: nothing that a model was talked into reads or writes another owner's memories. A memory without an
-owner (`mnemic mcp --any-owner`, a key that is bound to nobody) makes `owner` an argument of each tool.
+A client is bound to an owner if its memory has one. Then no tool has an argument for the owner, so a model
+that follows injected instructions cannot read or write another owner's memories. With a memory without an
+owner (`mnemic mcp --any-owner`, an API key that is bound to no owner) each tool has the argument `owner`.
 """
 
 from collections.abc import Iterable
@@ -18,8 +18,8 @@ COMPATS: tuple[Compat, ...] = get_args(Compat)
 
 
 @dataclass(frozen=True)
-class Asker:
-    """One client for the time of one request."""
+class ClientScope:
+    """One client during one request."""
 
     memory: AsyncMemory
     role: Role = "write"
@@ -27,17 +27,17 @@ class Asker:
 
     @property
     def may_write(self) -> bool:
-        """Whether the tools that change something are for this client."""
+        """Whether the client may use tools that change something."""
         return self.role != "read"
 
     @property
-    def names_owners(self) -> bool:
-        """Whether each call must say whose memories it means."""
+    def takes_owner(self) -> bool:
+        """Whether tools have the argument `owner`."""
         return self.memory.owner is None
 
 
 def check_compat(names: Iterable[str]) -> frozenset[Compat]:
-    """The names of other programs' sets of tools; an error that lists them if one is unknown."""
+    """Check the names of compatible sets of tools; the error lists the valid ones."""
     chosen = frozenset(names)
     if unknown := sorted(chosen.difference(COMPATS)):
         raise InvalidInputError(

@@ -1,13 +1,13 @@
-"""Answers leave in one piece: headers and body are one packet, and nothing is held back."""
+"""Headers and body of a response are sent in one packet, without delay."""
 
 import asyncio
 from typing import cast
 
-from mnemic.server.protocol import GatheringTransport
+from mnemic.server.protocol import CoalescingTransport
 
 
 class Recorder:
-    """A transport that notes what it is told."""
+    """A transport that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[bytes | str] = []
@@ -22,11 +22,11 @@ class Recorder:
         return "close" in self.told
 
 
-def gathering(recorder: Recorder) -> GatheringTransport:
-    return GatheringTransport(cast(asyncio.Transport, recorder), asyncio.get_running_loop())
+def gathering(recorder: Recorder) -> CoalescingTransport:
+    return CoalescingTransport(cast(asyncio.Transport, recorder), asyncio.get_running_loop())
 
 
-async def test_what_is_written_in_one_go_is_sent_as_one_piece_and_what_follows_as_another() -> None:
+async def test_writes_of_one_loop_iteration_are_sent_together() -> None:
     recorder = Recorder()
     transport = gathering(recorder)
     for piece in (b"head", b"", b"body"):
@@ -50,7 +50,7 @@ async def test_a_flush_sends_at_once_and_once() -> None:
     assert recorder.told == [b"answer"]
 
 
-async def test_closing_sends_what_waits_first() -> None:
+async def test_closing_flushes_first() -> None:
     recorder = Recorder()
     transport = gathering(recorder)
     transport.write(b"the last words")

@@ -1,7 +1,7 @@
-"""The outermost layer: every request gets an id, a time limit, safe headers, a line in the log, an answer.
+"""The outermost middleware: request id, timeout, security headers, access log, error responses.
 
-The log has the route as the API names it (`/v1/memories/{memory_id}`), never the path, the query, headers or
-bodies as they were sent: those hold names, contents and keys.
+The log names the route by its template (`/v1/memories/{memory_id}`). It never has the path, the query,
+headers or bodies as they were sent, because those hold names, contents and keys.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from mnemic.server.problems import problem, problem_of
 
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 UNKNOWN_ROUTE = "unknown"
-CLIENT_GONE_STATUS = 499
-TOO_LATE = "The request took longer than the server allows. Ask for less, or try again later."
-SAFE_HEADERS = {
+CLIENT_DISCONNECTED_STATUS = 499
+TIMED_OUT = "The request took longer than the server allows. Ask for less, or try again later."
+SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -33,12 +33,12 @@ SAFE_HEADERS = {
 logger = logging.getLogger("mnemic.access")
 
 
-class ClientGoneError(Exception):
-    """The client went away before its request was read; there is nobody to answer."""
+class ClientDisconnectedError(Exception):
+    """The client disconnected before its request was read; no response can be sent."""
 
 
-class FrontMiddleware:
-    """Answers whatever happens behind it."""
+class RequestContextMiddleware:
+    """Gives every request its context, and turns every error into a response."""
 
     def __init__(
         self,
@@ -58,33 +58,33 @@ class FrontMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answering = Answering(send, _request_id(scope))
-        scope.setdefault("state", {})["request_id"] = answering.request_id
+        recorder = ResponseRecorder(send, _request_id(scope))
+        scope.setdefault("state", {})["request_id"] = recorder.request_id
         began_s = perf_counter()
         try:
-            await self._answer(scope, receive, answering)
+            await self._answer(scope, receive, recorder)
         finally:
-            _log(scope, answering, duration_ms=(perf_counter() - began_s) * 1000)
+            _log(scope, recorder, duration_ms=(perf_counter() - began_s) * 1000)
 
-    async def _answer(self, scope: Scope, receive: Receive, answering: "Answering") -> None:
+    async def _answer(self, scope: Scope, receive: Receive, recorder: "ResponseRecorder") -> None:
         request = Request(scope)
         try:
-            async with asyncio.timeout(self._timeout_s(sent_path(scope))) as deadline:
+            async with asyncio.timeout(self._timeout_s(raw_path(scope))) as deadline:
                 _check_headers(scope)
-                await self._app(scope, receive, answering.send)
-        except ClientGoneError:
-            answering.status = CLIENT_GONE_STATUS
+                await self._app(scope, receive, recorder.send)
+        except ClientDisconnectedError:
+            recorder.status = CLIENT_DISCONNECTED_STATUS
         except Exception as error:
-            if answering.status is not None:
-                logger.exception("request %s broke off in its answer", answering.request_id)
+            if recorder.status is not None:
+                logger.exception("request %s failed while its response was sent", recorder.request_id)
                 raise
-            late = isinstance(error, TimeoutError) and deadline.expired()
-            told = (
-                problem(request, 504, TOO_LATE, error="QueryTimeoutError")
-                if late
+            timed_out = isinstance(error, TimeoutError) and deadline.expired()
+            response = (
+                problem(request, 504, TIMED_OUT, error="QueryTimeoutError")
+                if timed_out
                 else problem_of(request, error)
             )
-            await told(scope, receive, answering.send)
+            await response(scope, receive, recorder.send)
 
     def _timeout_s(self, path: str) -> float | None:
         if any(path == root or path.startswith(f"{root}/") for root in self._endless):
@@ -92,8 +92,8 @@ class FrontMiddleware:
         return self._limits.batch_timeout_s if path in self._batches else self._limits.request_timeout_s
 
 
-class Answering:
-    """One answer on its way out: notes its status, adds what every answer has."""
+class ResponseRecorder:
+    """Sends a response: records its status, adds the headers that every response has."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
@@ -101,23 +101,23 @@ class Answering:
         self.status: int | None = None
 
     async def send(self, message: Message) -> None:
-        """Pass on a part of the answer."""
+        """Pass on a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.request_id
-            for name, value in SAFE_HEADERS.items():
+            for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
         await self._send(message)
 
 
-def sent_path(scope: Scope) -> str:
-    """The path as it was sent, still encoded, which is how routes compare it: `%62atch` is no `batch`."""
+def raw_path(scope: Scope) -> str:
+    """The path as it was sent, still percent-encoded, as routes compare it: `%62atch` is not `batch`."""
     return str(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
 
 
 def _check_headers(scope: Scope) -> None:
-    """What the protocol leaves to us: headers that came in one piece were not counted, hosts never are."""
+    """Checks that the protocol does not make: the size of headers that came in one piece, and one Host."""
     headers = scope["headers"]
     if sum(len(name) + len(value) for name, value in headers) > HEADERS_MAX_BYTES:
         raise HTTPException(431, f"The headers are too large: the limit is {HEADERS_MAX_BYTES:,} bytes.")
@@ -127,20 +127,20 @@ def _check_headers(scope: Scope) -> None:
 
 
 def _request_id(scope: Scope) -> str:
-    """The caller's own id for the request if it can stand in a log, else a new one."""
+    """The client's id for the request if it is safe to log, otherwise a new one."""
     given = Headers(scope=scope).get("x-request-id", "")
     return given if GIVEN_ID.fullmatch(given) else uuid4().hex
 
 
-def _log(scope: Scope, answering: Answering, *, duration_ms: float) -> None:
+def _log(scope: Scope, recorder: ResponseRecorder, *, duration_ms: float) -> None:
     route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
     found = scope["state"].get("found_key")
     fields = {
-        "request_id": answering.request_id,
+        "request_id": recorder.request_id,
         "method": scope["method"],
         "route": route,
-        "status": answering.status,
+        "status": recorder.status,
         "duration_ms": round(duration_ms, 1),
         "key_id": str(found.key.key_id) if found is not None else None,
     }
-    logger.info("%s %s %s %.1f ms", scope["method"], route, answering.status, duration_ms, extra=fields)
+    logger.info("%s %s %s %.1f ms", scope["method"], route, recorder.status, duration_ms, extra=fields)

@@ -1,4 +1,4 @@
-"""A way to a server that breaks: connections are cut after some bytes, and later it may lead elsewhere."""
+"""A TCP proxy that disconnects after some bytes and can switch to another target."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 CHUNK_BYTES = 256
 
 
-class CuttingProxy:
-    """Passes bytes on, to where `target` points when a connection is made.
+class DisconnectingProxy:
+    """Forwards bytes to `target`, which is read when a connection is opened.
 
     `life_bytes` says for each connection after how many bytes of the server's it is cut; None: never.
     """
@@ -21,12 +21,12 @@ class CuttingProxy:
         self._open: set[asyncio.StreamWriter] = set()
 
     def cut(self) -> None:
-        """Cut all connections there are."""
+        """Close all connections."""
         for writer in self._open:
             writer.transport.abort()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, until it is cut or one side has ended."""
+        """One connection, until it is closed."""
         place = urlsplit(self.target)
         try:
             far_reader, far_writer = await asyncio.open_connection(place.hostname, place.port)
@@ -47,7 +47,7 @@ class CuttingProxy:
 async def _passed_on(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, life_bytes: int | None
 ) -> bool:
-    """Whether it came to its end before the connection did."""
+    """Whether all bytes were forwarded before the connection was closed."""
     try:
         while part := await reader.read(CHUNK_BYTES if life_bytes is None else min(CHUNK_BYTES, life_bytes)):
             writer.write(part)
@@ -60,11 +60,11 @@ async def _passed_on(
 
 
 @asynccontextmanager
-async def cutting_proxy(
+async def disconnecting_proxy(
     target: str, life_bytes: Callable[[], int | None] = lambda: None
-) -> AsyncIterator[tuple[CuttingProxy, str]]:
+) -> AsyncIterator[tuple[DisconnectingProxy, str]]:
     """A proxy and its URL."""
-    proxy = CuttingProxy(target, life_bytes)
+    proxy = DisconnectingProxy(target, life_bytes)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]

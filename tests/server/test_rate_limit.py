@@ -1,4 +1,4 @@
-"""How often a key may recall."""
+"""The rate limit of recall per API key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 
 from mnemic.errors import TooManyRequestsError
-from mnemic.server.rates import BUCKETS_MAX, Rates
+from mnemic.server.rate_limit import BUCKETS_MAX, RateLimiter
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 PER_MINUTE = 30
 BURST = 5
@@ -27,7 +27,7 @@ class Clock:
 
 def test_a_full_bucket_is_used_up_and_fills_steadily() -> None:
     clock, key_id = Clock(), uuid4()
-    rates = Rates(PER_MINUTE, clock=clock)
+    rates = RateLimiter(PER_MINUTE, clock=clock)
     left = [rates.take(key_id)["RateLimit-Remaining"] for _ in range(BURST)]
     assert left == ["4", "3", "2", "1", "0"]
     with pytest.raises(TooManyRequestsError, match="30 times a minute") as refused:
@@ -47,7 +47,7 @@ def test_a_full_bucket_is_used_up_and_fills_steadily() -> None:
 
 
 def test_each_key_has_a_bucket_of_its_own_and_there_are_not_too_many() -> None:
-    rates = Rates(PER_MINUTE, clock=Clock())
+    rates = RateLimiter(PER_MINUTE, clock=Clock())
     first = uuid4()
     for _ in range(BURST):
         rates.take(first)
@@ -57,8 +57,8 @@ def test_each_key_has_a_bucket_of_its_own_and_there_are_not_too_many() -> None:
     assert rates.take(first)["RateLimit-Remaining"] == "4"
 
 
-def test_a_rate_of_nothing_limits_nothing() -> None:
-    rates, key_id = Rates(0, clock=Clock()), uuid4()
+def test_a_rate_of_0_means_no_limit() -> None:
+    rates, key_id = RateLimiter(0, clock=Clock()), uuid4()
     assert [rates.take(key_id) for _ in range(100)] == [{}] * 100
 
 
@@ -68,7 +68,7 @@ def slow_server(server_folder: Path) -> Iterator[RunningServer]:
         yield server
 
 
-def test_who_recalls_too_often_is_told_when_to_come_back(slow_server: RunningServer, tenant: str) -> None:
+def test_a_recall_above_the_limit_gets_429_with_retry_after(slow_server: RunningServer, tenant: str) -> None:
     one, other = (slow_server.create_key(tenant, "read", owner="alice").key for _ in range(2))
     with slow_server.client(one) as client:
         first = client.post("/v1/recall", json={"query": "tea"})

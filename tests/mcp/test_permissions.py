@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic.errors import InvalidInputError
-from mnemic.mcp.asker import COMPATS, check_compat
+from mnemic.mcp.client_scope import COMPATS, check_compat
 from mnemic.mcp.reference_tools import REFERENCE_TOOLS
 from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory
@@ -46,7 +46,7 @@ async def test_no_argument_switches_the_owner(connect: Connect, memory: AsyncMem
     assert len(await memory.memories.list(owner="bob")) == 1
 
 
-async def test_what_another_owner_has_is_not_there(connect: Connect, memory: AsyncMemory) -> None:
+async def test_memories_of_another_owner_are_not_found(connect: Connect, memory: AsyncMemory) -> None:
     foreign = str((await memory.retain(SECRET, owner="bob")).memory_ids[0])
     await memory.entities.upsert("person", "Bob", facts={"hint": SECRET}, owner="bob")
     async with connect(*COMPATS) as client:
@@ -80,7 +80,7 @@ async def test_without_a_bound_owner_each_call_names_one(connect: Connect, open_
     assert other["refused"]
 
 
-async def test_a_shared_memory_says_whose_it_is(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_shared_memory_names_its_owner(connect: Connect, memory: AsyncMemory) -> None:
     await memory.retain(SECRET, owner="bob")
     await memory.shares.grant("alice", owner="bob")
     async with connect() as client:
@@ -109,7 +109,7 @@ async def test_a_reader_cannot_write(connect: Connect, memory: AsyncMemory, tool
     await memory.entities.upsert("person", "x")
     async with connect("reference", role="read") as client:
         message = await refused(client, name, **EXAMPLES[name])
-    assert message == "This key may only read: nothing was changed. Tell the user."
+    assert message == "This key may only read; nothing was changed. Tell the user."
     assert await memory.memories.list() == []
     assert [entity.name for entity in await memory.entities.list()] == ["x"]
 

@@ -1,16 +1,16 @@
-"""What a client may send as a body: JSON, within bounds, plain or compressed, and not at leisure.
+"""Request bodies: JSON within limits, plain or compressed by gzip, and sent without long pauses.
 
-Bodies are read whole before the route is called, and counted while they come: neither a length that lies nor
-chunks without end nor a small body that unpacks to a large one get past the limit. A batch is not read
-ahead: its route reads it as it comes, under a limit of its own.
+The middleware reads a body whole before the route is called, and counts it while reading: a wrong length,
+endless chunks or a small body that decompresses to a large one cannot exceed the limit. A batch is not read
+in advance: its route reads it as it arrives, under a limit of its own.
 
 ======  ==========================================================================
 status  when
 ======  ==========================================================================
-400     a compressed body that cannot be unpacked, or with something behind it
+400     a compressed body that cannot be decompressed, or with data after its end
 408     the client paused for longer than `body_pause_s`
-413     the body, unpacked, is larger than the limit
-415     another media type than JSON, another compression than gzip
+413     the body, decompressed, is larger than the limit
+415     a media type other than JSON, a compression other than gzip
 ======  ==========================================================================
 """
 
@@ -23,8 +23,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemic.server.front import ClientGoneError, sent_path
 from mnemic.server.limits import ServerLimits
+from mnemic.server.request_context import ClientDisconnectedError, raw_path
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -32,42 +32,42 @@ GZIP_WINDOW_BITS = 31
 GUARDED = "/v1/"
 
 
-class Unpacker(Protocol):
-    """Gives back what was packed, not more than it is told to."""
+class ContentDecoder(Protocol):
+    """Decodes a `Content-Encoding`, with a limit on its output."""
 
-    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
-        """The next part, unpacked: at most `max_bytes` and one more, which says that there is more."""
+    def decode(self, data: bytes, *, max_bytes: int) -> bytes:
+        """The next part, decoded: at most `max_bytes`, plus one byte if there is more."""
         ...
 
     def end(self) -> None:
-        """Complain if something is missing or left over."""
+        """Raise if the body is incomplete."""
         ...
 
 
-class Plain:
+class IdentityDecoder:
     """A body that is not compressed."""
 
-    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
-        return packed[: max_bytes + 1]
+    def decode(self, data: bytes, *, max_bytes: int) -> bytes:
+        return data[: max_bytes + 1]
 
     def end(self) -> None:
         return
 
 
-class Gzip:
-    """A body compressed by gzip. What unpacks to more than is allowed is never unpacked further than that."""
+class GzipDecoder:
+    """A body compressed by gzip. It is never decompressed beyond the limit."""
 
     def __init__(self) -> None:
         self._decompressor = zlib.decompressobj(GZIP_WINDOW_BITS)
 
-    def take(self, packed: bytes, *, max_bytes: int) -> bytes:
+    def decode(self, data: bytes, *, max_bytes: int) -> bytes:
         try:
-            unpacked = self._decompressor.decompress(packed, max_bytes + 1)
+            decoded = self._decompressor.decompress(data, max_bytes + 1)
         except zlib.error:
             raise HTTPException(400) from None
         if self._decompressor.unused_data:
             raise HTTPException(400)
-        return unpacked
+        return decoded
 
     def end(self) -> None:
         if not self._decompressor.eof:
@@ -76,37 +76,37 @@ class Gzip:
 
 @dataclass
 class Body:
-    """A body that is being read, in bounds."""
+    """A body that is being read, within limits."""
 
     receive: Receive
-    unpacker: Unpacker
+    decoder: ContentDecoder
     max_bytes: int
     pause_s: float
     size_bytes: int = 0
     has_ended: bool = False
 
     async def part(self) -> bytes:
-        """The next part, unpacked; `has_ended` says whether it was the last."""
+        """The next part, decoded; `has_ended` says whether it was the last."""
         message = await self._next_message()
-        unpacked = self.unpacker.take(message.get("body", b""), max_bytes=self.max_bytes - self.size_bytes)
-        self.size_bytes += len(unpacked)
+        decoded = self.decoder.decode(message.get("body", b""), max_bytes=self.max_bytes - self.size_bytes)
+        self.size_bytes += len(decoded)
         if self.size_bytes > self.max_bytes:
             raise _too_large(self.max_bytes)
         if not message.get("more_body", False):
             self.has_ended = True
             if self.size_bytes:
-                self.unpacker.end()
-        return unpacked
+                self.decoder.end()
+        return decoded
 
     async def whole(self) -> bytes:
-        """All of it."""
+        """The whole body."""
         parts = []
         while not self.has_ended:
             parts.append(await self.part())
         return b"".join(parts)
 
     async def message(self) -> Message:
-        """The next part as ASGI has it; after the last one, whatever else comes: that the client is gone."""
+        """The next part as an ASGI message; after the last one, the client's next message (disconnect)."""
         if self.has_ended:
             return await self.receive()
         part = await self.part()
@@ -119,11 +119,11 @@ class Body:
         except TimeoutError:
             raise HTTPException(
                 408,
-                f"The body did not come: nothing for {self.pause_s:.0f} s.",
+                f"The body is incomplete: no data for {self.pause_s:.0f} s.",
                 headers={"Connection": "close"},
             ) from None
         if message["type"] == "http.disconnect":
-            raise ClientGoneError
+            raise ClientDisconnectedError
         return message
 
 
@@ -136,11 +136,11 @@ class BodyMiddleware:
         self._batches = batches
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request whose body is within bounds."""
+        """Pass on a request whose body is within the limits."""
         if scope["type"] != "http" or not scope["path"].startswith(GUARDED):
             await self._app(scope, receive, send)
             return
-        is_batch = sent_path(scope) in self._batches
+        is_batch = raw_path(scope) in self._batches
         body = self._open(Headers(scope=scope), receive, is_batch=is_batch)
         if is_batch:
             await self._app(scope, body.message, send)
@@ -152,7 +152,7 @@ class BodyMiddleware:
         if _has_body(headers):
             _check_media_type(headers, LINES if is_batch else JSON)
             _check_length(headers, max_bytes)
-        return Body(receive, _unpacker(headers), max_bytes, self._limits.body_pause_s)
+        return Body(receive, _decoder(headers), max_bytes, self._limits.body_pause_s)
 
 
 def _has_body(headers: Headers) -> bool:
@@ -171,21 +171,21 @@ def _check_length(headers: Headers, max_bytes: int) -> None:
         raise _too_large(max_bytes)
 
 
-def _unpacker(headers: Headers) -> Unpacker:
+def _decoder(headers: Headers) -> ContentDecoder:
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding == "gzip":
-        return Gzip()
+        return GzipDecoder()
     if encoding != "identity":
-        raise HTTPException(415, "The body must be plain or compressed by gzip.")
-    return Plain()
+        raise HTTPException(415, "The body must be uncompressed or compressed by gzip.")
+    return IdentityDecoder()
 
 
 def _too_large(max_bytes: int) -> HTTPException:
-    return HTTPException(413, f"The body is too large: the limit is {max_bytes:,} bytes, unpacked.")
+    return HTTPException(413, f"The body is too large: the limit is {max_bytes:,} bytes, decompressed.")
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that was read already; after it, whatever else comes."""
+    """A `receive` that returns a body that was already read, then the client's next messages."""
     waiting = [body]
 
     async def replay() -> Message:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from mnemic.mcp import bounds, http, reference_graph, reference_tools, resources, tools
+from mnemic.mcp import http, reference_graph, reference_tools, resources, size_limits, tools
 from mnemic.mcp.chatgpt_tools import CHATGPT_TOOLS, RESULTS_MAX
 from mnemic.mcp.tool import MemoryTool
 from tests.running_folder import running
@@ -39,13 +39,13 @@ def test_the_reference_lists_every_tool_with_its_arguments() -> None:
 
 def test_the_reference_lists_every_resource() -> None:
     listed = re.findall(r"^\| `(memory://[^`]+)` \|", REFERENCE, re.MULTILINE)
-    pages = [page.uri for page in resources.PAGES]
-    assert listed == pages + [str(shelf.template) for shelf in resources.SHELVES]
+    pages = [page.uri for page in resources.STATIC_RESOURCES]
+    assert listed == pages + [str(family.template) for family in resources.RESOURCE_FAMILIES]
 
 
 def test_the_reference_has_the_limits_of_the_code() -> None:
     rows = [
-        f"its structured content | {bounds.ANSWER_MAX_CHARACTERS:,} characters;",
+        f"its structured content | {size_limits.RESULT_MAX_CHARACTERS:,} characters;",
         f"| `content` of `retain` | {tools.CONTENT_MAX_CHARACTERS:,} characters |",
         f"| hits of `recall` | {tools.HITS_MAX} |",
         f"| passages of `query_archive` | {tools.PASSAGES_MAX} |",

@@ -1,4 +1,4 @@
-"""What Mnemic's own tools answer, and how it is made from what `AsyncMemory` gives back."""
+"""The results of Mnemic's own tools, built from what `AsyncMemory` returns."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemic.errors import NotFoundError
-from mnemic.mcp.bounds import fitting, json_size, shortened, shortened_as_json
-from mnemic.mcp.reference_graph import told
-from mnemic.mcp.tool import Answer
+from mnemic.mcp.reference_graph import stated_observations
+from mnemic.mcp.size_limits import fitting, json_size, truncated, truncated_as_json
+from mnemic.mcp.tool import ToolResult
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import OBSERVATION
 from mnemic.types.entity import Entity
@@ -29,79 +29,79 @@ FORGOTTEN_MAX_CHARACTERS = 1_000
 NOTE_MAX_CHARACTERS = 500
 
 
-class Part(BaseModel):
-    """A piece of an answer."""
+class ResultPart(BaseModel):
+    """A part of a result."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     def size(self) -> int:
-        """How many characters it takes in an answer."""
+        """Its size in a result, in characters."""
         return len(self.model_dump_json(by_alias=True))
 
 
-class RetainAnswer(Answer):
-    """What became of it."""
+class RetainResult(ToolResult):
+    """Whether the memory was stored, and its id."""
 
-    memory_id: str = Field(description="The id of the memory that now holds it.")
+    memory_id: str = Field(description="The id of the memory with this content.")
     outcome: Literal["stored", "known already", "replaced"]
     replaced: str | None = Field(default=None, description="The id of the memory that is no longer recalled.")
 
     def texts(self) -> list[str]:
         """One line."""
-        instead = f" in place of {self.replaced}" if self.replaced else ""
+        instead = f" instead of {self.replaced}" if self.replaced else ""
         verb = "Known already" if self.outcome == "known already" else "Stored"
         return [f"{verb}{instead}: memory {self.memory_id}."]
 
 
-class FoundMemory(Part):
+class FoundMemory(ResultPart):
     """A memory that was found."""
 
     memory_id: str
     content: str
-    when: str = Field(description="When it happened, or was recorded where that is not known; ISO 8601.")
-    who: str | None = Field(description="Who said it, where that is known.")
+    when: str = Field(description="When it happened or, if that is not known, was recorded; ISO 8601.")
+    who: str | None = Field(description="Who said it, if known.")
     score: float = Field(description="From 0 to 1; among these, higher is better.")
     category: str
     tags: list[str]
     conversation: str | None
-    shared_by: str | None = Field(description="The owner who shares it, if it is another one's memory.")
+    shared_by: str | None = Field(description="The owner who shares it, if it belongs to another owner.")
 
     def line(self) -> str:
-        """As a model reads it."""
+        """One line of text."""
         who = f"{self.who}: " if self.who else ""
         shared = f", shared by {self.shared_by}" if self.shared_by else ""
         return f"[{self.when[:10]}] {who}{self.content} (id {self.memory_id}, score {self.score:.2f}{shared})"
 
 
-class RecallAnswer(Answer):
+class RecallResult(ToolResult):
     """Memories, best first, or a refusal."""
 
     refused: bool = Field(description="True: nothing stored is close enough. Do not guess.")
     reason: str | None
-    confidence: float = Field(description="How sure the memory is that it knows anything about it, 0 to 1.")
+    confidence: float = Field(description="Confidence that anything about the query is known, 0 to 1.")
     memories: list[FoundMemory]
-    left_out_count: int = Field(description="Further memories that did not fit into one answer.")
-    notes: list[str] = Field(description="What did not go as usual.")
+    left_out_count: int = Field(description="Further memories that did not fit into the result.")
+    notes: list[str] = Field(description="Warnings, such as a search method that was not available.")
 
     def texts(self) -> list[str]:
         """A line per memory, or the refusal."""
         lines = [f"Nothing found. {self.reason}"] if self.refused else []
         lines += [f"- {memory.line()}" for memory in self.memories]
         if self.left_out_count:
-            lines.append(f"{self.left_out_count} more did not fit: ask for something narrower.")
+            lines.append(f"{self.left_out_count} more did not fit: use a narrower query.")
         return ["\n".join(lines + [f"Note: {note}" for note in self.notes])]
 
 
-def recalled_hits(found: Recalled, owner: str | None) -> RecallAnswer:
-    """The answer to a recall, as much of it as fits."""
+def recalled_hits(found: Recalled, owner: str | None) -> RecallResult:
+    """The result of a recall, as much of it as fits."""
     shown = fitting([_found(hit, owner) for hit in found], FoundMemory.size)
-    return RecallAnswer(
+    return RecallResult(
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),
         memories=shown,
         left_out_count=len(found) - len(shown),
-        notes=[shortened(note, NOTE_MAX_CHARACTERS) for note in found.notes],
+        notes=[truncated(note, NOTE_MAX_CHARACTERS) for note in found.notes],
     )
 
 
@@ -110,7 +110,7 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
     return FoundMemory(
         memory_id=str(memory.memory_id),
         content=memory.content,
-        when=moment_of(memory).isoformat(),
+        when=time_of(memory).isoformat(),
         who=memory.name or memory.role,
         score=round(hit.score, 3),
         category=memory.category,
@@ -120,13 +120,13 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
     )
 
 
-def moment_of(memory: MemoryRecord) -> datetime:
-    """When it happened, or since when it is known."""
+def time_of(memory: MemoryRecord) -> datetime:
+    """When it happened or, if that is not known, since when it is valid or stored."""
     return memory.at or memory.valid_from or memory.created_at
 
 
-class Passage(Part):
-    """Something to cite."""
+class Passage(ResultPart):
+    """A passage to cite."""
 
     citation: int = Field(description="The number to cite it by.")
     memory_id: str
@@ -135,12 +135,12 @@ class Passage(Part):
     who: str | None
 
 
-class ArchiveAnswer(Answer):
+class ArchiveResult(ToolResult):
     """Passages to answer from, or a refusal."""
 
-    refused: bool = Field(description="True: it is not on record. Do not answer from elsewhere.")
+    refused: bool = Field(description="True: it is not on record. Do not answer from other sources.")
     reason: str | None
-    confidence: float = Field(description="How sure the archive is that it knows, 0 to 1.")
+    confidence: float = Field(description="Confidence that the archive has the answer, 0 to 1.")
     passages: list[Passage]
 
     def texts(self) -> list[str]:
@@ -156,19 +156,19 @@ class ArchiveAnswer(Answer):
         return ["\n".join([head, *lines])]
 
 
-def passages(found: Recalled) -> ArchiveAnswer:
-    """What was found, numbered, as much of it as fits."""
+def passages(found: Recalled) -> ArchiveResult:
+    """The hits as numbered passages, as many as fit."""
     numbered = [
         Passage(
             citation=number,
             memory_id=str(hit.memory.memory_id),
             text=hit.memory.content,
-            when=moment_of(hit.memory).isoformat(),
+            when=time_of(hit.memory).isoformat(),
             who=hit.memory.name or hit.memory.role,
         )
         for number, hit in enumerate(found, 1)
     ]
-    return ArchiveAnswer(
+    return ArchiveResult(
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),
@@ -176,47 +176,47 @@ def passages(found: Recalled) -> ArchiveAnswer:
     )
 
 
-class ForgetAnswer(Answer):
-    """What is no longer recalled."""
+class ForgetResult(ToolResult):
+    """The memory that is no longer recalled."""
 
     memory_id: str
     content: str
 
     def texts(self) -> list[str]:
-        """What it was."""
-        return [f"Forgotten: {shortened(self.content, FORGOTTEN_MAX_CHARACTERS)} (memory {self.memory_id})"]
+        """Its text."""
+        return [f"Forgotten: {truncated(self.content, FORGOTTEN_MAX_CHARACTERS)} (memory {self.memory_id})"]
 
 
-class Relation(Part):
-    """One entity's relation to another."""
+class Relation(ResultPart):
+    """A relation between two entities."""
 
     from_name: str
     kind: str
     to_name: str
 
 
-class Mention(Part):
-    """A memory that speaks of an entity."""
+class Mention(ResultPart):
+    """A memory that mentions an entity."""
 
     memory_id: str
     content: str
     when: str
 
 
-class EntityCard(Part):
-    """What is known about one entity."""
+class EntityCard(ResultPart):
+    """Everything that is known about one entity."""
 
     entity_id: str
     category: str
     name: str
     aliases: list[str]
-    facts: dict[str, Any] = Field(description="What holds now, by attribute.")
-    observations: list[str] = Field(description="What holds now and was told without an attribute.")
+    facts: dict[str, Any] = Field(description="Current facts, by attribute.")
+    observations: list[str] = Field(description="Current observations, which have no attribute.")
     relations: list[Relation]
     mentions: list[Mention] = Field(description="The latest memories that mention it.")
 
     def lines(self) -> list[str]:
-        """As a model reads it."""
+        """Lines of text."""
         also = f", also called {', '.join(self.aliases)}" if self.aliases else ""
         facts = [f"- {attribute}: {value}" for attribute, value in self.facts.items()]
         facts += [f"- {observation}" for observation in self.observations]
@@ -225,26 +225,26 @@ class EntityCard(Part):
         return [f"{self.name} ({self.category}{also})", *facts, *relations, *mentions]
 
 
-class EntityAnswer(Answer):
-    """Everybody who bears the name."""
+class EntityResult(ToolResult):
+    """Every entity with the name."""
 
     entities: list[EntityCard]
-    left_out_count: int = Field(description="Namesakes that did not fit: name a category to see them.")
+    left_out_count: int = Field(description="Entities that did not fit: give a category to see them.")
 
     def texts(self) -> list[str]:
         """One paragraph for each."""
-        more = [f"{self.left_out_count} more bear the name: give a category."] if self.left_out_count else []
+        more = [f"{self.left_out_count} more have this name: give a category."] if self.left_out_count else []
         return ["\n\n".join(["\n".join(card.lines()) for card in self.entities] + more)]
 
 
-def entity_answer(cards: Sequence[EntityCard]) -> EntityAnswer:
-    """Those that fit."""
+def entity_result(cards: Sequence[EntityCard]) -> EntityResult:
+    """As many cards as fit."""
     shown = fitting(cards, EntityCard.size)
-    return EntityAnswer(entities=shown, left_out_count=len(cards) - len(shown))
+    return EntityResult(entities=shown, left_out_count=len(cards) - len(shown))
 
 
 async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
-    """Look up what hangs on an entity."""
+    """Collect the facts, relations and mentions of an entity."""
     graph = await memory.entities.graph(entity, depth=1, limit=RELATED_MAX)
     names = {node.entity_id: node.name for node in graph.nodes}
     return EntityCard(
@@ -253,7 +253,7 @@ async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
         name=entity.name,
         aliases=fitting(entity.aliases, json_size, ALIASES_MAX_CHARACTERS),
         facts=_known_facts(entity),
-        observations=fitting(told(entity), json_size, OBSERVATIONS_MAX_CHARACTERS),
+        observations=fitting(stated_observations(entity), json_size, OBSERVATIONS_MAX_CHARACTERS),
         relations=fitting(
             [
                 Relation(from_name=names[one.from_id], kind=one.kind, to_name=names[one.to_id])
@@ -268,7 +268,7 @@ async def entity_card(memory: AsyncMemory, entity: Entity) -> EntityCard:
 
 
 def _known_facts(entity: Entity) -> dict[str, Any]:
-    """What holds now; what was taken back has the value None. Long values are cut, and so are many."""
+    """Current facts; a retracted one has the value None. Long values and long lists are truncated."""
     held = [
         (name, _short_value(value))
         for name, value in entity.facts.items()
@@ -279,7 +279,7 @@ def _known_facts(entity: Entity) -> dict[str, Any]:
 
 def _short_value(value: Any) -> Any:
     fits = json_size(value) <= FACT_MAX_CHARACTERS
-    return value if fits else shortened_as_json(str(value), FACT_MAX_CHARACTERS)
+    return value if fits else truncated_as_json(str(value), FACT_MAX_CHARACTERS)
 
 
 async def _mentions(memory: AsyncMemory, entity: Entity) -> list[Mention]:
@@ -288,18 +288,18 @@ async def _mentions(memory: AsyncMemory, entity: Entity) -> list[Mention]:
         if len(found) == MENTIONS_SHOWN:
             break
         try:
-            record = await readable(memory, str(memory_id))
+            record = await readable_memory(memory, str(memory_id))
         except NotFoundError:
             continue
         if record.status == "active":
-            content = shortened_as_json(record.content, MENTION_MAX_CHARACTERS)
-            when = moment_of(record).isoformat()
+            content = truncated_as_json(record.content, MENTION_MAX_CHARACTERS)
+            when = time_of(record).isoformat()
             found.append(Mention(memory_id=str(memory_id), content=content, when=when))
     return found
 
 
-async def readable(memory: AsyncMemory, memory_id: str) -> MemoryRecord:
-    """A memory by its id. One that was forgotten is not there for a model, whoever still knows its id."""
+async def readable_memory(memory: AsyncMemory, memory_id: str) -> MemoryRecord:
+    """A memory by its id; NotFoundError if it was forgotten, even if the model still knows its id."""
     record = await memory.memories.get(memory_id)
     if record.deleted_at is not None:
         raise NotFoundError(f"The memory {memory_id} was forgotten.")

@@ -1,4 +1,4 @@
-"""An import from elsewhere is one act: with counts, and with the owner unless the source names many."""
+"""An import is one audited act: with counts, and with the owner unless the source names several."""
 
 from pathlib import Path
 
@@ -24,14 +24,14 @@ async def pair(memory: AsyncMemory) -> tuple[AuditRecord, AuditRecord]:
     return intent, outcome
 
 
-async def test_an_import_for_one_owner_is_told_as_its_own(memory: AsyncMemory, write: Write) -> None:
+async def test_an_import_for_one_owner_is_audited_for_that_owner(memory: AsyncMemory, write: Write) -> None:
     path = write("answers.json", {"results": [BOB, CAROL, {"id": "3", "memory": ""}]})
     await import_from(memory, "mem0", path)
     intent, outcome = await pair(memory)
     assert (intent.owner, intent.target, intent.detail) == ("alice", str(path), {"source": "mem0"})
     assert (outcome.phase, outcome.detail) == (
         "succeeded",
-        {"unit_count": 3, "imported_count": 2, "known_count": 0, "skipped_count": 1, "owner_count": 1},
+        {"batch_count": 3, "imported_count": 2, "known_count": 0, "skipped_count": 1, "owner_count": 1},
     )
 
 

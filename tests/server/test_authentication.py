@@ -1,4 +1,4 @@
-"""Who is let in, and as what: keys that are missing, wrong, ended, weak, foreign; odd headers and paths."""
+"""Authentication: keys that are missing, wrong, ended, too weak or foreign; odd headers and paths."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ def is_problem(answer: httpx.Response, status: int, error: str) -> bool:
         "Bearer ' OR 1=1 --",
     ],
 )
-def test_without_a_key_that_holds_nothing_is_told(stranger: httpx.Client, header: str | None) -> None:
+def test_without_a_valid_key_every_path_is_401(stranger: httpx.Client, header: str | None) -> None:
     headers = {"Authorization": header} if header is not None else {}
     for method, path in (
         ("GET", "/v1/memories"),
@@ -73,15 +73,15 @@ def test_without_a_key_that_holds_nothing_is_told(stranger: httpx.Client, header
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_the_scheme_is_written_in_any_case(
-    server: RunningServer, tenant: str, stranger: httpx.Client
-) -> None:
+def test_the_scheme_is_case_insensitive(server: RunningServer, tenant: str, stranger: httpx.Client) -> None:
     key = server.create_key(tenant, "read").key
     for scheme in ("bearer", "BEARER"):
         assert stranger.get("/v1/whoami", headers={"Authorization": f"{scheme} {key}"}).status_code == 200
 
 
-def test_a_key_counts_only_in_its_header(server: RunningServer, tenant: str, stranger: httpx.Client) -> None:
+def test_a_key_is_accepted_only_in_its_header(
+    server: RunningServer, tenant: str, stranger: httpx.Client
+) -> None:
     key = server.create_key(tenant, "read").key
     for options in (
         {"params": {"api_key": key, "access_token": key}},
@@ -117,7 +117,7 @@ def test_forwarded_headers_change_nothing(stranger: httpx.Client) -> None:
     assert "evil.example" not in answer.text + str(answer.headers)
 
 
-def test_revoking_a_key_shows_in_the_next_request(
+def test_a_revoked_key_is_refused_from_the_next_request_on(
     server: RunningServer, tenant: str, stranger: httpx.Client
 ) -> None:
     made = server.create_key(tenant, "read")
@@ -129,10 +129,10 @@ def test_revoking_a_key_shows_in_the_next_request(
     assert "revoked" in answer.json()["detail"]
 
 
-def test_a_recall_by_a_known_key_is_not_answered_before_the_key_was_looked_up_again(
+def test_a_recall_with_a_cached_key_waits_for_the_lookup_before_it_responds(
     server: RunningServer, tenant: str, writer: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recall goes on meanwhile; its answer waits, and is never sent if the key has ended."""
+    """The recall runs meanwhile; its response waits, and is never sent if the key has ended."""
     retained(writer, CONTENT)
     made = server.create_key(tenant, "read")
     may_look, recalled, find = asyncio.Event(), threading.Event(), keys.find
@@ -162,19 +162,20 @@ def test_a_recall_by_a_known_key_is_not_answered_before_the_key_was_looked_up_ag
     assert CONTENT not in answer.text
 
 
-def test_a_known_key_that_has_ended_learns_nothing_from_errors_either(
+def test_a_cached_key_that_has_ended_gets_401_instead_of_other_errors(
     server: RunningServer, tenant: str
 ) -> None:
-    """Neither that a body is wrong nor that it calls too often: that it has ended, and nothing else."""
+    """Neither an invalid body nor the rate limit hides that the key has ended."""
     made = server.create_key(tenant, "read")
-    rates = server.served.admission.recall_rates
+    rates = server.server_app.authenticator.recall_limiter
     with server.client(made.key) as reader:
         assert reader.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
-        known = dict(server.served.admission._known)
+        known = dict(server.server_app.authenticator._cached)
         server.run(server.memory(tenant).keys.revoke(made.key_id))
 
         def asked(**request: Any) -> httpx.Response:
-            server.served.admission._known.update(known)  # as if no other request had been refused yet
+            # As if no other request had been refused yet.
+            server.server_app.authenticator._cached.update(known)
             return reader.post("/v1/recall", **request)
 
         mistakes: list[dict[str, Any]] = [{"content": b"gold"}, {"json": {"quest": "gold"}}, {"json": {}}]
@@ -189,9 +190,7 @@ def test_a_known_key_that_has_ended_learns_nothing_from_errors_either(
         assert is_problem(answer, 401, "NotAuthenticatedError")
 
 
-def test_a_write_by_a_known_key_waits_until_the_key_was_looked_up_again(
-    server: RunningServer, tenant: str
-) -> None:
+def test_a_write_with_a_cached_key_waits_for_the_lookup(server: RunningServer, tenant: str) -> None:
     made = server.create_key(tenant, "write")
     with server.client(made.key) as writer:
         assert writer.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
@@ -213,7 +212,7 @@ def test_an_expired_key_is_refused(server: RunningServer, tenant: str, stranger:
 
 
 def expire(server: RunningServer, tenant: str, key_id: str) -> None:
-    """Let the time of a key be over, as an administrator of the database could."""
+    """Expire a key in the database, as an administrator."""
     place = server.tenants._host.storage.server
     assert place is not None
     with psycopg.connect(place.conninfo(user="mnemic", dbname="mnemic"), autocommit=True) as connection:
@@ -225,7 +224,7 @@ def expire(server: RunningServer, tenant: str, key_id: str) -> None:
 
 
 def filled(route: Route) -> str:
-    """The path of a route with something in its places that is nowhere."""
+    """The path of a route with values that do not exist."""
     path = route.path
     for name in ("memory_id", "from_id", "like_id", "grant_id", "key_id", "job_id", "webhook_id"):
         path = path.replace(f"{{{name}}}", str(uuid4()))
@@ -233,7 +232,7 @@ def filled(route: Route) -> str:
 
 
 @pytest.mark.parametrize("route", SURFACE, ids=lambda route: f"{route.method} {route.path}")
-def test_a_route_wants_its_role_whatever_is_sent(
+def test_every_route_requires_its_role(
     route: Route, stranger: httpx.Client, weak_clients: dict[str, httpx.Client]
 ) -> None:
     assert stranger.request(route.method, filled(route)).status_code == 401
@@ -246,7 +245,7 @@ def test_a_route_wants_its_role_whatever_is_sent(
 
 @pytest.fixture(scope="module")
 def weak_clients(server: RunningServer) -> Iterator[dict[str, httpx.Client]]:
-    """Clients that may read, and that may read and write."""
+    """Clients with the roles read and write."""
     tenant = f"tenant {uuid4()}"
     with (
         server.client(server.create_key(tenant, "read").key) as reader,
@@ -322,7 +321,7 @@ def test_only_an_admin_manages_keys_and_only_of_its_tenant(
         "/openapi.json/../v1/memories",
     ],
 )
-def test_odd_paths_lead_nowhere(server: RunningServer, writer: httpx.Client, target: str) -> None:
+def test_odd_paths_are_not_found(server: RunningServer, writer: httpx.Client, target: str) -> None:
     retained(writer, CONTENT)
     bare, keyed = send_target(server, target), send_target(server, target, bearer(writer))
     for status, text in (bare, keyed):
@@ -336,7 +335,7 @@ def bearer(client: httpx.Client) -> str:
 
 
 def send_target(server: RunningServer, target: str, authorization: str = "") -> tuple[int, str]:
-    """A request whose target no library has tidied up; returns the status and all of the answer."""
+    """Send a request with a raw target; returns the status and the whole response."""
     line = f"Authorization: {authorization}\r\n" if authorization else ""
     return send_raw(server, f"GET {target} HTTP/1.1\r\nHost: x\r\n{line}Connection: close\r\n\r\n".encode())
 
@@ -359,12 +358,12 @@ def test_huge_headers_are_refused(server: RunningServer) -> None:
         assert status in (400, 431)
 
 
-def test_headers_that_never_end_are_refused(server: RunningServer) -> None:
+def test_endless_headers_are_refused(server: RunningServer) -> None:
     status, text = send_raw(server, b"GET /healthz HTTP/1.1\r\nX-Long: " + b"x" * (HEADERS_MAX_BYTES + 1))
     assert status == 431, text
 
 
-def test_requests_that_come_at_once_are_answered_one_after_the_other(server: RunningServer) -> None:
+def test_pipelined_requests_are_answered_in_order(server: RunningServer) -> None:
     first = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: first\r\n\r\n"
     last = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: last\r\nConnection: close\r\n\r\n"
     _, text = send_raw(server, first + first + last)
@@ -386,19 +385,19 @@ def test_requests_that_come_at_once_are_answered_one_after_the_other(server: Run
         b"GET /h\xc3\xa9 HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_refused(server: RunningServer, request_bytes: bytes) -> None:
+def test_invalid_http_is_refused(server: RunningServer, request_bytes: bytes) -> None:
     status, text = send_raw(server, request_bytes)
     assert status == 400, text
 
 
-def test_a_request_id_is_taken_over_only_if_it_can_stand_in_a_log(stranger: httpx.Client) -> None:
+def test_a_request_id_is_used_only_if_it_is_safe_to_log(stranger: httpx.Client) -> None:
     assert stranger.get("/healthz", headers={"X-Request-Id": "abc-1"}).headers["x-request-id"] == "abc-1"
     for odd in ("a b", "x" * 65, "<script>", "ü".encode().decode("latin-1")):
         answer = stranger.get("/healthz", headers={b"X-Request-Id": odd.encode("latin-1")})
         assert len(answer.headers["x-request-id"]) == 32
 
 
-def test_every_answer_has_safe_headers_and_no_cross_origin_ones(
+def test_every_response_has_security_headers_and_no_cors_headers(
     stranger: httpx.Client, writer: httpx.Client
 ) -> None:
     for client, path in (
@@ -415,7 +414,7 @@ def test_every_answer_has_safe_headers_and_no_cross_origin_ones(
         assert not [name for name in headers if name.startswith("access-control-")]
 
 
-def test_the_log_has_neither_keys_nor_words(
+def test_the_log_has_neither_keys_nor_contents(
     server: RunningServer, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     key = server.create_key(tenant, "write").key
@@ -439,7 +438,7 @@ def test_the_log_has_neither_keys_nor_words(
             assert secret not in said
 
 
-def test_an_error_of_ours_says_nothing_about_the_server(
+def test_an_internal_error_does_not_reveal_its_cause(
     server: RunningServer,
     writer: httpx.Client,
     monkeypatch: pytest.MonkeyPatch,

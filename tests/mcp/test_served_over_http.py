@@ -12,18 +12,18 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from mnemic.mcp.http import build_http_app
-from mnemic.server.app import Served, mount_mcp
+from mnemic.server.app import ServerApp, mount_mcp
 from tests.mcp.conftest import called, refused
 from tests.mcp.test_http import BODY, HEADERS
+from tests.mcp.test_permissions import EXAMPLES
 from tests.mcp.test_stdio import process
-from tests.mcp.test_who_may import EXAMPLES
 from tests.server.running import RunningServer, running_server
 
 BERLIN = "Alice moved to Berlin."
 
 
-def with_mcp(served: Served) -> None:
-    mount_mcp(served.app, build_http_app(served.admission.resolve))
+def with_mcp(server_app: ServerApp) -> None:
+    mount_mcp(server_app.app, build_http_app(server_app.authenticator.resolve))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def post(server: RunningServer, key: str) -> httpx.Response:
     return httpx.post(f"{server.url}/mcp", json=BODY, headers=HEADERS | {"Authorization": f"Bearer {key}"})
 
 
-def test_a_revoked_key_ends_at_once(server: RunningServer, tenant: str) -> None:
+def test_a_revoked_key_is_refused_at_once(server: RunningServer, tenant: str) -> None:
     made = server.create_key(tenant, "write", owner="alice")
     assert post(server, made.key).status_code == 200
     server.run(server.memory(tenant).keys.revoke(made.key_id))
@@ -87,7 +87,7 @@ def test_a_revoked_key_ends_at_once(server: RunningServer, tenant: str) -> None:
     assert post(server, "mn_" + "x" * 43).status_code == 401
 
 
-async def test_the_command_leads_to_a_server_by_its_address(server: RunningServer, tenant: str) -> None:
+async def test_the_command_connects_to_a_server_by_its_url(server: RunningServer, tenant: str) -> None:
     key = server.create_key(tenant, "write", owner="alice").key
     options = ["--owner", "alice", "--url", server.url, "--compat", "reference", "--compat", "chatgpt"]
     async with process(*options, env={"MNEMIC_API_KEY": key}) as client:

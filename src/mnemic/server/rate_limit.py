@@ -1,7 +1,7 @@
-"""How often a key may call: a token bucket for each, in this process.
+"""Rate limit per API key: one token bucket for each key, in this process.
 
-A bucket holds what its key may use at once and fills up steadily. Several servers over one database each
-have buckets of their own.
+A bucket refills at a steady rate up to the size of a burst. Several servers over one database each have their
+own buckets.
 """
 
 from collections import OrderedDict
@@ -14,33 +14,33 @@ from uuid import UUID
 from mnemic.errors import TooManyRequestsError
 
 BUCKETS_MAX = 10_000
-"""Keys that are remembered; the one that called least lately makes room, and has a full bucket again."""
+"""Buckets kept; the least recently used one is evicted, and its key starts with a full bucket again."""
 BURST_S = 10.0
-"""A full bucket holds what fills up in this time."""
+"""A full bucket holds the calls of this many seconds."""
 MINUTE_S = 60.0
 
 
 @dataclass
-class Bucket:
-    """What is left, and when that was so."""
+class TokenBucket:
+    """The calls left at a point in time."""
 
     left: float
     at_s: float
 
 
-class Rates:
-    """The buckets of all keys. Not for several threads."""
+class RateLimiter:
+    """The buckets of all keys. Not thread-safe."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = monotonic) -> None:
         self._per_s = per_minute / MINUTE_S
         self._size = max(1.0, self._per_s * BURST_S)
         self._clock = clock
-        self._buckets: OrderedDict[UUID, Bucket] = OrderedDict()
+        self._buckets: OrderedDict[UUID, TokenBucket] = OrderedDict()
 
     def take(self, key_id: UUID) -> dict[str, str]:
-        """Use one call of this key; returns the headers that say how many are left.
+        """Consume one call of this key; returns the headers that say how many are left.
 
-        TooManyRequestsError if none is. A rate of 0 limits nothing.
+        TooManyRequestsError if there is none. A rate of 0 means no limit.
         """
         if self._per_s == 0:
             return {}
@@ -57,9 +57,9 @@ class Rates:
             "RateLimit-Reset": str(ceil((self._size - bucket.left) / self._per_s)),
         }
 
-    def _filled(self, key_id: UUID) -> Bucket:
+    def _filled(self, key_id: UUID) -> TokenBucket:
         now_s = self._clock()
-        bucket = self._buckets.setdefault(key_id, Bucket(self._size, now_s))
+        bucket = self._buckets.setdefault(key_id, TokenBucket(self._size, now_s))
         self._buckets.move_to_end(key_id)
         if len(self._buckets) > BUCKETS_MAX:
             self._buckets.popitem(last=False)

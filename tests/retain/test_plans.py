@@ -61,11 +61,10 @@ async def test_a_hot_query_uses_its_index(
 async def test_neighbouring_vectors_are_read_by_index_without_statistics(
     open_memory: OpenMemory, rows: Rows, side: str, order: str
 ) -> None:
-    """As `mnemic.find_near_duplicates` asks for them, for each of those that wait.
+    """The reads of `mnemic.find_near_duplicates`, for each pending memory.
 
-    An owner has thousands, and the planner believes in two: it must not read and sort them all.
-
-    It takes a table of a thousand pages to make it believe in two and not in one, so vectors are long here.
+    The owner has thousands of vectors and the planner estimates two: it must not read and sort them all. It
+    takes a table of a thousand pages to make it estimate two instead of one, so vectors are long here.
     """
     engine = Unsteady(960, name=f"test:{uuid4()}")
     memory = await open_memory(embedder=engine)

@@ -1,4 +1,4 @@
-"""Recalling the past: what was known and valid at a moment, found by the words that it had then."""
+"""Recall with `as_of`: memories that were known and valid at a moment, found by their words of that time."""
 
 from datetime import UTC, datetime
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What SQL in the hands of one tenant, or a stolen statement, can read by what recall asks."""
+"""What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Techniques that ask a language model: used when on, timed, and left out with a note when they fail."""
+"""Techniques that call a language model: used if switched on, timed, left out with a note if they fail."""
 
 import asyncio
 from collections.abc import Sequence

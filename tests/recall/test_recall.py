@@ -1,4 +1,4 @@
-"""Recall: what comes first, why, how much of it, and when nothing at all."""
+"""Recall: order, explanations, limits and refusals."""
 
 import asyncio
 from typing import Any

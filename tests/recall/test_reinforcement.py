@@ -1,4 +1,4 @@
-"""What was recalled is counted: in this process first, written later, and lost by no normal end."""
+"""Recall counts: counted in the process, written later, and not lost when a process ends normally."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Recall gives back exactly what it may: random stores, against the model in `visible_model`."""
+"""Recall returns exactly the memories that it may: random stores, compared with `visible_model`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

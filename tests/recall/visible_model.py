@@ -1,4 +1,4 @@
-"""Which memories a recall may give back, as a plain model: every rule once, in Python, without an index.
+"""Which memories a recall may return, as a plain model in Python: every rule once, without an index.
 
 A memory is the list of its versions, as `memory.memories.history` tells it. A recall sees one version of
 each, or none, and either it belongs to the caller or a grant lets it in; then the filters decide.

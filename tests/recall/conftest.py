@@ -1,4 +1,4 @@
-"""What the tests of recalling share."""
+"""Fixtures of the tests of recall."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,7 +23,7 @@ OpenWith = Callable[..., Awaitable[AsyncMemory]]
 
 @pytest.fixture
 def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
-    """Opens alice's memory in a fresh tenant with models and settings of the test's own."""
+    """Opens alice's memory in a fresh tenant with the models and settings that a test gives."""
 
     async def open_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncMemory:
         tenant = await shared_database.open_tenant(f"tenant {uuid4()}")

@@ -1,4 +1,4 @@
-"""Which members of a pool stand next to which."""
+"""Which candidates of a pool are neighbouring turns."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ OFFSETS = [offset for offset in range(-NEIGHBOUR_REACH, NEIGHBOUR_REACH + 1) if 
 
 
 def _neighbour(turns: list[tuple[str | None, int | None]], place: int, offset: int) -> int | None:
-    """By looking at all of them, one after the other."""
+    """The expected neighbour, by linear search."""
     conversation, position = turns[place]
     if position is None:
         return None
@@ -29,11 +29,11 @@ def test_neighbours_are_those_of_the_same_conversation(seed: int, offset: int) -
     wanted = [_neighbour(turns, place, offset) for place in range(len(turns))]
     assert [found.neighbour(place, offset) for place in range(len(turns))] == wanted
     values = random.random(len(turns))
-    lent = [0.0 if place is None else values[place] for place in wanted]
-    assert found.shifted(values, offset).tolist() == lent
+    expected = [0.0 if place is None else values[place] for place in wanted]
+    assert found.shifted(values, offset).tolist() == expected
 
 
-def test_the_last_turn_of_a_conversation_and_the_first_of_the_next_are_strangers() -> None:
+def test_the_last_turn_of_a_conversation_and_the_first_of_the_next_are_no_neighbours() -> None:
     found = ConversationTurns(["a", "a", "b", "b"], [2**31 - 2, 2**31 - 1, 0, 1])
     assert [found.neighbour(place, 1) for place in range(4)] == [1, None, 3, None]
     assert [found.neighbour(place, -2) for place in range(4)] == [None] * 4

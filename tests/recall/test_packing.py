@@ -1,4 +1,4 @@
-"""The text of an answer: made when it is first read, and to all who read it as if it had always been."""
+"""The text of a result is packed when it is first read; readers cannot notice the difference."""
 
 import copy
 import pickle
@@ -16,7 +16,7 @@ _WIRE = TypeAdapter(Recalled)
 
 
 class Packer:
-    """Packs always the same, and counts how often."""
+    """Always returns the same text, and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -47,23 +47,23 @@ def test_nothing_is_packed_until_the_text_or_its_tokens_are_read_and_then_once()
     ],
     ids=["itself", "pickled", "copied", "copied deeply", "replaced", "over the wire"],
 )
-def test_an_answer_that_is_packed_later_equals_one_that_was_packed(
+def test_a_result_that_is_packed_later_equals_one_that_was_packed(
     read: Callable[[Recalled], Recalled],
 ) -> None:
     assert read(packed_later(LATER, Packer())) == WHOLE
 
 
-def test_it_is_shown_like_one_that_was_packed() -> None:
+def test_its_repr_is_that_of_a_packed_one() -> None:
     assert repr(packed_later(LATER, Packer())) == repr(WHOLE)
     assert asdict(packed_later(LATER, Packer())) == asdict(WHOLE)
 
 
-def test_the_answer_that_was_given_stays_as_it_was() -> None:
+def test_the_original_result_does_not_change() -> None:
     packed_later(WHOLE, lambda hits: ("other", 1))
     assert (WHOLE.text, WHOLE.token_count) == ("two words", 2)
 
 
-def test_other_names_are_still_no_attributes_and_nothing_can_be_set() -> None:
+def test_unknown_attributes_still_raise_and_nothing_can_be_set() -> None:
     packer = Packer()
     found = packed_later(LATER, packer)
     assert not hasattr(found, "texts")
@@ -72,7 +72,7 @@ def test_other_names_are_still_no_attributes_and_nothing_can_be_set() -> None:
     assert packer.calls == 0
 
 
-def test_a_packer_that_fails_is_asked_again() -> None:
+def test_a_packer_that_fails_is_called_again() -> None:
     def fail(hits: Sequence[Hit]) -> tuple[str, int]:
         raise ValueError("not now")
 

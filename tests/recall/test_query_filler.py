@@ -1,4 +1,4 @@
-"""What a query is about, without how it asks."""
+"""Conversational filler is removed from queries."""
 
 import pytest
 
@@ -33,28 +33,28 @@ NOTHING_ELSE = ("Can you explain?", "What have we discussed?", "Any advice?", "s
 
 
 @pytest.mark.parametrize("query", WRAPPED)
-def test_words_about_the_talk_and_the_answer_are_left_out(query: str) -> None:
+def test_words_about_the_conversation_and_the_answer_are_removed(query: str) -> None:
     assert strip_filler(query) == WRAPPED[query]
 
 
 @pytest.mark.parametrize("query", PLAIN)
-def test_what_is_asked_plainly_stays_as_it_is(query: str) -> None:
+def test_a_query_without_filler_stays_as_it_is(query: str) -> None:
     assert strip_filler(query) == query
 
 
 @pytest.mark.parametrize("query", NOTHING_ELSE)
-def test_a_query_of_which_nothing_would_be_left_stays_as_it_is(query: str) -> None:
+def test_a_query_of_filler_alone_stays_as_it_is(query: str) -> None:
     assert strip_filler(query) == query
 
 
-def test_words_that_link_others_are_not_looked_up_but_a_month_is() -> None:
+def test_function_words_are_removed_but_a_month_is_not() -> None:
     looked_up = remove_function_words("How many books would I've read in May?")
     assert " ".join(looked_up.split()) == "How books I read in May?"
     assert remove_function_words("vitamin D") == "vitamin D"
     assert remove_function_words("would") == "would"
 
 
-async def test_how_a_query_asks_makes_no_difference_to_what_it_finds(memory: AsyncMemory) -> None:
+async def test_filler_does_not_change_the_hits(memory: AsyncMemory) -> None:
     await memory.retain_many(["My garden has a pond.", "The tax office wrote a letter."], owner="ada")
     plain = await memory.recall("my garden?", owner="ada")
     wrapped = await memory.recall(

@@ -1,4 +1,4 @@
-"""How sure recall is that something is known about a query: what raises it and what lowers it."""
+"""The confidence of recall: what raises it and what lowers it."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ ANALYSIS = QueryAnalysis(
 def sample_words(
     counts: tuple[int | None, ...] = (3, 3), *, memory_count: int = 100, has_statistics: bool = False
 ) -> LexicalMatches:
-    """The words of a query of two, with how many memories have each."""
+    """A query of two terms, with the number of memories that have each."""
     terms = QueryTerms(
         lexemes=("garden", "pond"),
         tsqueries=("'garden'", "'pond'"),
@@ -47,7 +47,7 @@ def sample_words(
 
 
 def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1, 0)) -> CandidatePool:
-    """Memories with these terms, neither near to the query nor far from it."""
+    """Candidates with these terms and medium cosines."""
     zeros = np.zeros(len(terms))
     nothing = (None,) * len(terms)
     return CandidatePool(
@@ -78,7 +78,7 @@ def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1
 
 
 def sure(pool: CandidatePool, model: str | None = LOCAL) -> float:
-    """The confidence of a pool alone."""
+    """The confidence of a single pool."""
     return confidence([pool], [rank(pool, ANALYSIS, 0.0)], ANALYSIS, model)
 
 
@@ -90,7 +90,7 @@ def test_near_memories_words_in_common_and_a_fitting_owner_raise_confidence() ->
     assert sure(sample_pool(terms=(3, 0))) > usual
 
 
-def test_a_word_that_no_memory_has_lowers_confidence_and_a_second_one_less() -> None:
+def test_a_term_that_no_memory_has_lowers_confidence_and_a_second_one_less() -> None:
     known, one, two = (
         sure(sample_pool(sample_words(counts), terms=(0, 0))) for counts in ((3, 3), (3, 0), (0, 0))
     )
@@ -99,7 +99,7 @@ def test_a_word_that_no_memory_has_lowers_confidence_and_a_second_one_less() -> 
     assert logits[0] - logits[1] > logits[1] - logits[2]
 
 
-def test_a_rare_word_that_is_not_counted_is_unknown_unless_a_candidate_has_it() -> None:
+def test_a_term_without_a_count_is_unknown_unless_a_candidate_has_it() -> None:
     rare = sample_words((3, None), memory_count=5_000, has_statistics=True)
     counted = sample_words((3, 1), memory_count=5_000, has_statistics=True)
     assert sure(sample_pool(rare)) < sure(sample_pool(counted))
@@ -117,13 +117,13 @@ def test_more_memories_lower_confidence_within_what_was_measured(
     assert few == many if is_equal else few > many
 
 
-def test_a_model_that_is_not_listed_does_not_go_by_its_mean_cosine() -> None:
+def test_without_a_calibration_the_mean_cosine_does_not_count() -> None:
     pool, nearer = sample_pool(), replace(sample_pool(), cosine_mean=0.4)
     assert sure(pool, "openai:some-model") == sure(nearer, "openai:some-model")
     assert sure(pool) != sure(nearer)
 
 
-def test_a_source_without_candidates_says_nothing() -> None:
+def test_a_pool_without_candidates_does_not_count() -> None:
     pool, empty = sample_pool(), sample_pool(terms=())
     assert sure(empty) == 0.0
     rankings = [rank(each, ANALYSIS, 0.0) for each in (empty, pool)]

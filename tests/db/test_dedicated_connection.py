@@ -20,7 +20,10 @@ NOTHING_SETTLED = {
     "after_tenant": None,
     "only_tenant": None,
 }
-PROCESSES = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%settle_and_claim_jobs%'"
+PROCESSES = (
+    "SELECT pid FROM pg_stat_activity"
+    " WHERE datname = current_database() AND query LIKE '%settle_and_claim_jobs%'"
+)
 
 
 @pytest.fixture

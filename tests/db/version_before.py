@@ -7,7 +7,7 @@
 import tarfile
 from hashlib import sha256
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString
 
 import psycopg
 
@@ -47,4 +47,4 @@ def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> LiteralString:
     file = archive.extractfile(member)
     assert file is not None, "members were filtered for files"
     # Shipped with the tests and never made from input: as good as a literal to the driver.
-    return cast(LiteralString, file.read().decode())
+    return file.read().decode()

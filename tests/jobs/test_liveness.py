@@ -99,7 +99,7 @@ async def test_a_worker_declared_dead_cannot_settle_its_job_and_cancels_the_hand
     async with database.proven("working", QUEUE) as queries:
         # In one transaction: a worker that registers again before its jobs are requeued keeps them.
         assert (await queries.one("workers.remove", {"worker": worker.name, "beats": None}))["is_removed"]
-        assert (await queries.one("workers.requeue_jobs_of_dead"))["requeued"] == 1
+        assert (await queries.one("workers.requeue_jobs_of_dead_workers"))["requeued"] == 1
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
     assert (done.result, done.worker) == (2, worker.name)
     assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]
@@ -220,7 +220,7 @@ async def test_a_live_worker_keeps_its_job_however_long_it_takes(
         admin.execute, "UPDATE queue.jobs SET started_at = started_at - interval '1 hour'"
     )
     async with database.proven("working", "queue") as queries:
-        assert await queries.one("workers.requeue_jobs_of_dead") == {"requeued": 0}
+        assert await queries.one("workers.requeue_jobs_of_dead_workers") == {"requeued": 0}
     may_end.set()
     done = await memory.jobs.wait(job.job_id)
     assert (done.result, done.attempts) == ("mine", 1)

@@ -146,9 +146,9 @@ async def test_an_owner_without_entities_costs_one_query(
     monkeypatch.setattr(Transaction, "one", one)
     monkeypatch.setattr(mentions, "words_of", None)
     assert await link(tenant_database, [(UUID(int=1), "Ada")] * BATCH) == 0
-    assert asked == ["mentions.share"]
+    assert asked == ["mentions.lock_shared"]
     assert await link(tenant_database, []) == 0
-    assert asked == ["mentions.share"]
+    assert asked == ["mentions.lock_shared"]
 
 
 async def test_a_batch_of_a_thousand_texts_is_linked(

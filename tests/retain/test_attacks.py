@@ -79,9 +79,9 @@ def test_the_right_signature_stores(
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
         signed = access.key.signature("enter", str(tenant_b.id), process=process_of(connection))
-        assert connection.execute(query("retain.alone"), parameters(tenant_b, signed)).fetchone() == (
-            "stored",
-        )
+        assert connection.execute(
+            query("retain.in_one_statement"), parameters(tenant_b, signed)
+        ).fetchone() == ("stored",)
     assert count(admin, tenant_b) == (2, 0, 1)
 
 
@@ -103,7 +103,7 @@ def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_
         connection.execute("ROLLBACK")
     signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
     try:
-        row = connection.execute(query("retain.alone"), parameters(tenant_b, signed)).fetchone()
+        row = connection.execute(query("retain.in_one_statement"), parameters(tenant_b, signed)).fetchone()
         assert row == ("more",)
     except psycopg.errors.InsufficientPrivilege:
         pass
@@ -150,7 +150,7 @@ def test_a_model_that_does_not_serve_is_not_written_to(
     connection = connect_as(tenant_a)
     connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     given = {**parameters(tenant_a, None), "model": "test:forged"}
-    assert connection.execute(query("retain.alone"), given).fetchone() == ("more",)
+    assert connection.execute(query("retain.in_one_statement"), given).fetchone() == ("more",)
     stored = connection.execute(query("retain.store"), given).fetchone()
     assert stored == (None, False)
 
@@ -162,7 +162,7 @@ def test_vectors_go_only_into_the_table_that_serves_and_only_with_what_is_stored
     connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     for model, outcome, count in (("test:forged", "more", 0), (MODEL, "stored", 2), (MODEL, "known", 2)):
         table_name = table_name_of(model)
-        statement = with_vectors(query("retain.alone"), table_name)
+        statement = with_vectors(query("retain.in_one_statement"), table_name)
         given = {**parameters(tenant_a, None, "the same words"), "vector_table": table_name}
         assert connection.execute(statement, given).fetchone() == (outcome,)
         counting = sql.SQL("SELECT count(*) FROM vectors.{}").format(sql.Identifier(table_name))

@@ -48,7 +48,9 @@ async def test_a_hot_query_uses_its_index(
     superuser.execute(SMALL_TENANTS)
     superuser.execute("ANALYZE state.memories")
     async with memory._core.storage.tenant_database.transaction() as transaction:
-        plan = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
+        plan = await transaction.connection.execute(
+            f"EXPLAIN {query(name)}".encode(), {"tenant_id": memory.tenant.id, **parameters}
+        )
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
     used = {word for line in lines for word in line.split() if word in indexes}
     assert used == indexes, "\n".join(lines)

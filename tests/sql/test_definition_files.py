@@ -16,7 +16,7 @@ REPEATABLE = re.compile(r"^CREATE (?!OR REPLACE|POLICY)", re.MULTILINE)
 
 
 def definition(name: str, *header: str) -> Definition:
-    return Definition("extra", name, "".join(f"-- {line}\n" for line in header) + "SELECT 1;")  # type: ignore[arg-type]
+    return Definition("extra", name, "".join(f"-- {line}\n" for line in header) + "SELECT 1;")
 
 
 def test_an_earlier_stage_comes_first_and_then_what_is_needed() -> None:

@@ -49,6 +49,7 @@ CLOSE_TIMEOUT_S = 5.0
 RACE_ATTEMPTS = 10
 STREAM_ROWS = 500
 STREAM_CURSOR = "mnemic_stream"
+TENANT_PARAMETER = "%(tenant_id)s"
 LOST_RACES = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 Result = TypeVar("Result")
@@ -62,20 +63,24 @@ class Queries:
     def __init__(self, connection: AppConnection) -> None:
         self.connection = connection
 
+    def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
+        """The parameters of a query, with those that the transaction itself knows."""
+        return parameters
+
     async def execute(self, name: str, parameters: Parameters | None = None) -> int:
         """Run a query for its effect; returns how many rows it touched."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return cursor.rowcount
 
     async def execute_many(self, name: str, rows: Sequence[Parameters]) -> int:
         """Run a query once per row, in one round trip; returns how many rows were touched."""
         async with self.connection.cursor() as cursor:
-            await cursor.executemany(query(name), rows)
+            await cursor.executemany(query(name), [self.values(name, row) or {} for row in rows])
             return cursor.rowcount
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """All rows of a query."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchall()
 
     async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
@@ -84,25 +89,25 @@ class Queries:
         Other queries are prepared after a few uses. A plan that was made while a table was small would then
         read all of it, again and again, when it has grown, until the server has analysed the table.
         """
-        cursor = await self.connection.execute(query(name), parameters, prepare=False)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters), prepare=False)
         return await cursor.fetchall()
 
     async def keyed_rows(self, name: str, parameters: Parameters) -> list[Row]:
         """All rows of a query that gives arrays of ids, which come as keys (see `id_arrays.py`)."""
-        cursor = await self.connection.execute(query(name), parameters, binary=True)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters), binary=True)
         return await cursor.fetchall()
 
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
         """The rows of a query, fetched a bounded number at a time."""
         async with self.connection.cursor(name=STREAM_CURSOR) as cursor:
             cursor.itersize = STREAM_ROWS
-            await cursor.execute(query(name), parameters)
+            await cursor.execute(query(name), self.values(name, parameters))
             async for row in cursor:
                 yield row
 
     async def first(self, name: str, parameters: Parameters | None = None) -> Row | None:
         """The first row of a query, or None."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchone()
 
     async def one(self, name: str, parameters: Parameters | None = None) -> Row:
@@ -114,11 +119,17 @@ class Queries:
 
 
 class Transaction(Queries):
-    """A transaction of one tenant."""
+    """A transaction of one tenant, whose id is the parameter `tenant_id` of its queries."""
 
     def __init__(self, connection: AppConnection, tenant: Tenant) -> None:
         super().__init__(connection)
         self.tenant = tenant
+
+    def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
+        """With the tenant, where the query names it; without parameters per cent signs stay as they are."""
+        if TENANT_PARAMETER not in query(name):
+            return parameters
+        return {"tenant_id": self.tenant.id, **(parameters or {})}
 
 
 class TenantDatabase:

@@ -16,7 +16,6 @@ new name instead, and a migration changes the tables to it.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import LiteralString, cast
 
 from psycopg import AsyncConnection, errors, sql
 from psycopg.rows import DictRow
@@ -147,7 +146,7 @@ async def _signatures(
 async def _drop_routines(connection: AsyncConnection[DictRow], signatures: Sequence[str]) -> None:
     if signatures:
         # As the server itself wrote them, with the names quoted.
-        listed = sql.SQL(", ").join(sql.SQL(cast(LiteralString, signature)) for signature in signatures)
+        listed = sql.SQL(", ").join([sql.SQL(signature) for signature in signatures])
         await _run_drop(connection, sql.SQL("DROP ROUTINE {}").format(listed))
 
 

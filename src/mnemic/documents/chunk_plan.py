@@ -232,7 +232,7 @@ def metadata_of(document: SourceDocument, chunk: Chunk) -> dict[str, Any]:
 
 
 async def _file(transaction: Transaction, entry: Mapping[str, Any]) -> None:
-    await transaction.one("documents.take_turns", entry)
+    await transaction.one("documents.lock", entry)
     before = await transaction.first("ingest.get", entry)
     if before is not None and not before["is_ingested"]:
         raise ConflictError(

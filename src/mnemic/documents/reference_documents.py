@@ -99,7 +99,7 @@ async def delete_document(database: TenantDatabase, scope: Scope, name: str) -> 
     key = {"owner": scope.require_owner(), "name": check_name("name", name)}
 
     async def delete(transaction: Transaction) -> bool:
-        await transaction.one("documents.take_turns", key)
+        await transaction.one("documents.lock", key)
         document = await transaction.first("documents.get", key)
         if document is None:
             return False
@@ -124,7 +124,7 @@ async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bo
 
 async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
     # Or else two writers would take the same text for the old one, and leave each other's behind.
-    await transaction.one("documents.take_turns", entry)
+    await transaction.one("documents.lock", entry)
     before = await transaction.first("documents.get", entry)
     if before is not None and before["whole_id"] is None:
         raise ConflictError(

@@ -87,6 +87,6 @@ async def _restore(transaction: Transaction, archived: dict[str, object]) -> Ent
     for part in RESTORED_PARTS:
         await transaction.execute(f"archived_entities.restore_{part}", archived)
     await transaction.execute("archived_entities.hand_over_relations", archived)
-    await transaction.execute("archived_entities.leave", archived)
+    await transaction.execute("archived_entities.remove", archived)
     await link_existing(transaction, owner, [row["name"] for row in names])
     return await read_entity(transaction, owner, entity_id)

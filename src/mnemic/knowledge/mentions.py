@@ -26,7 +26,7 @@ async def link_mentions(transaction: Transaction, owner: str, texts: Sequence[tu
     Costs one small query when the owner has no entities. Belongs at the end of a transaction: new
     names wait for it, though not for long.
     """
-    if not texts or not (await transaction.one("mentions.share", {"owner": owner}))["has_names"]:
+    if not texts or not (await transaction.one("mentions.lock_shared", {"owner": owner}))["has_names"]:
         return 0
     return await _link(transaction, owner, texts)
 
@@ -53,7 +53,7 @@ async def link_memory(
 
 async def hold_mentions(transaction: Transaction, owner: str) -> None:
     """Take turns with whoever links memories of this owner."""
-    await transaction.one("mentions.hold", {"owner": owner})
+    await transaction.one("mentions.lock", {"owner": owner})
 
 
 async def _link(transaction: Transaction, owner: str, texts: Sequence[tuple[UUID, str]]) -> int:

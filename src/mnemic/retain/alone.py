@@ -71,7 +71,7 @@ async def write_alone(database: TenantDatabase, plan: Plan, batch: Batch, log_ro
         **_conversation(plan),
         **_logged(log_row),
     }
-    statement = with_vectors(query("retain.alone"), table_name)
+    statement = with_vectors(query("retain.in_one_statement"), table_name)
     try:
         row = await database.signed_row_of(statement, parameters, wakeups={"events"})
     except MnemicError as error:

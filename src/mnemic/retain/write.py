@@ -70,7 +70,7 @@ async def _take_turns(transaction: Transaction, plan: Plan) -> None:
     """
     if plan.batch_count > 1:
         await transaction.execute("retain.wait_longer")
-        await transaction.one("retain.take_turns", {"owner": plan.owner})
+        await transaction.one("retain.lock_owner", {"owner": plan.owner})
         await transaction.execute("retain.wait_as_usual")
 
 

@@ -3572,11 +3572,11 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     name,
     ARRAY( SELECT aliases.name
            FROM state.entity_names aliases
-          WHERE ((aliases.entity_id = entities.entity_id) AND (aliases.name_key <> entities.name_key))
+          WHERE ((aliases.tenant_id = entities.tenant_id) AND (aliases.entity_id = entities.entity_id) AND (aliases.name_key <> entities.name_key))
           ORDER BY aliases.name_key) AS aliases,
     ( SELECT COALESCE(jsonb_object_agg(facts.attribute, facts.value), '{}'::jsonb) AS "coalesce"
            FROM state.entity_facts facts
-          WHERE ((facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
+          WHERE ((facts.tenant_id = entities.tenant_id) AND (facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
     salience,
     metadata,
     process,

@@ -1,4 +1,4 @@
-"""A change of the model is one act: intended by who asks for it, ended by the job that makes it."""
+"""A model change is one audited act: the call writes the intent, the job the outcome."""
 
 import pytest
 

@@ -69,7 +69,7 @@ async def found(settings: Settings, name: str) -> str:
     return f"{check.state}: {check.found} {check.advice}"
 
 
-async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_tells_how_far_it_is(
+async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_shows_progress(
     settings: Settings, admin: AppConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reembedding, "INDEX_MIN_ROWS", 200)
@@ -108,7 +108,7 @@ async def _retain(core: Core, count: int) -> None:
     await retain_items(caller, [f"fact number {number}" for number in range(count)], {})
 
 
-async def test_the_doctor_tells_of_what_has_no_vector(settings: Settings, admin: AppConnection) -> None:
+async def test_the_doctor_reports_memories_without_a_vector(settings: Settings, admin: AppConnection) -> None:
     fill(settings, "test", 3)
     tenant = admin.execute(
         "SELECT tenant_id FROM state.tenants WHERE name = %s", [settings.tenant]
@@ -128,9 +128,7 @@ async def test_the_doctor_tells_of_what_has_no_vector(settings: Settings, admin:
 
 
 @SLOW
-def test_a_change_whose_process_was_killed_goes_on_in_another_one(
-    settings: Settings, admin: AppConnection
-) -> None:
+def test_a_change_resumes_in_another_process_after_a_kill(settings: Settings, admin: AppConnection) -> None:
     fill(settings, "test:hash-40", 8_000)
     command = [sys.executable, "-m", "tests.embeddings.changing_process", str(settings.data_dir)]
     child = subprocess.Popen([*command, settings.tenant, "test:hash-80"], cwd=ROOT)

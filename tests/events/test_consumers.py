@@ -1,4 +1,4 @@
-"""Consumers: places in the log that outlive their readers, and belong to one reader at a time."""
+"""Consumers: cursors that outlive their readers, and belong to one reader at a time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ async def test_an_event_is_seen_when_the_next_one_is_asked_for(memory: AsyncMemo
     assert await take(memory, 3) == ["key 1", "key 2", "key 3"], "key 1 was handed out, not seen"
 
 
-async def test_consumers_do_not_know_each_other(memory: AsyncMemory) -> None:
+async def test_consumers_are_independent(memory: AsyncMemory) -> None:
     await set_many(memory, 3)
     assert await take(memory, 3, "one") == await take(memory, 3, "two")
     one, two = await memory.events.consumers()
@@ -102,8 +102,8 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
     assert sorted(done) == list(range(1, 31))
 
 
-async def test_work_done_twice_at_once_counts_once(memory: AsyncMemory) -> None:
-    """Also by one and the same reader: the second to commit finds the place moved."""
+async def test_of_two_concurrent_runs_of_one_reader_one_commits(memory: AsyncMemory) -> None:
+    """The second to commit finds the cursor advanced."""
     await set_many(memory, 2)
     database = memory._core.storage.tenant_database
     reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
@@ -118,7 +118,7 @@ async def test_work_done_twice_at_once_counts_once(memory: AsyncMemory) -> None:
     assert sorted(isinstance(outcome, ConflictError) for outcome in outcomes) == [False, True]
 
 
-async def test_work_that_fails_leaves_the_place(memory: AsyncMemory, rows: Rows) -> None:
+async def test_failed_work_does_not_advance_the_cursor(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 2)
     database = memory._core.storage.tenant_database
     reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
@@ -138,7 +138,7 @@ async def test_work_that_fails_leaves_the_place(memory: AsyncMemory, rows: Rows)
     assert left == [("other", 0), ("worker", 0)]
 
 
-async def test_replaying_reads_again_and_ends_the_reader_there_is(memory: AsyncMemory) -> None:
+async def test_replay_reads_again_and_ends_the_present_reader(memory: AsyncMemory) -> None:
     await set_many(memory, 3)
     reader = memory.events.subscribe("reader", start="beginning")
     assert [(await anext(reader)).subject for _ in range(3)] == ["key 0", "key 1", "key 2"]
@@ -164,7 +164,7 @@ async def test_a_consumer_whose_events_were_dropped_gets_an_error(memory: AsyncM
     assert await take(memory, 1) == ["key 3"]
 
 
-async def test_a_consumer_moves_past_what_it_does_not_follow(memory: AsyncMemory, rows: Rows) -> None:
+async def test_a_consumer_advances_past_events_that_it_filters_out(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 3)
     await memory.state.delete("key 0")
     assert await take(memory, 1, types=["state.deleted"]) == ["key 0"]
@@ -176,7 +176,7 @@ async def test_a_consumer_moves_past_what_it_does_not_follow(memory: AsyncMemory
     assert (await memory.events.consumers())[0].types == ("state.deleted",)
 
 
-async def test_consumers_of_owners_are_apart(open_memory: OpenMemory) -> None:
+async def test_consumers_of_owners_are_separate(open_memory: OpenMemory) -> None:
     everybody = await open_memory(owner=None)
     alice, bob = everybody.scope(owner="alice"), everybody.scope(owner="bob")
     await alice.state.set("a", 1)

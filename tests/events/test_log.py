@@ -1,4 +1,4 @@
-"""Reading the log: nothing is missed, nothing is read twice, nothing grows without end."""
+"""Reading the log: no event is missed or read twice, and reads are bounded."""
 
 from contextlib import suppress
 from typing import Any
@@ -61,7 +61,7 @@ async def test_a_memory_without_an_owner_sees_the_events_of_all(open_memory: Ope
     assert [event.owner for event in await memory.events.list()] == ["alice", "bob"]
 
 
-async def test_a_late_commit_is_read_behind_what_was_read_before(
+async def test_a_late_commit_gets_a_position_after_those_read_before(
     memory: AsyncMemory, shared_database: Database
 ) -> None:
     """The one that began first commits last: a reader that has gone on still gets its event."""
@@ -73,7 +73,9 @@ async def test_a_late_commit_is_read_behind_what_was_read_before(
     assert changes(await memory.events.list(after=1)) == [("state.created", "late")]
 
 
-async def test_what_was_rolled_back_never_happened(memory: AsyncMemory, shared_database: Database) -> None:
+async def test_a_rolled_back_transaction_publishes_nothing(
+    memory: AsyncMemory, shared_database: Database
+) -> None:
     values = {"tenant_id": memory.tenant.id, "key": "never"}
     with suppress(RuntimeError):
         async with shared_database.transaction(memory.tenant) as transaction:
@@ -84,7 +86,7 @@ async def test_what_was_rolled_back_never_happened(memory: AsyncMemory, shared_d
     assert [(event.subject, event.position) for event in events] == [("after", 1)]
 
 
-async def test_a_page_looks_at_a_bounded_number_of_positions(
+async def test_a_page_scans_a_bounded_number_of_positions(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "PAGE_POSITIONS", 3)
@@ -129,7 +131,7 @@ async def test_reading_dropped_events_is_an_error(memory: AsyncMemory, rows: Row
         await memory.events.list(after=2)
 
 
-async def test_dropping_goes_in_bounded_steps_and_reaches_what_nobody_read(
+async def test_dropping_goes_in_bounded_steps_and_includes_unread_events(
     memory: AsyncMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "DROP_MAX", 2)

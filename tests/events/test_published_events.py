@@ -98,7 +98,7 @@ async def test_deleting_a_memory_publishes_an_event(memory: AsyncMemory, rows: R
     assert changes(await memory.events.list())[-1] == ("memory.deleted", str(memory_id))
 
 
-async def test_being_used_and_said_again_tells_nobody(memory: AsyncMemory, rows: Rows) -> None:
+async def test_recalls_and_duplicates_publish_nothing(memory: AsyncMemory, rows: Rows) -> None:
     await memory.retain("Alice likes tea.")
     await memory.recall("What does Alice like?")
     await memory._core.write_recalled_counts()
@@ -111,7 +111,7 @@ async def test_being_used_and_said_again_tells_nobody(memory: AsyncMemory, rows:
     assert len(await memory.events.list()) == 1
 
 
-async def test_events_hold_no_content(memory: AsyncMemory, rows: Rows) -> None:
+async def test_events_contain_no_content(memory: AsyncMemory, rows: Rows) -> None:
     await memory.retain("The word is xylophone.", metadata={"m": "xylophone"}, tags=["xylophone"])
     await memory.state.set("key", "xylophone")
     await memory.entities.upsert("person", "Alice", facts={"plays": "xylophone"})

@@ -1,4 +1,4 @@
-"""What the tests of jobs share: workers that run in the test's own event loop, and are stopped with it."""
+"""Fixtures for jobs: workers that run in the event loop of the test, and stop with it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -69,7 +69,7 @@ async def test_a_job_is_done_by_the_process_that_added_it(data_dir: Path) -> Non
         assert done.progress is not None
 
 
-async def test_what_was_left_behind_is_done_when_the_memory_is_opened_again(data_dir: Path) -> None:
+async def test_jobs_left_behind_run_when_the_memory_is_opened_again(data_dir: Path) -> None:
     begun = asyncio.Event()
     async with AsyncMemory(data_dir=data_dir, embedder="test") as memory:
 
@@ -93,7 +93,7 @@ async def test_what_was_left_behind_is_done_when_the_memory_is_opened_again(data
     assert [attempt.outcome for attempt in done.history] == ["handed_back", "done"]
 
 
-async def test_without_the_setting_nothing_is_done_until_it_is_asked_to_work(data_dir: Path) -> None:
+async def test_without_the_setting_jobs_run_only_during_work(data_dir: Path) -> None:
     settings = Settings(data_dir=data_dir, worker=False)
     async with AsyncMemory(settings=settings, embedder="test") as memory:
 

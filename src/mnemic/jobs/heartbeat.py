@@ -83,6 +83,8 @@ def beat(
     (moment,) = cursor.fetchone() or ("",)
     proof = key.proof("working", QUEUE, moment=str(moment))
     connection.execute(query("session.prove"), {"purpose": "working", "subject": QUEUE, "proof": proof})
-    row = connection.execute(query("workers.heartbeat"), {"worker": worker, "types": list(types)}).fetchone()
+    row = connection.execute(
+        query("workers.record_heartbeat"), {"worker": worker, "types": list(types)}
+    ).fetchone()
     connection.commit()
     return row == (True,)

@@ -313,7 +313,7 @@ class Worker:
         await self._write_progress(queries)
         held = {
             (row["job_id"], row["claim"]): row
-            for row in await queries.rows("workers.claimed", {"worker": self.name})
+            for row in await queries.rows("workers.claimed_jobs", {"worker": self.name})
         }
         for key, attempt in self._running.items():
             if key not in held:
@@ -364,7 +364,7 @@ class Worker:
             for dead in self._failure_detector.find_dead(statuses):
                 logger.warning("the worker %s is dead", dead.worker)
                 await queries.one("workers.remove", {"worker": dead.worker, "beats": dead.beats})
-            requeued = (await queries.one("workers.requeue_jobs_of_dead"))["requeued"]
+            requeued = (await queries.one("workers.requeue_jobs_of_dead_workers"))["requeued"]
             if requeued:
                 logger.warning("requeued %d jobs of dead workers", requeued)
             if time.monotonic() >= self._unknown_types_checked_at_s + UNKNOWN_TYPE_CHECK_EVERY_S:

@@ -211,7 +211,7 @@ def test_json_holds_everything(mnemic: Run, told: Memory) -> None:
         (("x", "--max-tokens", 0), "max_tokens must be"),
         (("x", "--category", "fact"), "categories must be one of factual,"),
         (("x", "--technique", "magic"), "techniques must be one of vector,"),
-        (("x", "--since", "2026-03-01"), "since has no time zone"),
+        (("x", "--since", "2026-03-01T10:00"), "--since has no time zone"),
         (("x", "--as-of", "yesterday"), "as_of"),
         (("x", "--at", "soon"), "at "),
         (("x", "--min-confidence", 2), "min_confidence must be a number from 0 to 1"),

@@ -19,6 +19,7 @@ from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.checks import check_time
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.scope import Scope
 
@@ -147,14 +148,13 @@ def _day(moment: datetime | None) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """A period from now on, or a date, whose day begins in UTC."""
+    """The end of a period that starts now, or a date."""
     if period := PERIOD.fullmatch(text):
         count, unit = period.groups()
         return datetime.now(UTC) + timedelta(hours=int(count) * HOURS[unit])
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        return check_time("--expires", text)
+    except InvalidInputError:
         raise InvalidInputError(
             "--expires must be a period such as 12h, 30d or 8w, or a date such as 2027-01-31."
         ) from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

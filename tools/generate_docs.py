@@ -42,8 +42,8 @@ SDK_HEAD = """\
 # SDK
 
 Every call of `Memory`; `AsyncMemory` has the same ones with `await`. Every call that concerns an owner takes
-`owner=`, which wins over the memory's own. Times are aware datetimes or ISO 8601 text: a date and time with its
-zone (`2026-03-01T10:00:00Z`), or a bare date, which is midnight UTC at the start of that day. A datetime
+`owner=`, which wins over the memory's own. Times are aware datetimes or ISO 8601 text: a date and time with
+its zone (`2026-03-01T10:00:00Z`), or a bare date, which is midnight UTC at the start of that day. A datetime
 without a time zone is an error. Errors are in `mnemic.errors`; bad input is an
 `InvalidInputError`, and then nothing was written.
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.types.receipt import ErasureReceipt
@@ -17,7 +18,7 @@ def stats(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, 
     """Show how much the tenant holds."""
 
     async def run() -> TenantStats:
-        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+        async with memory_from(url, data_dir, tenant) as memory:
             return await memory.admin.stats()
 
     counts = asdict(asyncio.run(run()))
@@ -45,7 +46,7 @@ def erase(
     _ask(owner, archive=archive, yes=yes, json=json)
 
     async def run() -> ErasureReceipt:
-        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+        async with memory_from(url, data_dir, tenant) as memory:
             return await memory.admin.erase(owner, mode="archive" if archive else "erase")
 
     receipt = asyncio.run(run())

@@ -8,7 +8,8 @@ import typer
 
 from mnemic.backup.dump import Backup
 from mnemic.backup.restore import restore_place
-from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, Replace, Url, settings_from
 from mnemic.cli.output import print_json, print_line
 from mnemic.types.scope import Scope
 
@@ -23,7 +24,7 @@ def backup(
     """Write everything, of all tenants, into one file, while others go on working."""
 
     async def run() -> Backup:
-        async with open_memory(url, data_dir, None, None, None, None) as memory:
+        async with memory_from(url, data_dir, None) as memory:
             return await memory.admin.backup(path, replace=replace)
 
     made = asyncio.run(run())

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url, open_memory
-from mnemic.cli.output import one_line, out, print_json, table
+from mnemic.cli.empty_lists import reason_for_empty
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
+from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.types.conversation import Conversation
 from mnemic.types.memory import MemoryRecord
 
@@ -29,13 +31,16 @@ def list_conversations(
 ) -> None:
     """List conversations, the latest first."""
 
-    async def run() -> Sequence[Conversation]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
-            return await memory.conversations.list(channel=channel, before=before, limit=limit)
+    async def run() -> tuple[Sequence[Conversation], str]:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            found = await memory.conversations.list(channel=channel, before=before, limit=limit)
+            return found, "" if found else await reason_for_empty(memory, "No conversations.")
 
-    conversations = asyncio.run(run())
+    conversations, empty = asyncio.run(run())
     if json:
         print_json([asdict(each) for each in conversations])
+    elif empty:
+        print_line(empty)
     else:
         _print_table(conversations)
 
@@ -54,7 +59,7 @@ def show(
     """Show what was said in a conversation, in order."""
 
     async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             await memory.conversations.get(conversation)  # An unknown one is an error, not empty.
             return await memory.conversations.turns(conversation, from_position=from_position, limit=limit)
 

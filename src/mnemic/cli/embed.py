@@ -2,7 +2,8 @@
 
 import asyncio
 
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url
 from mnemic.cli.output import out, print_json
 
 
@@ -16,7 +17,7 @@ def embed(
     """Embed what was stored while the embedder failed, so that it is found by meaning, too."""
 
     async def run() -> int:
-        async with open_memory(url, data_dir, tenant, embedder, None, None) as memory:
+        async with memory_from(url, data_dir, tenant, embedder=embedder) as memory:
             return await memory.admin.embed_backlog()
 
     embedded_count = asyncio.run(run())

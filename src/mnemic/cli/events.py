@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from mnemic.cli.events_options import Limit, Types, as_start, shown_moment, shown_types
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_json_line, print_line, table
 from mnemic.events.consumers import Start
@@ -34,8 +34,8 @@ def list_events(
 ) -> None:
     """List events, the oldest that is kept first."""
     types = cast("list[EventType] | None", type)
-    events = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    events = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.events.list(after=after, limit=limit, types=types),
     )
     if json:
@@ -58,7 +58,7 @@ def follow(
 ) -> None:
     """Print each event as it happens, one on a line, until Ctrl-C; with --json each is an object."""
     types = cast("list[EventType] | None", type)
-    memory = idle_memory(url, data_dir, tenant, owner)
+    memory = memory_from(url, data_dir, tenant, owner=owner, worker=False)
     asyncio.run(_follow(memory, types, as_start(start), json=json))
 
 
@@ -73,8 +73,8 @@ def consumers(
     json: Json = False,
 ) -> None:
     """List who follows events under a name, and how far behind."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.events.consumers(after=after, limit=limit),
     )
     if json:

@@ -27,7 +27,7 @@ def index(
     json: Json = False,
 ) -> None:
     """Make the vector indexes that owners with many memories lack. Needs an administrator's URL."""
-    settings = settings_from(url, data_dir, tenant)
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
     core = Core(settings, Models(settings, embedder))
     owners = asyncio.run(_make(core, owner, quiet=json))
     if json:

@@ -7,17 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.follow import follow
-from mnemic.cli.options import (
-    Channel,
-    DataDir,
-    Embedder,
-    Json,
-    Owner,
-    TenantName,
-    Url,
-    settings_from,
-)
+from mnemic.cli.job_progress import follow_job
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import print_json, print_line
 from mnemic.documents.reading.source import MediaType
 from mnemic.errors import InvalidInputError
@@ -45,9 +37,16 @@ def ingest(
     """Take files in as documents, and wait until they are found. The same file again does nothing."""
     if name is not None and len(files) > 1:
         raise InvalidInputError("--name goes with one file.")
-    # Whoever waits for a job works on it, too, whatever the place.
-    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": True})
-    opened = AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")
+    opened = memory_from(
+        url,
+        data_dir,
+        tenant,
+        owner=owner,
+        channel=channel,
+        embedder=embedder,
+        worker=True,  # This command waits for its jobs, so it works on them, also where no other worker runs.
+        creates_tenant=True,
+    )
 
     async def run() -> list[Ingestion]:
         async with opened as memory:
@@ -73,5 +72,5 @@ async def _ingest(
     filed = await memory.documents.ingest_file(file, name=name, media_type=media_type, tags=tags)
     if filed.is_complete or filed.job_id is None:
         return filed
-    await follow(memory, filed.job_id, file.name, quiet=quiet)
+    await follow_job(memory, filed.job_id, file.name, quiet=quiet)
     return await memory.documents.status(filed.document.name)

@@ -1,18 +1,17 @@
 """`mnemic jobs`: look at jobs, add, cancel and replay them."""
 
-import json as json_module
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 import typer
 from rich.markup import escape
 
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.json_options import parse_object
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
-from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.job import Job, JobState
 
@@ -89,11 +88,9 @@ def enqueue(
     json: Json = False,
 ) -> None:
     """Add a job."""
-    given = _parsed(payload)
-    job = _run(
-        url,
-        data_dir,
-        tenant,
+    given = parse_object("--payload", payload)
+    job = run_call(
+        memory_from(url, data_dir, tenant, worker=False, creates_tenant=True),
         lambda memory: memory.jobs.enqueue(
             type, given, key=key, priority=priority, run_at=run_at, owner=owner
         ),
@@ -123,17 +120,7 @@ def _run(
     tenant: str | None,
     call: Callable[[AsyncMemory], Awaitable[Result]],
 ) -> Result:
-    return call_once(idle_memory(url, data_dir, tenant), call)
-
-
-def _parsed(payload: str) -> dict[str, Any]:
-    try:
-        given = json_module.loads(payload)
-    except ValueError as error:
-        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
-    return given
+    return run_call(memory_from(url, data_dir, tenant, worker=False), call)
 
 
 def _print_jobs(jobs: Sequence[Job], json: bool) -> None:

@@ -15,7 +15,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
@@ -54,7 +55,7 @@ def create(
     expires_at = _moment(expires) if expires is not None else None
 
     async def run() -> NewApiKey:
-        async with _memory(url, data_dir, tenant, owner) as memory:
+        async with _memory(url, data_dir, tenant, owner, creates_tenant=True) as memory:
             return await memory.keys.create(role=role, name=name, expires_at=expires_at)
 
     made = asyncio.run(run())
@@ -113,10 +114,10 @@ def revoke(
 
 @asynccontextmanager
 async def _memory(
-    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None
+    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None, *, creates_tenant: bool = False
 ) -> AsyncIterator[AsyncMemory]:
     """A memory of the whole tenant, whatever owner the environment names, unless one was asked for."""
-    async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+    async with memory_from(url, data_dir, tenant, creates_tenant=creates_tenant) as memory:
         yield memory._view(memory._core, Scope(owner, memory.channel, memory.process))
 
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import Channel, DataDir, Embedder, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Owner, TenantName, Url
 from mnemic.errors import ConfigurationError
 
 Compat = Annotated[
@@ -44,7 +45,9 @@ def mcp(
             "Install it: pip install 'mnemic[mcp]'"
         ) from error
     chosen = check_compat(compat or ())
-    memory = open_memory(url, data_dir, tenant, embedder, owner, channel)
+    memory = memory_from(
+        url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder, creates_tenant=True
+    )
     _check_owner(memory.owner, any_owner=any_owner)
 
     async def run() -> None:

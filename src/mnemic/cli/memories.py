@@ -1,18 +1,21 @@
-"""`mnemic memories`: look at single memories, at their history, and forget them."""
+"""`mnemic memories`: list, show, change and forget single memories, and show their history."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.empty_lists import reason_for_empty
+from mnemic.cli.opening import memory_from, run_call
+from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError
 from mnemic.types.memory import CATEGORIES, STATUSES, Category, MemoryRecord, Status
 
-app = typer.Typer(no_args_is_help=True, help="Single memories: list, look at, forget, and their history.")
+app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
 
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory, from `mnemic memories list`.")]
 # Typer knows no lists of choices: these are checked by the call itself, which lists what is allowed.
@@ -46,9 +49,9 @@ def list_memories(
 ) -> None:
     """List memories, newest first."""
 
-    async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
-            return await memory.memories.list(
+    async def run() -> tuple[Sequence[MemoryRecord], str]:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            found = await memory.memories.list(
                 channel=channel,
                 categories=cast(list[Category] | None, category),
                 statuses=cast(list[Status], status or ["active"]),
@@ -58,10 +61,13 @@ def list_memories(
                 before=before,
                 limit=limit,
             )
+            return found, "" if found else await reason_for_empty(memory, "No memory passes the filters.")
 
-    records = asyncio.run(run())
+    records, empty = asyncio.run(run())
     if json:
         print_json([asdict(record) for record in records])
+    elif empty:
+        print_line(empty)
     else:
         _print_table(records)
 
@@ -78,7 +84,7 @@ def get_memory(
     """Show all that is known about a memory."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.get(memory_id)
 
     record = asyncio.run(run())
@@ -86,6 +92,76 @@ def get_memory(
         print_json(asdict(record))
     else:
         _print_record(record)
+
+
+@app.command("update")
+def update(
+    memory_id: MemoryId,
+    content: Annotated[str | None, typer.Option(help="The new text.")] = None,
+    category: Annotated[Category | None, typer.Option(help="The new category.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", help="A new tag, instead of all old ones; may be repeated."),
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(help="How sure it is, 0 to 1.")] = None,
+    anchored: Annotated[
+        bool | None, typer.Option("--anchored/--not-anchored", help="Whether it never fades.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="When it happened: a date, or a date and time.")] = None,
+    valid_from: Annotated[str | None, typer.Option(help="From when on it holds.")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="Until when it holds.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it is archived.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Change fields of a memory. The history keeps what it was; a fact that changed is better superseded."""
+    changes: dict[str, Any] = {
+        "content": content,
+        "category": category,
+        "tags": tag,
+        "confidence": confidence,
+        "anchored": anchored,
+        "at": at,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "expires_at": expires_at,
+    }
+    if all(value is None for value in changes.values()):
+        raise InvalidInputError("Nothing to change: give at least one option, such as --content TEXT.")
+    updated = run_call(
+        memory_from(url, data_dir, tenant, owner=owner),
+        lambda memory: memory.memories.update(memory_id, reason=reason, **changes),
+    )
+    _print_changed("Updated", updated, json=json)
+
+
+@app.command("supersede")
+def supersede(
+    memory_id: MemoryId,
+    content: Annotated[str, typer.Argument(help="What holds now.")],
+    valid_from: Annotated[
+        str | None, typer.Option(help="Since when it holds: a date, or a date and time. Default: now.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Replace a memory by a new one. The old one is no longer recalled, but stays in the record."""
+    new = run_call(
+        memory_from(url, data_dir, tenant, owner=owner),
+        lambda memory: memory.memories.supersede(memory_id, content, valid_from=valid_from, reason=reason),
+    )
+    if json:
+        print_json(asdict(new))
+    else:
+        print_line(f"Superseded {memory_id} by {new.memory_id}: {one_line(new.content)}")
 
 
 @app.command("forget")
@@ -101,7 +177,7 @@ def forget(
     """Stop recalling a memory. `mnemic memories restore` brings it back."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.forget(memory_id, reason=reason)
 
     _print_changed("Forgotten", asyncio.run(run()), json=json)
@@ -120,7 +196,7 @@ def restore(
     """Bring a forgotten, archived or superseded memory back."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.restore(memory_id, reason=reason)
 
     _print_changed("Restored", asyncio.run(run()), json=json)
@@ -138,7 +214,7 @@ def history(
     """Show every version of a memory, the first one first."""
 
     async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.history(memory_id)
 
     versions = asyncio.run(run())

@@ -7,7 +7,6 @@ import typer
 
 from mnemic.config import Settings, load_settings
 from mnemic.errors import ConfigurationError
-from mnemic.sdk.memory import AsyncMemory
 
 Url = Annotated[
     str | None,
@@ -37,16 +36,3 @@ def settings_from(url: str | None, data_dir: Path | None, tenant: str | None = N
         raise ConfigurationError("--url and --data-dir exclude each other.")
     settings = load_settings(database_url=url, data_dir=data_dir, tenant=tenant)
     return settings.model_copy(update={"database_url": None}) if data_dir is not None else settings
-
-
-def open_memory(
-    url: str | None,
-    data_dir: Path | None,
-    tenant: str | None,
-    embedder: str | None,
-    owner: str | None,
-    channel: str | None,
-) -> AsyncMemory:
-    """The memory that a command's options name, to be opened by `async with`."""
-    settings = settings_from(url, data_dir, tenant)
-    return AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")

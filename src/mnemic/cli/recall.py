@@ -2,13 +2,14 @@
 
 import asyncio
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from mnemic.cli.hits import print_explanations, print_footer, print_hits, print_refusal
-from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_json, remark
+from mnemic.cli.recall_output import print_explanations, print_footer, print_hits, print_refusal
 from mnemic.errors import InvalidInputError
 from mnemic.types.memory import CATEGORIES, Category
 from mnemic.types.recalled import TECHNIQUES, Recalled, Technique
@@ -47,6 +48,7 @@ Techniques = Annotated[
 Explain = Annotated[
     bool, typer.Option("--explain", help="Show why each hit was found, and the time of each stage.")
 ]
+AllFields = Annotated[bool, typer.Option("--all-fields", help="With --json: also fields that are null.")]
 Text = Annotated[bool, typer.Option("--text", help="Print only the text for a prompt.")]
 
 
@@ -73,13 +75,16 @@ def recall(
     tenant: TenantName = None,
     embedder: Embedder = None,
     json: Json = False,
+    all_fields: AllFields = False,
 ) -> None:
     """Find what matters for a query, best first, or say that nothing stored is close enough (exit code 0)."""
     if text and (json or explain):
         raise InvalidInputError("--text prints the text alone: leave --json and --explain away.")
 
     async def run() -> Recalled:
-        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+        async with memory_from(
+            url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder
+        ) as memory:
             return await memory.recall(
                 query,
                 limit=limit,
@@ -99,11 +104,25 @@ def recall(
 
     found = asyncio.run(run())
     if json:
-        print_json(asdict(found))
+        print_json(_as_json(found, all_fields=all_fields))
     elif text:
         _print_text(found)
     else:
         _print_found(found, explain=explain)
+
+
+def _as_json(found: Recalled, *, all_fields: bool) -> dict[str, Any]:
+    """The answer for JSON; fields of memories that are null are left out unless all are asked for."""
+    answer = asdict(found)
+    if not all_fields:
+        for hit in answer["hits"]:
+            hit["memory"] = _without_nulls(hit["memory"])
+            hit["neighbours"] = [_without_nulls(turn) for turn in hit["neighbours"]]
+    return answer
+
+
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _print_text(found: Recalled) -> None:

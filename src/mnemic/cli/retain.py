@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_backlog, print_json
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.types.memory import Category
@@ -29,6 +30,10 @@ def retain(
         Category | None, typer.Option(help="What kind of memory it is; factual unless given.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="When it happened: 2026-03-01, or 2026-03-01T10:00:00Z. Default: unknown."),
+    ] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -38,15 +43,24 @@ def retain(
     """Remember a text, or many items from a file: all of them, or none on an error."""
     if (text is None) == (jsonl is None):
         raise InvalidInputError("Give either a text (or - for standard input) or --jsonl FILE.")
+    opened = memory_from(
+        url,
+        data_dir,
+        tenant,
+        owner=owner,
+        channel=channel,
+        embedder=embedder,
+        creates_tenant=True,
+    )
 
     async def run() -> Retained:
-        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+        async with opened as memory:
             if jsonl is not None:
-                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag)
+                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag, at=at)
                 progress = not json and sys.stderr.isatty()
                 return await memory.retain_many(items, conversation=conversation, progress=progress)
             content = _read_input() if text == "-" else text or ""
-            return await memory.retain(content, conversation=conversation, category=category, tags=tag)
+            return await memory.retain(content, conversation=conversation, category=category, tags=tag, at=at)
 
     retained = asyncio.run(run())
     if json:

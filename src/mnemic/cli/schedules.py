@@ -1,19 +1,19 @@
 """`mnemic schedules`: jobs that come again and again."""
 
-import json as json_module
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from mnemic.backup.restore import admin_conninfo
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.json_options import parse_object
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
-from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.errors import NotFoundError
 from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
 from mnemic.runtime.storage import limits_of
 from mnemic.sdk.memory import AsyncMemory
@@ -34,7 +34,9 @@ def list_(
     json: Json = False,
 ) -> None:
     """The schedules of a tenant, by name."""
-    found = call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.list(limit=limit))
+    found = run_call(
+        memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.list(limit=limit)
+    )
     _print_schedules(found, json)
 
 
@@ -55,9 +57,9 @@ def set_(
     json: Json = False,
 ) -> None:
     """Make a schedule, or change the one of this name."""
-    given = _parsed(payload)
-    made = call_once(
-        idle_memory(url, data_dir, tenant),
+    given = parse_object("--payload", payload)
+    made = run_call(
+        memory_from(url, data_dir, tenant, worker=False, creates_tenant=True),
         lambda memory: memory.schedules.set(
             name, job_type, cron=cron, every_s=every_s, timezone=timezone, payload=given, priority=priority
         ),
@@ -70,7 +72,9 @@ def delete(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
     """Delete a schedule; jobs that it made stay."""
-    if not call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.delete(name)):
+    if not run_call(
+        memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.delete(name)
+    ):
         raise NotFoundError(f"There is no schedule {name!r}. `mnemic schedules list` shows what there is.")
     if json:
         print_json({"deleted": name})
@@ -84,7 +88,12 @@ def pause(
 ) -> None:
     """Let a schedule tick no more until it is resumed."""
     _print_schedules(
-        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.pause(name))], json
+        [
+            run_call(
+                memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.pause(name)
+            )
+        ],
+        json,
     )
 
 
@@ -94,7 +103,12 @@ def resume(
 ) -> None:
     """Let a paused schedule tick again, from its next tick on."""
     _print_schedules(
-        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.resume(name))], json
+        [
+            run_call(
+                memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.resume(name)
+            )
+        ],
+        json,
     )
 
 
@@ -114,23 +128,13 @@ def pg_cron(
         await use_pg_cron(conninfo, limits)
         return True
 
-    changed = call_once(idle_memory(url, data_dir, None), tell)
+    changed = run_call(memory_from(url, data_dir, None, worker=False), tell)
     if json:
         print_json({"uses_pg_cron": False, "changed": changed} if off else {"uses_pg_cron": True})
     elif off:
         print_line("The workers tick again." if changed else "pg_cron was never told to tick.")
     else:
         print_line("pg_cron ticks from now on; workers step in if it is late.")
-
-
-def _parsed(payload: str) -> dict[str, Any]:
-    try:
-        given = json_module.loads(payload)
-    except ValueError as error:
-        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
-    return given
 
 
 def _print_schedules(schedules: Sequence[Schedule], json: bool) -> None:

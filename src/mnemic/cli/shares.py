@@ -9,7 +9,8 @@ from typing import Annotated, cast
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.types.memory import CATEGORIES, Category
 from mnemic.types.share import Grant
@@ -40,7 +41,7 @@ def grant(
     """Let another owner recall memories of this one, until it is revoked or ends."""
 
     async def run() -> Grant:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner, creates_tenant=True) as memory:
             return await memory.shares.grant(
                 to,
                 channel=channel,
@@ -67,7 +68,7 @@ def revoke(
     """End a grant at once."""
 
     async def run() -> Grant:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.shares.revoke(grant_id, reason=reason)
 
     _print_one("Revoked", asyncio.run(run()), json=json)
@@ -90,7 +91,7 @@ def list_grants(
     """List grants, newest first."""
 
     async def run() -> Sequence[Grant]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.shares.list(
                 given=not received, received=received, include_ended=ended, before=before, limit=limit
             )

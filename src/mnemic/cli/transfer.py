@@ -10,7 +10,8 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 
 from mnemic.adapters.importing import ImportReport, SourceName, import_from
 from mnemic.backup.owner_transfer import Imported
-from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url
 from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
@@ -28,7 +29,7 @@ def export(
     """Write all that is held about an owner into a file of JSON lines."""
 
     async def run() -> dict[str, int]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.admin.export(path, replace=replace)
 
     _print_rows(asyncio.run(run()), json=json)
@@ -59,7 +60,9 @@ def import_(
     """Take in an exported owner, or what another system remembers; what is there already stays."""
     if source is None and (owner is not None or owner_from_source or channel is not None):
         raise InvalidInputError("--owner, --owner-from-source and --channel go with --from.")
-    memory = open_memory(url, data_dir, tenant, embedder, owner, channel)
+    memory = memory_from(
+        url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder, creates_tenant=True
+    )
     if source is None:
         _print_imported(asyncio.run(_import_owner(memory, path)), json=json)
     else:

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from mnemic.cli.events_options import Limit, Types, as_start, shown_moment, shown_types
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import NotFoundError
@@ -35,8 +35,8 @@ def list_webhooks(
     json: Json = False,
 ) -> None:
     """List webhooks, the oldest first; never their secrets."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.list(after=after, limit=limit),
     )
     if json:
@@ -60,8 +60,8 @@ def create(
 ) -> None:
     """Send events to a URL from now on, and show the secret this once."""
     types, place = cast("list[EventType] | None", type), as_start(start)
-    made = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    made = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False, creates_tenant=True),
         lambda memory: memory.webhooks.create(to, types=types, start=place),
     )
     _print_secret("Made", made, json=json)
@@ -77,8 +77,9 @@ def rotate(
     json: Json = False,
 ) -> None:
     """Give a webhook a new secret, and show it this once; for a day the old one signs, too."""
-    rotated = call_once(
-        idle_memory(url, data_dir, tenant, owner), lambda memory: memory.webhooks.rotate(webhook_id)
+    rotated = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
+        lambda memory: memory.webhooks.rotate(webhook_id),
     )
     _print_secret("Rotated", rotated, json=json)
 
@@ -98,8 +99,8 @@ def enable(
 ) -> None:
     """Send to a webhook again."""
     place = as_start(start) if start is not None else None
-    enabled = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    enabled = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.enable(webhook_id, start=place),
     )
     _print_changed("Enabled", enabled, json=json)
@@ -116,8 +117,8 @@ def disable(
     json: Json = False,
 ) -> None:
     """Send nothing more to a webhook until it is enabled again."""
-    disabled = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    disabled = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.disable(webhook_id, reason=reason),
     )
     _print_changed("Disabled", disabled, json=json)
@@ -133,8 +134,8 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete a webhook with the log of what was sent to it."""
-    memory = idle_memory(url, data_dir, tenant, owner)
-    if not call_once(memory, lambda memory: memory.webhooks.delete(webhook_id)):
+    memory = memory_from(url, data_dir, tenant, owner=owner, worker=False)
+    if not run_call(memory, lambda memory: memory.webhooks.delete(webhook_id)):
         raise NotFoundError(f"There is no webhook {webhook_id}. `mnemic webhooks list` shows what there is.")
     if json:
         print_json({"deleted": webhook_id})
@@ -154,8 +155,8 @@ def deliveries(
     json: Json = False,
 ) -> None:
     """List what was sent to a webhook and what came of it, newest first."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.deliveries(webhook_id, before=before, limit=limit),
     )
     if json:
@@ -174,8 +175,9 @@ def send_test(
     json: Json = False,
 ) -> None:
     """Send a message of the type "webhook.test" right now; exit 1 if the receiver does not take it."""
-    delivery = call_once(
-        idle_memory(url, data_dir, tenant, owner), lambda memory: memory.webhooks.test(webhook_id)
+    delivery = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
+        lambda memory: memory.webhooks.test(webhook_id),
     )
     if json:
         print_json(asdict(delivery))

@@ -41,7 +41,7 @@ async def _work(
     settings: Settings, embedder: str | None, tenant: str | None, concurrency: int, grace_s: float
 ) -> None:
     async with Tenants(settings, embedder=embedder) as tenants:
-        only_tenant = await tenants.database.open_tenant(tenant) if tenant is not None else None
+        only_tenant = await tenants.database.open_tenant(tenant, create=False) if tenant is not None else None
         made = tenants_worker(
             tenants.database, tenants.core, concurrency=concurrency, only_tenant=only_tenant
         )

@@ -282,11 +282,13 @@ def _answer(
     thresholds = (request.refuse_below, collaborators.refuse_below, REFUSE_BELOW)
     threshold = next(threshold for threshold in thresholds if threshold is not None)
     is_empty = not any(len(pool) for pool in pools)
+    has_memories = any(pool.words.known.memory_count for pool in pools)
+    unknown_owner = None if has_memories else request.scope.owner
     refused = is_empty or sure < threshold
     return Recalled(
         query=request.query,
         refused=refused,
-        reason=reason(sure, threshold, is_empty=is_empty) if refused else None,
+        reason=reason(sure, threshold, is_empty=is_empty, unknown_owner=unknown_owner) if refused else None,
         confidence=sure,
         counts=_counted(pools),
         notes=(query.note,) if query.note else (),

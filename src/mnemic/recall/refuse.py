@@ -135,8 +135,10 @@ def calibration_of(model: str) -> Calibration:
     return TESTING if model.startswith(TESTING_PREFIX) else BY_MODEL.get(model, UNLISTED)
 
 
-def reason(confidence: float, threshold: float, *, is_empty: bool) -> str:
-    """Why nothing is given back."""
+def reason(confidence: float, threshold: float, *, is_empty: bool, unknown_owner: str | None = None) -> str:
+    """Why nothing is given back; `unknown_owner` is the owner if it has no memories at all."""
+    if unknown_owner is not None:
+        return f"The owner {unknown_owner!r} has no memories."
     if is_empty:
         return "Nothing that this owner may read passes the filters."
     return (

@@ -75,7 +75,7 @@ def check_whole(field: str, value: object, lowest: int, highest: int) -> int:
 def check_time(field: str, value: object) -> datetime:
     """A moment, in UTC: an aware datetime, or ISO 8601 text.
 
-    Text is a date and time with its time zone, or a bare date, which is midnight UTC at the start of that day.
+    Text is a date and time with its time zone, or a bare date: midnight UTC at the start of that day.
     """
     moment = _parse_time(field, value) if isinstance(value, str) else value
     if not isinstance(moment, datetime):

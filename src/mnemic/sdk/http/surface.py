@@ -174,6 +174,7 @@ ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
 
 _WORKER = "handlers run in a worker, which needs the database itself"
 _FILES = "it reads or writes a file on the machine where the database is: run it there, or by `mnemic {}`"
+_TENANTS = "the API key decides the tenant: manage tenants where the database is, by `mnemic tenants`"
 LOCAL: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
@@ -181,6 +182,9 @@ LOCAL: dict[str, str] = {
     "admin.import_": _FILES.format("import"),
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),
+    "admin.tenants": _TENANTS,
+    "admin.create_tenant": _TENANTS,
+    "admin.delete_tenant": _TENANTS,
 }
 """Calls that are not made over HTTP, and why."""
 

@@ -1,4 +1,4 @@
-"""What recall found, for people: a line per hit, the reasons as tables, a footer; or one clear refusal.
+"""Print the answer of a recall: a line per hit, explanations as tables, a footer; or one clear refusal.
 
 Memories hold other people's words. They are printed without markup and without control characters, which
 could otherwise move the cursor or recolour the terminal.
@@ -7,6 +7,7 @@ could otherwise move the cursor or recolour the terminal.
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -41,8 +42,8 @@ def print_hits(hits: Sequence[Hit]) -> None:
 
 
 def print_refusal(found: Recalled) -> None:
-    """That nothing is answered, and why."""
-    out.print(f"[bold yellow]Refused.[/] {found.reason}")
+    """Print that recall refuses to answer, and why."""
+    out.print(f"[bold yellow]Refused.[/] {escape(one_line(found.reason or ''))}")
 
 
 def print_explanations(hits: Sequence[Hit]) -> None:
@@ -57,7 +58,7 @@ def print_explanations(hits: Sequence[Hit]) -> None:
 
 
 def print_footer(found: Recalled, *, stages: bool) -> None:
-    """How many hits in which time, and what did not go as usual; with `stages` where the time went."""
+    """Print the number of hits and the time taken, notes, and with `stages` the time of each stage."""
     for note in found.notes:
         out.print(f"Note: {one_line(note)}", style="yellow", markup=False)
     plural = "" if len(found) == 1 else "s"
@@ -78,7 +79,7 @@ def _row(place: int, hit: Hit, *, names_owners: bool) -> tuple[str, str, str, st
 
 
 def _day(memory: MemoryRecord) -> str:
-    """The day that the text for a prompt names, too."""
+    """The day that the text for a prompt shows, too."""
     return f"{memory.at or memory.valid_from or memory.created_at:%Y-%m-%d}"
 
 
@@ -123,7 +124,7 @@ def _groups(explained: Sequence[Explained]) -> Iterator[Sequence[Explained]]:
 
 
 def _parts(group: Sequence[Explained], scores: Mapping[int, float]) -> Table:
-    """Hits side by side, one line per part: what adds up, the sum, and the score that it becomes."""
+    """Hits side by side, one line per part of the score, then the sum and the score."""
     listing = table("part")
     for place, _ in group:
         listing.add_column(f"hit {place}", justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Following a job with a progress bar until it has ended."""
+"""Show the progress of a job until it ends."""
 
 import asyncio
 from uuid import UUID
@@ -10,18 +10,18 @@ from mnemic.cli.output import err
 from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
 
-LOOK_EVERY_S = 0.2
+POLL_INTERVAL_S = 0.2
 
 
-async def follow(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
-    """Show how far a job is; returns when it is done, and raises ConflictError if it ended otherwise."""
+async def follow_job(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
+    """Show a progress bar until a job ends; ConflictError unless it ends as `done`."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet) as bar:
         task = bar.add_task(escape(title), total=None)
         while not (job := await memory.jobs.status(job_id)).has_ended:
             if job.progress is not None and job.progress.total is not None:
                 bar.update(task, completed=job.progress.done or 0, total=job.progress.total)
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
     if job.state != "done":
         reason = f": {job.error.message}" if job.error is not None else "."
         raise ConflictError(f"The job {job_id} is {job.state}{reason} See `mnemic jobs show {job_id}`.")

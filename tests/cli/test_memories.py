@@ -69,7 +69,7 @@ def test_what_is_not_there_is_an_error(mnemic: Run, memory: Memory, command: str
     missing = mnemic("memories", command, "0190a000-0000-7000-8000-000000000000")
     assert (missing.code, missing.out, "There is no memory" in missing.said) == (1, "", True)
     bad = mnemic("memories", command, "x")
-    assert (bad.code, bad.out, "MEMORY_ID must be an id" in bad.said) == (1, "", True)
+    assert (bad.code, bad.out, "memory_id must be an id" in bad.said) == (1, "", True)
     others = memory.retain("Mine.", owner="bob").memory_ids[0]
     assert mnemic("memories", command, others).code == 1
 
@@ -88,8 +88,8 @@ def test_fields_are_changed_and_the_history_keeps_what_was(mnemic: Run, memory: 
     record = memory.memories.get(memory_id)
     assert (record.content, record.tags) == ("Alice likes green tea.", ("tea",))
     assert record.at == datetime(2026, 3, 1, tzinfo=UTC)
-    changes = ("--confidence", "0.5", "--anchored", "--category", "preference", "--reason", "she said so")
-    changed = mnemic("memories", "update", memory_id, *changes, "--json").json
+    more = ("--confidence", "0.5", "--anchored", "--category", "preference", "--reason", "she said so")
+    changed = mnemic("memories", "update", memory_id, *more, "--json").json
     assert (changed["confidence"], changed["anchored"], changed["category"]) == (0.5, True, "preference")
     assert changed["change_reason"] == "she said so"
     assert memory.memories.history(memory_id)[0].content == "Alice likes tea."

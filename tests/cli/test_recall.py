@@ -206,7 +206,7 @@ def test_json_holds_everything(mnemic: Run, told: Memory) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("",), "QUERY must not be empty"),
+        (("",), "query must not be empty"),
         (("x", "--limit", 0), "--limit must be a whole number from 1 to 1,000"),
         (("x", "--max-tokens", 0), "--max-tokens must be"),
         (("x", "--category", "fact"), "--category must be one of factual,"),
@@ -216,8 +216,8 @@ def test_json_holds_everything(mnemic: Run, told: Memory) -> None:
         (("x", "--at", "soon"), "--at must be a date"),
         (("x", "--min-confidence", 2), "--min-confidence must be a number from 0 to 1"),
         (("x", "--refuse-below", "nan"), "--refuse-below must be a finite number"),
-        (("x", "--text", "--json"), "--text prints the text alone"),
-        (("x", "--text", "--explain"), "--text prints the text alone"),
+        (("x", "--text", "--json"), "--text prints only the text"),
+        (("x", "--text", "--explain"), "--text prints only the text"),
         (("x", "--owner", ""), "--owner must have 1 to 256"),
     ],
 )

@@ -30,10 +30,10 @@ def rows_of(admin: AppConnection, tenant: Tenant) -> dict[str, int]:
     """How many rows each table has of a tenant, without those that have none."""
     counts = {}
     for schema, table in admin.execute(TABLES).fetchall():
-        counting = sql.SQL("SELECT count(*) FROM {} WHERE tenant_id = %s").format(
-            sql.Identifier(schema, table)
-        )
-        counts[f"{schema}.{table}"] = admin.execute(counting, [tenant.id]).fetchone()[0]
+        name = sql.Identifier(str(schema), str(table))
+        counting = sql.SQL("SELECT count(*)::text FROM {} WHERE tenant_id = %s").format(name)
+        ((count,),) = admin.execute(counting, [tenant.id]).fetchall()
+        counts[f"{schema}.{table}"] = int(str(count))
     return {name: count for name, count in counts.items() if count}
 
 
@@ -111,11 +111,11 @@ async def test_vector_indexes_of_a_deleted_tenant_are_dropped(
     database: Database, tenant_a: Tenant, tenant_b: Tenant, admin: AppConnection, administrator: Administrator
 ) -> None:
     await opened(database, tenant_a).retain("Alice likes tea.")
-    (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone()
+    ((table,),) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchall()
     for name, tenant in (("index_a", tenant_a), ("index_b", tenant_b)):
         admin.execute(
             sql.SQL("CREATE INDEX {} ON {} (memory_id) WHERE tenant_id = {} AND owner = 'alice'").format(
-                sql.Identifier(name), sql.Identifier("vectors", table), sql.Literal(tenant.id)
+                sql.Identifier(name), sql.Identifier("vectors", str(table)), sql.Literal(tenant.id)
             )
         )
     await delete_tenant(TenantDatabase(database, tenant_b), ALICE, "tenant a", administrator=administrator)

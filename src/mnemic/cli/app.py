@@ -1,4 +1,4 @@
-"""`mnemic`, with its commands; the entry point of the package."""
+"""The command `mnemic` and its subcommands."""
 
 import io
 import sys
@@ -44,7 +44,7 @@ EXIT_FAILURE = 1
 
 app = typer.Typer(
     name="mnemic",
-    help="The memory of AI agents. Without options, commands use the embedded server.",
+    help="The memory of AI agents. By default, commands use the embedded server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -93,13 +93,13 @@ def options(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """The memory of AI agents. Without options, commands use the embedded server."""
+    """The memory of AI agents. By default, commands use the embedded server."""
 
 
 def main() -> None:
     """Run one command. A MnemicError ends in one clear message and exit code 1, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Memories may hold any character; a terminal that lacks some shows their codes and no traceback.
+        # Memories may hold any character: print the codes of those that the terminal cannot show.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()

@@ -1,4 +1,4 @@
-"""`mnemic backup` and `mnemic restore`: everything in one file, and back."""
+"""`mnemic backup` and `mnemic restore`: save everything in one file, and restore it."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ def backup(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Write everything, of all tenants, into one file, while others go on working."""
+    """Save everything, of all tenants, in one file. Others can go on working meanwhile."""
 
     async def run() -> Backup:
         async with memory_from(url, data_dir, None) as memory:
@@ -41,7 +41,7 @@ def restore(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Bring a backup back. What is there is replaced only with --replace."""
+    """Restore a backup. Existing data is replaced only with --replace."""
     settings = settings_from(url, data_dir)
     by = Scope(None, settings.channel, "cli")
     asyncio.run(restore_place(settings, path, replace=replace, by=by))

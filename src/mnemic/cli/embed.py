@@ -1,4 +1,4 @@
-"""`mnemic embed`: make up for embeddings that failed."""
+"""`mnemic embed`: embed memories whose embedding failed."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ def embed(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Embed what was stored while the embedder failed, so that it is found by meaning, too."""
+    """Embed the memories that were stored while the embedder failed."""
 
     async def run() -> int:
         async with memory_from(url, data_dir, tenant, embedder=embedder) as memory:

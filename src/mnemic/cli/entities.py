@@ -1,9 +1,10 @@
-"""`mnemic entities`: who and what is known, and how they hang together."""
+"""`mnemic entities`: list, show and upsert entities: people, projects and other things."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.text import Text
@@ -11,19 +12,21 @@ from rich.text import Text
 from mnemic.cli.json_options import parse_object
 from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
-from mnemic.cli.output import one_line, out, print_json, table
+from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.types.entity import Entity, EntityGraph
 
-app = typer.Typer(no_args_is_help=True, help="Who and what is known, with facts and relations.")
+app = typer.Typer(no_args_is_help=True, help="List, show and upsert entities, with facts and relations.")
 
 
 @app.command("list")
 def list_entities(
     owner: Owner = None,
-    category: Annotated[str | None, typer.Option(help="Only of this category, such as person.")] = None,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    category: Annotated[str | None, typer.Option(help="Only this category, such as person.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -38,13 +41,17 @@ def list_entities(
     entities = asyncio.run(run())
     if json:
         print_json([asdict(entity) for entity in entities])
+    elif not entities:
+        print_line("No entities. `mnemic entities upsert CATEGORY NAME` adds one.")
     else:
         _print_table(entities)
 
 
 @app.command("get")
 def get_entity(
-    entity: Annotated[str, typer.Argument(help="The id of the entity, or its category if a name follows.")],
+    entity: Annotated[
+        str, typer.Argument(help="Id of the entity; or its category, with the name as second argument.")
+    ],
     name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
     owner: Owner = None,
     url: Url = None,
@@ -53,6 +60,8 @@ def get_entity(
     json: Json = False,
 ) -> None:
     """Show an entity, its facts and its relations."""
+    if name is None and not _is_id(entity):
+        raise InvalidInputError("Give the id of an entity, or its category and its name.")
 
     async def run() -> tuple[Entity, EntityGraph]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
@@ -94,6 +103,15 @@ def upsert(
         print_json(asdict(entity))
     else:
         _print_entity(entity)
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text is an id as Mnemic makes them."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parse_facts(given: Sequence[str]) -> dict[str, str]:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 
 import typer
-from typer.core import TyperArgument, TyperGroup, TyperOption
+from typer.core import TyperGroup, TyperOption
 
 from mnemic.config import Settings
-from mnemic.errors import InvalidInputError, MnemicError, OwnerRequiredError
+from mnemic.errors import ConfigurationError, InvalidInputError, MnemicError, OwnerRequiredError
 
 OWNER_REQUIRED = "No owner: give --owner NAME, or set MNEMIC_OWNER. Every memory belongs to somebody."
 
@@ -26,11 +26,14 @@ ADVICE = {
     "must be True or False": "must be true or false",
     "given or received must be True": "Choose the grants given or received",
     "fit into max_tokens": "fit into --max-tokens",
+    ", or an Embedder or EmbeddingModel of pydantic-ai": "",
 }
 # A message about one argument begins with its name.
 FIELD = re.compile(r"\A(?P<name>[a-z_]+)(?= (?:must|has|may|is|cannot)\b|:)")
 # Names of settings that cannot be taken for words.
 SETTING = re.compile(r"\b({})\b".format("|".join(name for name in Settings.model_fields if "_" in name)))
+# The same in a message that lists them.
+BAD_SETTING = re.compile(r"(?P<name>{})(?=: [A-Z])".format("|".join(Settings.model_fields)))
 LOCAL_ONLY = re.compile(r"memory\.(?P<path>[a-z_.]+) is not there over HTTP")
 
 
@@ -42,6 +45,8 @@ def message_of(error: MnemicError, command: typer.core.TyperCommand | None) -> s
     for python, command_line in ADVICE.items():
         message = message.replace(python, command_line)
     message = LOCAL_ONLY.sub("This cannot be done over HTTP", message)
+    if isinstance(error, ConfigurationError):
+        message = BAD_SETTING.sub(lambda found: f"MNEMIC_{found['name'].upper()}", message)
     if isinstance(error, InvalidInputError) and command is not None:
         message = FIELD.sub(lambda found: _option(found["name"], command), message)
     return SETTING.sub(lambda found: f"MNEMIC_{found[1].upper()}", message)
@@ -59,15 +64,15 @@ def find_command(group: TyperGroup, words: Sequence[str]) -> typer.core.TyperCom
 
 
 def _option(name: str, command: typer.core.TyperCommand) -> str:
-    """The command's option or argument for an argument of a call; the name itself if it has none.
+    """The command's option for an argument of a call; the name itself if there is none.
 
     It has the same name, or the singular (`--category` for `categories`), or no suffix (`--expires`).
     """
+    if name == "url":
+        return name  # The address of a webhook, never --url, which says where the memory is.
     singulars = (name.replace("ies", "y"), name.removesuffix("es"), name.removesuffix("s"))
     wanted = {name, *singulars, name.removesuffix("_at")}
     for parameter in command.params:
-        if parameter.name in wanted and isinstance(parameter, TyperArgument):
-            return str(parameter.name).upper()
         if parameter.name in wanted and isinstance(parameter, TyperOption):
             return max(parameter.opts, key=len)
     return name

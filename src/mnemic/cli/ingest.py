@@ -1,4 +1,4 @@
-"""`mnemic ingest`: take files in as documents."""
+"""`mnemic ingest`: ingest files as documents."""
 
 import asyncio
 from dataclasses import asdict
@@ -16,16 +16,18 @@ from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.document import Ingestion
 
-Files = Annotated[list[Path], typer.Argument(help="Files to take in: text, Markdown, HTML or PDF.")]
+Files = Annotated[list[Path], typer.Argument(help="Files to ingest: text, Markdown, HTML or PDF.")]
 
 
 def ingest(
     files: Files,
-    name: Annotated[str | None, typer.Option(help="The document's name; the file's unless given.")] = None,
-    media_type: Annotated[
-        MediaType | None, typer.Option(help="What the files are; their endings say so unless given.")
+    name: Annotated[
+        str | None, typer.Option(help="Name of the document. Default: the name of the file.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
+    media_type: Annotated[
+        MediaType | None, typer.Option(help="Type of the files. Default: by their extension.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     owner: Owner = None,
     channel: Channel = None,
     url: Url = None,
@@ -34,7 +36,7 @@ def ingest(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Take files in as documents, and wait until they are found. The same file again does nothing."""
+    """Ingest files as documents, and wait until recall finds them. An unchanged file is skipped."""
     if name is not None and len(files) > 1:
         raise InvalidInputError("--name goes with one file.")
     opened = memory_from(

@@ -1,4 +1,4 @@
-"""`mnemic jobs`: look at jobs, add, cancel and replay them."""
+"""`mnemic jobs`: list, show, enqueue, cancel and replay jobs."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -19,15 +19,15 @@ ERROR_SHOWN_CHARACTERS = 60
 
 Result = TypeVar("Result")
 
-JobId = Annotated[str, typer.Argument(help="The id of the job.")]
+JobId = Annotated[str, typer.Argument(help="The id of the job, from `mnemic jobs list`.")]
 State = Annotated[
     str | None,
-    typer.Option("--state", help="Only waiting, scheduled, running, done, dead or cancelled ones."),
+    typer.Option("--state", help="Only this state: waiting, scheduled, running, done, dead or cancelled."),
 ]
 Type = Annotated[str | None, typer.Option("--type", help="Only jobs of this type.")]
-Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to list.")]
 
-app = typer.Typer(help="Look at jobs, add, cancel and replay them.", no_args_is_help=True)
+app = typer.Typer(help="List, show, enqueue, cancel and replay jobs.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -40,7 +40,7 @@ def list_(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """The jobs of a tenant, newest first."""
+    """List the jobs of the tenant, newest first."""
     wanted = cast("JobState | None", state)
     found = _run(url, data_dir, tenant, lambda memory: memory.jobs.list(state=wanted, type=type, limit=limit))
     _print_jobs(found, json)
@@ -55,7 +55,7 @@ def dead(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Dead letters: jobs that failed for good."""
+    """List dead letters: jobs that failed for good."""
     _print_jobs(_run(url, data_dir, tenant, lambda memory: memory.jobs.dead(type=type, limit=limit)), json)
 
 
@@ -63,7 +63,7 @@ def dead(
 def show(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """One job, with all attempts at it."""
+    """Show a job and all its attempts."""
     job = _run(url, data_dir, tenant, lambda memory: memory.jobs.status(job_id))
     if json:
         print_json(asdict(job))
@@ -77,17 +77,21 @@ def show(
 @app.command()
 def enqueue(
     type: Annotated[str, typer.Argument(help="The type of the job.")],
-    payload: Annotated[str, typer.Option("--payload", help="What the handler gets, as JSON.")] = "{}",
-    key: Annotated[str | None, typer.Option("--key", help="Add it only once under this key.")] = None,
-    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher goes first.")] = 0,
-    run_at: Annotated[str | None, typer.Option("--run-at", help="Not before this time (ISO 8601).")] = None,
+    payload: Annotated[str, typer.Option("--payload", help="Payload for the handler, a JSON object.")] = "{}",
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: enqueue only once under this key.")
+    ] = None,
+    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher runs first.")] = 0,
+    run_at: Annotated[
+        str | None, typer.Option("--run-at", help="Run not before this time: a date, or a date and time.")
+    ] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Add a job."""
+    """Enqueue a job."""
     given = parse_object("--payload", payload)
     job = run_call(
         memory_from(url, data_dir, tenant, worker=False, creates_tenant=True),
@@ -102,7 +106,7 @@ def enqueue(
 def cancel(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Cancel a job; one that runs is asked to stop."""
+    """Cancel a job. A running job is asked to stop."""
     _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.cancel(job_id))], json)
 
 
@@ -110,7 +114,7 @@ def cancel(
 def replay(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Let a dead job run again."""
+    """Run a dead job again."""
     _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.replay(job_id))], json)
 
 

@@ -18,14 +18,16 @@ from mnemic.types.memory import CATEGORIES, STATUSES, Category, MemoryRecord, St
 app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
 
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory, from `mnemic memories list`.")]
-# Typer knows no lists of choices: these are checked by the call itself, which lists what is allowed.
+# Typer cannot check lists of choices: the SDK checks them, and its error lists what is allowed.
 Categories = Annotated[
     list[str] | None,
-    typer.Option("--category", help=f"Only of this category; may be repeated: {', '.join(CATEGORIES)}."),
+    typer.Option("--category", help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
 ]
 Statuses = Annotated[
     list[str] | None,
-    typer.Option("--status", help=f"With this status; active unless given: {', '.join(STATUSES)}."),
+    typer.Option(
+        "--status", help=f"Only this status; may be repeated. Default: active. One of: {', '.join(STATUSES)}."
+    ),
 ]
 
 
@@ -36,12 +38,18 @@ def list_memories(
     category: Categories = None,
     status: Statuses = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all.")
+        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
     ] = None,
     conversation: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Also what was forgotten.")] = False,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    since: Annotated[
+        str | None, typer.Option(help="Only what happened since: 2026-03-01, or 2026-03-01T10:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only what happened before this date or time.")] = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Also forgotten memories.")] = False,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -57,6 +65,8 @@ def list_memories(
                 statuses=cast(list[Status], status or ["active"]),
                 tags=tag or (),
                 conversation=conversation,
+                since=since,
+                until=until,
                 include_forgotten=forgotten,
                 before=before,
                 limit=limit,
@@ -81,7 +91,7 @@ def get_memory(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show all that is known about a memory."""
+    """Show all fields of a memory."""
 
     async def run() -> MemoryRecord:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
@@ -103,22 +113,24 @@ def update(
         list[str] | None,
         typer.Option("--tag", help="A new tag, instead of all old ones; may be repeated."),
     ] = None,
-    confidence: Annotated[float | None, typer.Option(help="How sure it is, 0 to 1.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="Confidence, 0 to 1.")] = None,
     anchored: Annotated[
-        bool | None, typer.Option("--anchored/--not-anchored", help="Whether it never fades.")
+        bool | None, typer.Option("--anchored/--not-anchored", help="Whether cleanup must never archive it.")
     ] = None,
     at: Annotated[str | None, typer.Option(help="When it happened: a date, or a date and time.")] = None,
-    valid_from: Annotated[str | None, typer.Option(help="From when on it holds.")] = None,
-    valid_to: Annotated[str | None, typer.Option(help="Until when it holds.")] = None,
-    expires_at: Annotated[str | None, typer.Option(help="When it is archived.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(help="Start of its validity: a date, or a date and time.")
+    ] = None,
+    valid_to: Annotated[str | None, typer.Option(help="End of its validity.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it expires and is archived.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Change fields of a memory. The history keeps what it was; a fact that changed is better superseded."""
+    """Change fields of a memory; the history keeps the old ones. To correct a fact, use supersede."""
     changes: dict[str, Any] = {
         "content": content,
         "category": category,
@@ -142,11 +154,11 @@ def update(
 @app.command("supersede")
 def supersede(
     memory_id: MemoryId,
-    content: Annotated[str, typer.Argument(help="What holds now.")],
+    content: Annotated[str, typer.Argument(help="The new text.")],
     valid_from: Annotated[
-        str | None, typer.Option(help="Since when it holds: a date, or a date and time. Default: now.")
+        str | None, typer.Option(help="Start of its validity: a date, or a date and time. Default: now.")
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -167,14 +179,14 @@ def supersede(
 @app.command("forget")
 def forget(
     memory_id: MemoryId,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Stop recalling a memory. `mnemic memories restore` brings it back."""
+    """Forget a memory: recall ignores it. `mnemic memories restore` brings it back."""
 
     async def run() -> MemoryRecord:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
@@ -186,14 +198,14 @@ def forget(
 @app.command("restore")
 def restore(
     memory_id: MemoryId,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Bring a forgotten, archived or superseded memory back."""
+    """Restore a forgotten, archived or superseded memory."""
 
     async def run() -> MemoryRecord:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
@@ -211,7 +223,7 @@ def history(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show every version of a memory, the first one first."""
+    """Show every version of a memory, oldest first."""
 
     async def run() -> Sequence[MemoryRecord]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:

@@ -1,4 +1,4 @@
-"""`mnemic recall`: ask the memory, see why it answers as it does, or read that it does not know."""
+"""`mnemic recall`: find memories for a query, explain the ranking, or print the refusal."""
 
 import asyncio
 from dataclasses import asdict
@@ -15,38 +15,43 @@ from mnemic.types.memory import CATEGORIES, Category
 from mnemic.types.recalled import TECHNIQUES, Recalled, Technique
 
 Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
-Limit = Annotated[int, typer.Option(help="Most hits.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Most tokens of --text.")]
-# Typer knows no lists of choices: these are checked by `recall` itself, which lists what is allowed.
+Limit = Annotated[int, typer.Option(help="Maximum number of hits.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Maximum number of tokens of --text.")]
+# Typer cannot check lists of choices: the SDK checks them, and its error lists what is allowed.
 Categories = Annotated[
     list[str] | None,
-    typer.Option(
-        "--category", help=f"Only of this category; may be repeated. One of: {', '.join(CATEGORIES)}."
-    ),
+    typer.Option("--category", help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
+]
 Conversation = Annotated[str | None, typer.Option(help="Only from this conversation.")]
-Since = Annotated[str | None, typer.Option(help="Only what happened from then on, as 2026-03-01T00:00:00Z.")]
-Until = Annotated[str | None, typer.Option(help="Only what happened before.")]
-AsOf = Annotated[str | None, typer.Option(help="Answer with what was known and valid at that moment.")]
+Since = Annotated[
+    str | None, typer.Option(help="Only what happened since: 2026-03-01, or 2026-03-01T10:00:00Z.")
+]
+Until = Annotated[str | None, typer.Option(help="Only what happened before this date or time.")]
+AsOf = Annotated[str | None, typer.Option(help="Answer with what was known and valid at this date or time.")]
 At = Annotated[
     str | None,
-    typer.Option(help='When the question is asked, for words such as "yesterday"; now unless given.'),
+    typer.Option(help='When the question is asked, for words such as "yesterday". Default: now.'),
 ]
-MinConfidence = Annotated[float | None, typer.Option(help="Only memories at least this sure, 0 to 1.")]
+MinConfidence = Annotated[
+    float | None, typer.Option(help="Only memories with at least this confidence, 0 to 1.")
+]
 RefuseBelow = Annotated[
-    float | None, typer.Option(help="Confidence below which nothing is answered; 0 always answers.")
+    float | None, typer.Option(help="Refuse to answer below this confidence; 0 never refuses.")
 ]
 Techniques = Annotated[
     list[str] | None,
     typer.Option(
         "--technique",
-        help="How to search; repeat for several (env: MNEMIC_TECHNIQUES). "
-        f"Any of: {', '.join(TECHNIQUES)}; the last three need an LLM.",
+        help="Technique to search with; may be repeated (env: MNEMIC_TECHNIQUES). "
+        f"One of: {', '.join(TECHNIQUES)}; the last three need an LLM.",
     ),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Show why each hit was found, and the time of each stage.")
+    bool,
+    typer.Option("--explain", help="Show the score of each hit part by part, and the time of each stage."),
 ]
 AllFields = Annotated[bool, typer.Option("--all-fields", help="With --json: also fields that are null.")]
 Text = Annotated[bool, typer.Option("--text", help="Print only the text for a prompt.")]
@@ -77,9 +82,9 @@ def recall(
     json: Json = False,
     all_fields: AllFields = False,
 ) -> None:
-    """Find what matters for a query, best first, or say that nothing stored is close enough (exit code 0)."""
+    """Find memories for a query, best first. Refuses if nothing is close enough (exit code 0)."""
     if text and (json or explain):
-        raise InvalidInputError("--text prints the text alone: leave --json and --explain away.")
+        raise InvalidInputError("--text prints only the text: leave out --json and --explain.")
 
     async def run() -> Recalled:
         async with memory_from(
@@ -126,7 +131,7 @@ def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_text(found: Recalled) -> None:
-    """The text on standard output, ready for a pipe; what people should know besides on standard error."""
+    """Print the text on standard output, for a pipe; the reason of a refusal and notes on standard error."""
     if found.text:
         print(found.text)
     for note in ([found.reason] if found.reason else []) + list(found.notes):
@@ -137,7 +142,7 @@ def _print_found(found: Recalled, *, explain: bool) -> None:
     if found.refused:
         print_refusal(found)
         if found.confidence:
-            out.print("[dim]--refuse-below 0 shows the nearest memories all the same.[/]")
+            out.print("[dim]--refuse-below 0 shows the nearest memories anyway.[/]")
     else:
         print_hits(found.hits)
     if explain and found:

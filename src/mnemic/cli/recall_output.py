@@ -1,7 +1,7 @@
 """Print the answer of a recall: a line per hit, explanations as tables, a footer; or one clear refusal.
 
-Memories hold other people's words. They are printed without markup and without control characters, which
-could otherwise move the cursor or recolour the terminal.
+Memories hold text of others. It is printed without markup and control characters, which could move the cursor
+or recolour the terminal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ Explained = tuple[int, Explanation]
 
 
 def print_hits(hits: Sequence[Hit]) -> None:
-    """One line per hit, best first: score, when, who, and as much of the content as fits."""
+    """Print one line per hit, best first: score, when, who, and as much of the content as fits."""
     names_owners = len({hit.memory.owner for hit in hits}) > 1
     rows = [_row(place, hit, names_owners=names_owners) for place, hit in enumerate(hits, 1)]
     widths = [max(map(cell_len, column)) for column in zip(HEADS, *rows, strict=True)]
@@ -47,7 +47,7 @@ def print_refusal(found: Recalled) -> None:
 
 
 def print_explanations(hits: Sequence[Hit]) -> None:
-    """Why each hit was found, then the parts of its score, the most decisive ones first."""
+    """Print why each hit was found, then the parts of its score, largest first."""
     explained = [(place, hit.explain) for place, hit in enumerate(hits, 1) if hit.explain is not None]
     if not explained:
         return
@@ -118,7 +118,7 @@ def _conversation(why: Explanation) -> str:
 
 
 def _groups(explained: Sequence[Explained]) -> Iterator[Sequence[Explained]]:
-    """As many hits at a time as stand side by side."""
+    """Hits in groups that fit side by side."""
     size = max(1, (out.width - PART_CELLS) // VALUE_CELLS)
     return (explained[start : start + size] for start in range(0, len(explained), size))
 
@@ -139,7 +139,7 @@ def _parts(group: Sequence[Explained], scores: Mapping[int, float]) -> Table:
 
 
 def _by_weight(scores: Sequence[Mapping[str, float]]) -> list[str]:
-    """The names of all parts, those that move some hit furthest first."""
+    """The names of all parts, largest effect on any hit first."""
     furthest: dict[str, float] = {}
     for parts in scores:
         for name, value in parts.items():

@@ -1,4 +1,4 @@
-"""`mnemic reembed`: change the embedding model of a tenant while everything goes on."""
+"""`mnemic reembed`: change the embedding model of a tenant, without downtime."""
 
 import asyncio
 from dataclasses import asdict
@@ -17,7 +17,7 @@ def reembed(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Embed everything anew by the configured embedder, then let it serve. Killed, it can go on later."""
+    """Re-embed everything with the configured embedder, then switch to it. Can be interrupted and resumed."""
     # This command waits for its job, so it works on it, also where no other worker runs.
     opened = memory_from(url, data_dir, tenant, embedder=embedder, worker=True)
 

@@ -28,8 +28,8 @@ Name = Annotated[str, typer.Argument(help="The name of the tenant.")]
 
 @app.command("list")
 def list_tenants(
-    after: Annotated[str, typer.Option(help="Only names behind this one: the last of the page before.")] = "",
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 100,
+    after: Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")] = "",
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
     data_dir: DataDir = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""`mnemic export` and `mnemic import`: an owner as a file of JSON lines, and other systems' memories."""
+"""`mnemic export` and `mnemic import`: move an owner as a file, and import from other systems."""
 
 import asyncio
 from dataclasses import asdict
@@ -26,7 +26,7 @@ def export(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Write all that is held about an owner into a file of JSON lines."""
+    """Export everything about an owner into a file of JSON lines."""
 
     async def run() -> dict[str, int]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
@@ -36,20 +36,20 @@ def export(
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file that `mnemic export` wrote, or another system's.")],
+    path: Annotated[Path, typer.Argument(help="A file of `mnemic export`, or of another system.")],
     source: Annotated[
         SourceName | None,
-        typer.Option("--from", help="The system that it comes from; without it, `mnemic export`."),
+        typer.Option("--from", help="System that the file comes from. Default: `mnemic export`."),
     ] = None,
     owner: Annotated[
         str | None,
-        typer.Option("--owner", help="With --from: whose memories they become (env: MNEMIC_OWNER)."),
+        typer.Option("--owner", help="With --from: owner of the imported memories (env: MNEMIC_OWNER)."),
     ] = None,
     owner_from_source: Annotated[
-        bool, typer.Option("--owner-from-source", help="With --from: keep the owners that it names.")
+        bool, typer.Option("--owner-from-source", help="With --from: keep the owners in the file.")
     ] = False,
     channel: Annotated[
-        str | None, typer.Option("--channel", help="With --from: the channel (env: MNEMIC_CHANNEL).")
+        str | None, typer.Option("--channel", help="With --from: channel (env: MNEMIC_CHANNEL).")
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -57,7 +57,7 @@ def import_(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Take in an exported owner, or what another system remembers; what is there already stays."""
+    """Import an exported owner, or memories of another system. Existing memories stay."""
     if source is None and (owner is not None or owner_from_source or channel is not None):
         raise InvalidInputError("--owner, --owner-from-source and --channel go with --from.")
     memory = memory_from(

@@ -1,4 +1,4 @@
-"""`mnemic worker`: work on the jobs of all tenants, until stopped."""
+"""`mnemic worker`: run the jobs of all tenants."""
 
 import asyncio
 import logging
@@ -14,12 +14,15 @@ from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRA
 from mnemic.sdk.tenants import Tenants
 from mnemic.sdk.working import tenants_worker
 
-OneTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant; without it, all of them.")]
+OneTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant. Default: all tenants.")]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", min=1, max=CONCURRENCY_MAX, help="How many jobs run at a time.")
+    int,
+    typer.Option(
+        "--concurrency", min=1, max=CONCURRENCY_MAX, help="Maximum number of jobs that run at a time."
+    ),
 ]
 Grace = Annotated[
-    float, typer.Option("--grace-s", min=0, help="Seconds that running jobs have to end when it is stopped.")
+    float, typer.Option("--grace-s", min=0, help="Seconds that running jobs get to finish after a stop.")
 ]
 
 
@@ -31,7 +34,7 @@ def worker(
     concurrency: Concurrency = DEFAULT_CONCURRENCY,
     grace_s: Grace = DEFAULT_GRACE_S,
 ) -> None:
-    """Work on jobs until SIGTERM or Ctrl-C; then end what runs, or hand it back."""
+    """Run jobs until SIGTERM or Ctrl-C. Running jobs then finish, or go back to the queue."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     settings = settings_from(url, data_dir)
     asyncio.run(_work(settings, embedder, tenant, concurrency, grace_s))

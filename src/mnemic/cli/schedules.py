@@ -13,6 +13,7 @@ from mnemic.cli.json_options import parse_object
 from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.config import DEFAULT_TENANT
 from mnemic.errors import NotFoundError
 from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
 from mnemic.runtime.storage import limits_of
@@ -128,7 +129,7 @@ def pg_cron(
         await use_pg_cron(conninfo, limits)
         return True
 
-    changed = run_call(memory_from(url, data_dir, None, worker=False), switch)
+    changed = run_call(memory_from(url, data_dir, DEFAULT_TENANT, worker=False), switch)
     if json:
         print_json({"uses_pg_cron": False, "changed": changed} if off else {"uses_pg_cron": True})
     elif off:

@@ -3,8 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Stamps: what Mnemic itself needs is installed; everything is.
+INSTALLED_BASE := $(VENV)/.installed-base
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+MISFIT = { echo "The pinned dependencies do not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
 # More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
 ARGS ?=
 # The folder with the public questions that bench-quality asks (docs/benchmarks.md).
@@ -17,7 +20,7 @@ DATA ?= bench/data
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-setup: $(INSTALLED)  ## Install everything into .venv (the other targets do it when needed)
+setup: $(INSTALLED)  ## Install everything into .venv (the other targets install what they need)
 
 test: $(INSTALLED)  ## Run all checks and all tests
 ifdef ARGS
@@ -77,7 +80,7 @@ format: $(INSTALLED)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format
 
-demo: $(INSTALLED)  ## See Mnemic at work on a PostgreSQL of its own
+demo: $(INSTALLED_BASE)  ## See Mnemic at work on a PostgreSQL of its own
 	@$(BIN)/mnemic demo
 
 bench-start: $(INSTALLED)  ## Measure how long starting and importing take
@@ -101,26 +104,34 @@ bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue $(ARGS)
 
-generate: $(INSTALLED)  ## Write the synchronous Memory and the reference pages from the code
+generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql from the code
 	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/generate_schema.py
 
-lock:  ## Pin every dependency of pyproject.toml in constraints.txt
+lock:  ## Pin every dependency of pyproject.toml in constraints.txt and constraints-dev.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)
 
 clean:  ## Remove the environment and everything that was generated beside the code
 	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment is brought up to date in place: what runs in it meanwhile goes on running.
-$(INSTALLED): pyproject.toml constraints.txt
+# The environment is brought up to date in place: what runs in it meanwhile goes on running. The demo needs the
+# base dependencies only, about a third of all; the other targets add the rest.
+$(INSTALLED_BASE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Mnemic needs Python 3.11 or newer, and '$(PYTHON)' is not:" >&2; \
 	  echo "name one that is, for example: make $(or $(MAKECMDGOALS),setup) PYTHON=python3.12" >&2; exit 1; }
-	@echo "Installing into $(VENV) …"
+	@echo "Installing Mnemic into $(VENV) …"
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --quiet --require-hashes --no-deps --only-binary :all: -r constraints.txt
+	@$(BIN)/python tools/install.py constraints.txt
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
-	@found=$$($(PIP) check) || { \
-	  echo "$$found" >&2; echo "constraints.txt does not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
+# Looks only at what Mnemic itself needs: packages of the dev group may still wait for their own step.
+	@! $(PIP) check | grep '^mnemic ' >&2 || $(MISFIT)
+	@touch $@
+
+$(INSTALLED): $(INSTALLED_BASE) constraints-dev.txt
+	@echo "Adding to $(VENV) what checks and tests need …"
+	@$(BIN)/python tools/install.py constraints-dev.txt
+	@found=$$($(PIP) check) || { echo "$$found" >&2; $(MISFIT); }
 	@touch $@

@@ -184,7 +184,7 @@ def begin(connection: psycopg.Connection[Any]) -> str:
     cursor = connection.execute(query("session.begin"))
     cursor.nextset()
     row = cursor.fetchone()
-    assert row is not None, "mnemic.moment() returns one row"
+    assert row is not None, "mnemic.transaction_identity() returns one row"
     return str(row[0])
 
 

@@ -1,18 +1,35 @@
 #!/usr/bin/env bash
-# Write constraints.txt: the version and the hashes of everything that pyproject.toml asks for (with
-# all extras and the dev group), directly or not, for Python 3.11 and newer on every platform.
-# Versions stay as they are unless they no longer fit; `--upgrade` takes the newest of each.
+# Pin everything that pyproject.toml asks for, directly or not, for Python 3.11 and newer on every platform:
+# constraints.txt lists what Mnemic itself needs and what builds it, constraints-dev.txt what the extras and
+# the dev group add. Versions stay as they are unless they no longer fit; `--upgrade` takes the newest of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-venv=$(mktemp -d)
-trap 'rm -rf "$venv"' EXIT
-"${PYTHON:-python3}" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check uv
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"${PYTHON:-python3}" -m venv "$work/venv"
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check uv
 
 # Names, versions and hashes only: where they are downloaded from is for each machine to say. Wheels
 # only, because building from source would fetch build tools that nobody has pinned.
-"$venv/bin/uv" pip compile pyproject.toml --group dev --all-extras \
-  --universal --python-version 3.11 --generate-hashes --only-binary :all: \
-  --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
-  --quiet --output-file constraints.txt "$@"
+compile() {
+  "$work/venv/bin/uv" pip compile pyproject.toml \
+    --universal --python-version 3.11 --generate-hashes --only-binary :all: \
+    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet "$@"
+}
+
+# uv keeps the versions that it finds in the file it writes: those of the last lock, and then for the
+# base those of the whole.
+cat constraints.txt constraints-dev.txt >"$work/all.txt"
+compile --group dev --all-extras --output-file "$work/all.txt" "$@"
+cp "$work/all.txt" "$work/base.txt"
+compile --group build --output-file "$work/base.txt"
+
+# An entry begins with "name==version ; marker". The marker counts: a package that the extras need on more
+# platforms than the base does stands in both files.
+awk 'NR == FNR { if (/^[^ #]/) base[$0]; next }
+     /^[^ ]/ { added = !($0 in base) }
+     added' "$work/base.txt" "$work/all.txt" >"$work/added.txt"
+
+cp "$work/base.txt" constraints.txt
+cp "$work/added.txt" constraints-dev.txt

@@ -19,7 +19,7 @@ ACTS: dict[str, tuple[object, str, Act]] = {
     "backup": (admin, "back_up", lambda memory, file: memory.admin.backup(file)),
     "reembed": (embedding, "complete_change", lambda memory, file: memory.admin.reembed(wait=True)),
     "restore": (restoring, "restore_into", lambda memory, file: memory.admin.restore(file, replace=True)),
-    "restored": (restoring, "_end", lambda memory, file: memory.admin.restore(file, replace=True)),
+    "restored": (restoring, "_write_outcome", lambda memory, file: memory.admin.restore(file, replace=True)),
 }
 """What each act is, and the step of it that is not survived."""
 
@@ -31,6 +31,7 @@ def die(*given: object, **options: object) -> NoReturn:
 
 def main(data_dir: str, tenant: str, name: str, file: str) -> None:
     module, step, act = ACTS[name]
+    assert hasattr(module, step), f"{step} was renamed"
     setattr(module, step, die)
     with Memory(data_dir=data_dir, tenant=tenant, owner="alice", embedder="test:hash-72") as memory:
         act(memory, file)

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.backup.restore import restore_place
+from mnemic.backup.restore import restore_storage
 from mnemic.config import Settings
 from mnemic.errors import ConflictError, DatabaseError, InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
@@ -160,7 +160,7 @@ async def test_a_restore_into_an_empty_place_is_told_there(
         await memory.admin.backup(tmp_path / "backup")
     folder = memory_dir / f"new {uuid4()}"
     by = Scope(None, "_global", "cli")
-    await restore_place(Settings(data_dir=folder, tenant=tenant), tmp_path / "backup", replace=False, by=by)
+    await restore_storage(Settings(data_dir=folder, tenant=tenant), tmp_path / "backup", replace=False, by=by)
     async with memory_in(folder, tenant) as memory:
         intent, outcome = await pair(memory, "restore")
         (unfinished,) = await memory._view(memory._core, by).audit.unfinished()

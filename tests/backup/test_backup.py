@@ -11,11 +11,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from mnemic.backup.restore import restore_place
+from mnemic.backup.restore import restore_storage
 from mnemic.config import Settings
 from mnemic.db.access import DATABASE_NAME
 from mnemic.db.connection import Limits
-from mnemic.db.database_swap import put_in_place
+from mnemic.db.database_swap import swap_in
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.errors import ConflictError, DatabaseError, InvalidInputError, MnemicError, NotFoundError
 from mnemic.maintenance.doctor import diagnose
@@ -95,7 +95,7 @@ async def test_a_backup_taken_while_others_write_gives_the_same_rows_elsewhere(
         done.set()
         await writing
     assert backup.size_bytes == (tmp_path / "backup").stat().st_size > 1000
-    await restore_place(Settings(data_dir=elsewhere), tmp_path / "backup", replace=False)
+    await restore_storage(Settings(data_dir=elsewhere), tmp_path / "backup", replace=False)
     assert all_rows(elsewhere, tenant) == all_rows(backed_up_folder, tenant)
     async with memory_in(elsewhere, busy) as restored:
         turns = contents(await restored.conversations.turns("c"))
@@ -192,7 +192,7 @@ async def test_what_cannot_take_the_place_leaves_what_is_there(restored_folder: 
         with EmbeddedServer.start(restored_folder) as server:
             conninfo = server.conninfo(user=ADMIN_ROLE, dbname="postgres")
             with pytest.raises(MnemicError):
-                await put_in_place(conninfo, "never_made", DATABASE_NAME, Limits(), replace=True)
+                await swap_in(conninfo, "never_made", DATABASE_NAME, Limits(), replace=True)
         assert contents(await memory.memories.list()) == ["Still here."]
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.backup.restore import restore_place
+from mnemic.backup.restore import restore_storage
 from mnemic.config import Settings, load_settings
 from mnemic.db.connection import Limits
 from mnemic.db.migrate import migrate
@@ -86,7 +86,7 @@ async def test_a_backup_of_a_url_is_restored_into_an_empty_database(
         await fill(memory, "alice", "tea", engine)
         await memory.admin.backup(tmp_path / "backup")
     settings = load_settings(database_url=own.server.url(dbname=new))
-    await restore_place(settings, tmp_path / "backup", replace=False)
+    await restore_storage(settings, tmp_path / "backup", replace=False)
     assert all_rows(own.server, new) == all_rows(own.server, old)
     await use(settings)
 
@@ -111,8 +111,8 @@ async def test_a_restore_that_fails_leaves_the_database_empty(own: OwnDatabases,
     (tmp_path / "cut").write_bytes(whole[: len(whole) * 9 // 10])
     settings = load_settings(database_url=own.server.url(dbname=new))
     with pytest.raises(DatabaseError, match="pg_restore failed"):
-        await restore_place(settings, tmp_path / "cut", replace=False)
-    await restore_place(settings, tmp_path / "backup", replace=False)
+        await restore_storage(settings, tmp_path / "cut", replace=False)
+    await restore_storage(settings, tmp_path / "backup", replace=False)
     assert all_rows(own.server, new) == all_rows(own.server, old)
 
 
@@ -126,14 +126,14 @@ async def test_a_backup_moves_from_the_embedded_server_to_a_url_and_back(
     async with AsyncMemory(settings=embedded, owner="alice", embedder="test") as memory:
         await memory.retain("On the way.")
         await memory.admin.backup(tmp_path / "there")
-    await restore_place(url, tmp_path / "there", replace=False)
+    await restore_storage(url, tmp_path / "there", replace=False)
     await use(url)
     async with AsyncMemory(settings=url, owner="alice", embedder="test") as memory:
         assert contents(await memory.memories.list()) == ["On the way."]
         await memory.retain("And back.")
         await memory.admin.backup(tmp_path / "back")
     back = Settings(data_dir=folder, tenant=tenant)
-    await restore_place(back, tmp_path / "back", replace=False)
+    await restore_storage(back, tmp_path / "back", replace=False)
     await use(back)
     async with AsyncMemory(settings=back, owner="alice", embedder="test") as memory:
         assert contents(await memory.memories.list()) == ["And back.", "On the way."]
@@ -152,7 +152,7 @@ async def test_a_backup_finds_its_vectors_wherever_the_extension_was(
         await memory.retain("Alice lives in Berlin.")
         await memory.admin.backup(tmp_path / "backup")
     settings = Settings(data_dir=restored_folder)
-    await restore_place(settings, tmp_path / "backup", replace=True)
+    await restore_storage(settings, tmp_path / "backup", replace=True)
     await use(settings)
     async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:
         await memory.retain("Alice lives in Berlin!")
@@ -175,9 +175,9 @@ async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabase
     own.server.execute("CREATE EXTENSION vector", dbname=new)
     settings = load_settings(database_url=own.server.url(admin, "secret", dbname=new))
     with pytest.raises(MissingPrivilegeError, match="pgvector in the schema 'pg_catalog'") as caught:
-        await restore_place(settings, tmp_path / "backup", replace=False)
+        await restore_storage(settings, tmp_path / "backup", replace=False)
     own.server.execute(caught.value.sql, dbname=new)
-    await restore_place(settings, tmp_path / "backup", replace=False)
+    await restore_storage(settings, tmp_path / "backup", replace=False)
     async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:
         assert contents(await memory.memories.list()) == ["Alice lives in Berlin."]
         await memory.admin.backup(tmp_path / "again")
@@ -202,6 +202,6 @@ async def test_a_password_is_never_shown(own: OwnDatabases, tmp_path: Path) -> N
     wrong = own.server.url(password="hunter2", dbname="postgres")
     for url in (wrong, own.server.url(dbname="no such database")):
         with pytest.raises(MnemicError) as caught:
-            await restore_place(load_settings(database_url=url), tmp_path / "backup", replace=False)
+            await restore_storage(load_settings(database_url=url), tmp_path / "backup", replace=False)
         assert "hunter2" not in str(caught.value)
         assert own.server.password not in str(caught.value)

@@ -58,7 +58,7 @@ async def test_nothing_of_an_erased_owner_is_left_anywhere(
     vector = vector_of(rows, memory_id)
     vector_table = rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = %s", engine.name)
     tenant_id = memory.tenant.id
-    owned = {str(table) for (table,) in rows.select("SELECT guarded::text FROM mnemic.owned_tables()")}
+    owned = {str(table) for (table,) in rows.select("SELECT guarded::text FROM mnemic.tables_with_owners()")}
     before, foreign_before = rows.counts(tenant_id), rows.counts(foreign.tenant.id)
     kept_before = where_it_is(rows, kept_word)
     assert len(kept_before) > 20, "the search finds what is there"

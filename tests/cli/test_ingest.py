@@ -38,7 +38,7 @@ def test_the_same_file_again_does_nothing(mnemic: Run, memory: Memory, guide: Pa
     [
         (["missing.md"], "missing.md cannot be read"),
         (["a.md", "b.md", "--name", "c"], "--name goes with one file"),
-        ([__file__], "cannot be told from its name: say media_type"),
+        ([__file__], "does not tell the format of the document: give media_type"),
     ],
 )
 def test_what_cannot_be_taken_in_is_said(mnemic: Run, arguments: list[str], said: str) -> None:

@@ -11,11 +11,12 @@ import pytest
 from mnemic import __version__
 from mnemic.cli.app import app
 from mnemic.db.embedded import status
-from mnemic.sql.migration_files import all_migrations
+from mnemic.sql.migration_files import all_definitions, all_migrations
 from tests.cli.conftest import Run
 from tests.password_server import PasswordServer
 
 LABELS = [migration.label for migration in all_migrations()]
+DEFINITIONS = [definition.label for definition in all_definitions()]
 COMMANDS = [command.name for command in app.registered_commands]
 SECRET = "hunter2"
 
@@ -32,14 +33,25 @@ def test_migrate_brings_a_database_up_to_date_once(mnemic: Run, own_url: str) ->
     assert mnemic("migrate", "--url", own_url, "--status", "--json").json == {
         "applied": [],
         "pending": LABELS,
+        "definitions": DEFINITIONS,
+        "dropped_definitions": [],
     }
     ended = mnemic("migrate", "--url", own_url)
-    assert ended.out.splitlines() == [f"applied {label}" for label in LABELS]
+    assert ended.out.splitlines() == [
+        *(f"applied {label}" for label in LABELS),
+        f"definitions: {len(DEFINITIONS)} applied, 0 dropped",
+    ]
     assert "Nothing to do" in mnemic("migrate", "--url", own_url).out
-    assert mnemic("migrate", "--url", own_url, "--json").json == {"applied_now": []}
+    assert mnemic("migrate", "--url", own_url, "--json").json == {
+        "applied_now": [],
+        "definitions": [],
+        "dropped_definitions": [],
+    }
     assert mnemic("migrate", "--url", own_url, "--status", "--json").json == {
         "applied": LABELS,
         "pending": [],
+        "definitions": [],
+        "dropped_definitions": [],
     }
     assert mnemic("migrate", "--url", own_url, "--status").out.count("applied") == len(LABELS)
 

@@ -193,15 +193,16 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "CREATE TABLE state.planted (tenant_id uuid, id uuid,"
         " FOREIGN KEY (tenant_id, id) REFERENCES state.attack_probe)",
         "CREATE FUNCTION public.planted() RETURNS int RETURN 1",
-        "CREATE OR REPLACE FUNCTION mnemic.moment() RETURNS text LANGUAGE sql STABLE RETURN 'always'",
+        "CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text"
+        " LANGUAGE sql STABLE RETURN 'always'",
         "CREATE OR REPLACE FUNCTION mnemic.current_tenant() RETURNS uuid LANGUAGE sql RETURN '{b}'::uuid",
-        "ALTER FUNCTION mnemic.verified SECURITY INVOKER",
+        "ALTER FUNCTION mnemic.verified_claim SECURITY INVOKER",
         "ALTER FUNCTION mnemic.current_tenant RENAME TO planted",
         "CREATE FUNCTION pg_temp.planted(text) RETURNS boolean LANGUAGE sql LEAKPROOF RETURN true",
         "CREATE FUNCTION pg_temp.planted() RETURNS language_handler LANGUAGE c"
         " AS '$libdir/plpgsql', 'plpgsql_call_handler'",
         "CREATE TEMP TABLE mine (tenant_id uuid); CALL mnemic.protect('pg_temp.mine')",
-        "CALL mnemic.seal('mnemic.new_id()')",
+        "CALL mnemic.run_as_definer('mnemic.new_id()')",
         "CALL mnemic.make_login('planted', 'planted')",
         "UPDATE mnemic.migrations SET checksum = ''",
         "INSERT INTO mnemic.migrations VALUES ('planted', 1, 'planted', '')",
@@ -373,7 +374,7 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
             f"SELECT set_config('mnemic.{purpose}', current_setting('mnemic.tenant'), true),"
             f" set_config('mnemic.{purpose}_proof', current_setting('mnemic.tenant_proof'), true)"
         )
-        attacker.must_find_nothing(f"SELECT mnemic.verified('{purpose}')")
+        attacker.must_find_nothing(f"SELECT mnemic.verified_claim('{purpose}')")
 
 
 # What lets every memory through, and a search for the word that stands in everybody's memory.
@@ -382,23 +383,24 @@ ANY_MEMORY = (
 )
 SEARCHES = (
     "SELECT unnest(memory_ids) AS memory_id"
-    f" FROM mnemic.find_words('somebody', ARRAY['secret'], NULL, 1, {ANY_MEMORY}, {{as_of}}, 100)",
-    f"SELECT memory_id FROM mnemic.find_filtered('somebody', {ANY_MEMORY}, 100) AS memory_id",
+    f" FROM mnemic.lexical_candidates('somebody', ARRAY['secret'], NULL, 1, {ANY_MEMORY}, {{as_of}}, 100)",
+    f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
 )
 # The same by functions that run behind the caller's wall, and are told whose rows to look for.
 FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
 THEIRS = "(SELECT array_agg(memory_id) FROM state.memories)"
 SEARCHES_FOR_B = (
     "SELECT unnest(found_ids) AS memory_id"
-    " FROM mnemic.recall_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100,"
+    " FROM mnemic.recall_by_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100,"
     f" {ANY_MEMORY}, {{as_of}})",
     f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
-    " mnemic.nearest('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
+    " mnemic.nearest_vectors('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
     f"SELECT unnest(near_ids) AS memory_id FROM {FIRST_TABLE},"
-    f" mnemic.recall_near('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL, NULL,"
-    " 40, 100)",
+    f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL,"
+    " NULL, 40, 100)",
     "SELECT unnest(memory_ids) AS memory_id"
-    f" FROM mnemic.evidence('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY}, {{as_of}}, 99)",
+    f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
+    " {as_of}, 99)",
     "SELECT drawn.memory_id FROM mnemic.recall_vectors('{b}', 'somebody', "
     f"{THEIRS}, true, NULL::halfvec[]) AS found, unnest({THEIRS}) WITH ORDINALITY AS drawn (memory_id, place)"
     " WHERE drawn.place = ANY(found.vector_places)",

@@ -17,7 +17,7 @@ FIXED_LIST = r"^CHECK \(\(\w+ = ANY \(ARRAY\[(''[^'']*''::text(, )?)+\]\)\)\)$"
 COUNTED_COLUMNS: dict[str, str] = {}
 
 TENANT_POLICY = "(tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))"
-OPENING_POLICY = "(name = ( SELECT mnemic.verified(''opening''::text) AS verified))"
+OPENING_POLICY = "(name = ( SELECT mnemic.verified_claim(''opening''::text) AS verified_claim))"
 
 OUR_TABLES = f"""
     SELECT pg_class.*, oid::regclass::text AS name
@@ -138,7 +138,7 @@ CHECKS = {
         FROM pg_proc JOIN pg_policy ON prosrc ~ format('\m%s\M', polrelid::regclass)
         WHERE prosecdef AND prorettype <> 'trigger'::regtype
           AND polroles = ARRAY['mnemic_definer'::regrole::oid] AND pg_get_expr(polqual, polrelid) = 'true'
-          AND prosrc !~ 'mnemic\.(require_working|may_tick|current_tenant|signature)\('""",
+          AND prosrc !~ 'mnemic\.(require_worker_proof|may_run_schedules|current_tenant|signature)\('""",
     "nobody was given the functions of migrations or the sealed ones by default": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc
@@ -149,7 +149,7 @@ CHECKS = {
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
         WHERE pg_proc.oid IN (
-            'mnemic.protect'::regproc, 'mnemic.seal'::regproc, 'mnemic.make_login'::regproc
+            'mnemic.protect'::regproc, 'mnemic.run_as_definer'::regproc, 'mnemic.make_login'::regproc
         ) AND acl.grantee IN ({APP_ROLES})""",
     "the application creates nothing, in no schema and not in the database": f"""
         SELECT DISTINCT nspname::text AS name

@@ -1,4 +1,4 @@
-"""Attacks on ingested documents, and on changing the embedding model (migration 0018); see `attacks`."""
+"""Attacks on ingested documents, and on changing the embedding model; see `attacks`."""
 
 from tests.db.fortress import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
 
@@ -17,7 +17,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "SELECT context FROM state.document_chunks",
         "SELECT content FROM state.document_sources NATURAL JOIN state.document_chunks",
         "TABLE vectors.tenant_models",
-        "SELECT * FROM mnemic.vectors_in_use()",
+        "SELECT * FROM mnemic.vector_tables_in_use()",
         "SELECT string_agg(name, ',') FROM state.document_chunks JOIN state.tenants USING (tenant_id)",
         "SELECT string_agg(name, ',') FROM queue.reembedding JOIN state.tenants USING (tenant_id)",
         "UPDATE state.document_sources SET content = 'forged', ingested_version = 9",
@@ -30,11 +30,11 @@ HARMLESS: dict[str, tuple[str, ...]] = {
     ),
     "settings are believed": (
         "SET mnemic.tenant = '{b}'; SELECT content FROM state.document_sources",
-        "SET mnemic.tenant = '{b}'; SELECT * FROM mnemic.vectors_in_use()",
-        "SET mnemic.tenant = '{b}'; SELECT mnemic.adopt_model(NULL, NULL)",
+        "SET mnemic.tenant = '{b}'; SELECT * FROM mnemic.vector_tables_in_use()",
+        "SET mnemic.tenant = '{b}'; SELECT mnemic.set_first_model(NULL, NULL)",
         f"SET mnemic.tenant = '{{b}}'; SELECT mnemic.begin_model_change('{FIRST_MODEL}')",
-        f"SET mnemic.tenant = '{{b}}'; SELECT mnemic.list_reembedding('{NEXT_MODEL}')",
-        f"SET mnemic.tenant = '{{b}}'; SELECT mnemic.list_reembedding('{NEXT_MODEL}');"
+        f"SET mnemic.tenant = '{{b}}'; SELECT mnemic.fill_reembedding_backlog('{NEXT_MODEL}')",
+        f"SET mnemic.tenant = '{{b}}'; SELECT mnemic.fill_reembedding_backlog('{NEXT_MODEL}');"
         f" SELECT mnemic.switch_model('{NEXT_MODEL}', 1000)",
     ),
     "what others have is not seen when a model is dropped": (
@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "INSERT INTO vectors.tenant_models (tenant_id, model) VALUES ('{a}', 'forged')",
         "DELETE FROM vectors.tenant_models",
         "DELETE FROM mnemic.vector_models",
-        "DROP POLICY definer_counts ON vectors.tenant_models",
+        "DROP POLICY find_unused_models ON vectors.tenant_models",
         "ALTER FUNCTION mnemic.switch_model RENAME TO planted",
     ),
 }

@@ -83,7 +83,7 @@ TABLES = (
     "state.document_chunks",
     "queue.reembedding",
     "queue.embedding_backlog",
-    "queue.uncompared",
+    "queue.deduplication_backlog",
     "vectors.tenant_models",
 )
 
@@ -91,11 +91,11 @@ TABLES = (
 # and there are vectors of a third from before. A uses none of them.
 FIRST_MODEL, NEXT_MODEL, OLD_MODEL = (f"{MARKER}-{name}-model" for name in ("first", "next", "old"))
 CHANGE_MODEL = f"""
-SELECT mnemic.adopt_model('{FIRST_MODEL}', 3);
-SELECT mnemic.open_vectors('{NEXT_MODEL}', 3);
+SELECT mnemic.set_first_model('{FIRST_MODEL}', 3);
+SELECT mnemic.open_vector_table('{NEXT_MODEL}', 3);
 SELECT mnemic.begin_model_change('{NEXT_MODEL}');
 INSERT INTO queue.reembedding (tenant_id, memory_id) SELECT tenant_id, memory_id FROM state.memories;
-SELECT mnemic.open_vectors('{OLD_MODEL}', 3);
+SELECT mnemic.open_vector_table('{OLD_MODEL}', 3);
 DO $$ BEGIN EXECUTE format(
     'INSERT INTO vectors.%I SELECT tenant_id, memory_id, owner, ''[1,0,0]'' FROM state.memories',
     (SELECT table_name FROM mnemic.vector_models WHERE model = '{OLD_MODEL}')
@@ -119,11 +119,12 @@ WEAKNESSES = {
     "superuser": "ALTER ROLE {login} SUPERUSER",
     "readable key": "GRANT SELECT ON mnemic.signing_key TO mnemic_app",
     "settings are believed": """
-        CREATE OR REPLACE FUNCTION mnemic.verified(purpose text) RETURNS text
+        CREATE OR REPLACE FUNCTION mnemic.verified_claim(purpose text) RETURNS text
         LANGUAGE plpgsql STABLE STRICT AS $$
         BEGIN RETURN nullif(current_setting('mnemic.' || purpose, true), ''); END $$""",
     "proofs hold for ever": """
-        CREATE OR REPLACE FUNCTION mnemic.moment() RETURNS text LANGUAGE sql STABLE RETURN 'always'""",
+        CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text LANGUAGE sql STABLE RETURN
+        'always'""",
     "statistics are kept": """
         ALTER TABLE state.attack_probe ALTER secret SET STATISTICS -1;
         ANALYZE state.attack_probe""",
@@ -135,9 +136,9 @@ WEAKNESSES = {
     "a schema of one's own and no pinned search path": """
         CREATE SCHEMA planted;
         GRANT CREATE, USAGE ON SCHEMA planted TO PUBLIC;
-        ALTER FUNCTION mnemic.verified RESET search_path""",
+        ALTER FUNCTION mnemic.verified_claim RESET search_path""",
     "what others have is not seen when a model is dropped": """
-        DROP POLICY definer_counts ON vectors.tenant_models;
+        DROP POLICY find_unused_models ON vectors.tenant_models;
         DO $$ BEGIN EXECUTE replace(
             pg_get_functiondef('mnemic.drop_vectors(text)'::regprocedure),
             'NO FORCE ROW LEVEL SECURITY', 'FORCE ROW LEVEL SECURITY'

@@ -9,4 +9,4 @@ from mnemic.db.migrate import migrate
 if __name__ == "__main__":
     print("ready", flush=True)
     sys.stdin.readline()
-    print(len(asyncio.run(migrate(sys.argv[1], Limits()))), flush=True)
+    print(len(asyncio.run(migrate(sys.argv[1], Limits())).pending), flush=True)

@@ -1,4 +1,4 @@
-"""Attacks on storing memories and on comparing them (migration 0026); see `attacks`."""
+"""Attacks on storing memories and on comparing them; see `attacks`."""
 
 from mnemic.db.vectors import table_name_of
 from tests.db.fortress import FIRST_MODEL
@@ -12,11 +12,11 @@ STORE = (
     f" '{ROW}', NULL, 0, '{{NULL}}', NULL, NULL, NULL, NULL::halfvec[])"
 )
 RETAIN_ALONE = (
-    "SELECT mnemic.retain_alone('{b}', 'somebody', 'here', 'forged',"
+    "SELECT mnemic.retain_in_one_statement('{b}', 'somebody', 'here', 'forged',"
     f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
     " NULL, 0, NULL, NULL, false, NULL)"
 )
-COMPARE = "SELECT mnemic.compare_memories('{b}', 'somebody', 0, 100, 100, 100)"
+COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', 0, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are believed": (

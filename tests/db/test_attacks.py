@@ -147,10 +147,10 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
         "INSERT INTO state.tenants (name) VALUES ('planted')",
         "SELECT mnemic.erase_owner('somebody')",
         "SELECT mnemic.import_rows('state.memories', '[]')",
-        "SELECT mnemic.open_vectors('planted', 3)",
+        "SELECT mnemic.open_vector_table('planted', 3)",
         "SELECT mnemic.make_log_partitions(current_date, 1)",
         "SELECT mnemic.refresh_statistics('somebody')",
-        "SELECT mnemic.adopt_model('planted', 3)",
+        "SELECT mnemic.set_first_model('planted', 3)",
         "SELECT mnemic.drop_vectors('planted')",
         *(search.replace("{as_of}", as_of) for search in SEARCHES for as_of in ("NULL", "now()")),
     )

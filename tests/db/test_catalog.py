@@ -92,16 +92,16 @@ OFFENCES = {
     "every SECURITY DEFINER function pins its search path": [
         "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER RETURN 1",
         "CREATE FUNCTION state.bad() RETURNS int SECURITY DEFINER SET search_path = state RETURN 1",
-        "ALTER FUNCTION mnemic.verified RESET search_path",
+        "ALTER FUNCTION mnemic.verified_claim RESET search_path",
     ],
     "every SECURITY DEFINER function asks who calls, where the policy does not": [
         """CREATE FUNCTION mnemic.open_count() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
         SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN (SELECT count(*) FROM queue.jobs); END';
-        CALL mnemic.seal('mnemic.open_count()')""",
+        CALL mnemic.run_as_definer('mnemic.open_count()')""",
         """CREATE POLICY open ON state.bad TO mnemic_definer USING (true);
         CREATE FUNCTION mnemic.empty() RETURNS void LANGUAGE sql SECURITY DEFINER
         SET search_path = pg_catalog, pg_temp AS 'DELETE FROM state.bad';
-        CALL mnemic.seal('mnemic.empty()')""",
+        CALL mnemic.run_as_definer('mnemic.empty()')""",
     ],
     "nobody was given the functions of migrations or the sealed ones by default": [
         "CREATE FUNCTION mnemic.bad() RETURNS int SECURITY DEFINER"
@@ -110,7 +110,7 @@ OFFENCES = {
         "CREATE PROCEDURE mnemic.bad() BEGIN ATOMIC END",
     ],
     "the application calls no function of migrations": [
-        "GRANT EXECUTE ON PROCEDURE mnemic.seal TO mnemic_app"
+        "GRANT EXECUTE ON PROCEDURE mnemic.run_as_definer TO mnemic_app"
     ],
     "the application creates nothing, in no schema and not in the database": [
         "GRANT CREATE ON SCHEMA public TO PUBLIC",

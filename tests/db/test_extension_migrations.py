@@ -12,7 +12,7 @@ from mnemic.db.migrate import migrate, read_status
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConfigurationError, TenantMismatchError
 from mnemic.sql.migration_files import all_migrations
-from tests.conftest import LIMITS
+from tests.conftest import LIMITS, AppConnection
 
 INVOICES = """
 CREATE TABLE state.invoices (
@@ -22,6 +22,8 @@ CREATE TABLE state.invoices (
 );
 CALL mnemic.protect('state.invoices');
 """
+
+TOTAL = "CREATE OR REPLACE FUNCTION mnemic.billing_total() RETURNS int LANGUAGE sql RETURN {};"
 
 
 class Package:
@@ -42,7 +44,12 @@ class Package:
         importlib.invalidate_caches()
 
     def write(self, file_name: str, sql: str) -> None:
-        (self._migrations / file_name).write_text(sql)
+        path = self._migrations / file_name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(sql)
+
+    def remove(self, file_name: str) -> None:
+        (self._migrations / file_name).unlink()
 
 
 @pytest.fixture
@@ -60,8 +67,8 @@ async def test_an_installed_package_brings_its_migrations_and_its_tables_keep_te
     package.install(set_name="billing")
     (pending,) = (await read_status(admin_conninfo, LIMITS)).pending
     assert pending.label == "billing/0001_invoices"
-    assert await migrate(admin_conninfo, LIMITS) == (pending,)
-    assert (await read_status(admin_conninfo, LIMITS)).pending == ()
+    assert (await migrate(admin_conninfo, LIMITS)).pending == (pending,)
+    assert (await read_status(admin_conninfo, LIMITS)).is_current
 
     add = "INSERT INTO state.invoices VALUES (%s, 1)"
     async with database.transaction(tenant_a) as transaction:
@@ -74,13 +81,33 @@ async def test_an_installed_package_brings_its_migrations_and_its_tables_keep_te
             await transaction.connection.execute(add, (tenant_a.id,))
 
 
+async def test_an_installed_package_brings_its_definitions(
+    package: Package, admin_conninfo: str, admin: AppConnection
+) -> None:
+    package.write("0001_invoices.sql", INVOICES)
+    package.write("definitions/billing/billing_total.sql", TOTAL.format(1))
+    package.install(set_name="billing")
+    assert [item.label for item in (await migrate(admin_conninfo, LIMITS)).outdated] == [
+        "billing/billing/billing_total"
+    ]
+    assert admin.execute("SELECT mnemic.billing_total()").fetchone() == (1,)
+
+    package.write("definitions/billing/billing_total.sql", TOTAL.format(2))
+    await migrate(admin_conninfo, LIMITS)
+    assert admin.execute("SELECT mnemic.billing_total()").fetchone() == (2,)
+
+    package.remove("definitions/billing/billing_total.sql")
+    assert (await migrate(admin_conninfo, LIMITS)).gone == ("billing/billing/billing_total",)
+    assert admin.execute("SELECT to_regproc('mnemic.billing_total')").fetchone() == (None,)
+
+
 async def test_a_package_that_is_gone_again_does_not_disturb(package: Package, admin_conninfo: str) -> None:
     package.write("0001_invoices.sql", INVOICES)
     package.install(set_name="billing")
     await migrate(admin_conninfo, LIMITS)
     sys.path.remove(str(package._folder))
     importlib.invalidate_caches()
-    assert await migrate(admin_conninfo, LIMITS) == ()
+    assert (await migrate(admin_conninfo, LIMITS)).is_current
 
 
 def test_a_package_cannot_take_our_own_name(package: Package) -> None:

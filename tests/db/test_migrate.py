@@ -18,7 +18,7 @@ from mnemic.errors import (
     InvalidInputError,
     MigrationChangedError,
 )
-from mnemic.sql.migration_files import Migration, all_migrations
+from mnemic.sql.migration_files import Migration, all_definitions, all_migrations
 from tests.conftest import LIMITS, AppConnection
 
 PROCESSES = 8
@@ -41,13 +41,13 @@ def exists(connection: AppConnection, table: str) -> bool:
 async def test_a_fresh_database_gets_every_migration_and_a_second_run_does_nothing(
     empty_conninfo: str,
 ) -> None:
-    told: list[Migration] = []
-    applied = await migrate(empty_conninfo, LIMITS, on_applied=told.append)
-    assert applied == all_migrations() == tuple(told)
+    done = await migrate(empty_conninfo, LIMITS)
+    assert done.pending == all_migrations()
+    assert done.outdated == all_definitions()
 
     before = await read_status(empty_conninfo, LIMITS)
-    assert await migrate(empty_conninfo, LIMITS, on_applied=told.append) == ()
-    assert tuple(told) == applied
+    assert before.is_current
+    assert await migrate(empty_conninfo, LIMITS) == before
     assert await read_status(empty_conninfo, LIMITS) == before
 
 
@@ -64,6 +64,7 @@ async def test_the_status_of_an_empty_database_is_all_pending_and_changes_nothin
     status = await read_status(empty_conninfo, LIMITS)
     assert status.applied == ()
     assert status.pending == all_migrations()
+    assert status.outdated == all_definitions()
     with psycopg.connect(empty_conninfo) as connection:
         assert schemas(connection) == {"public"}
 
@@ -106,7 +107,7 @@ async def test_migrations_of_an_extension_that_is_not_installed_here_are_left_al
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     admin.execute("INSERT INTO mnemic.migrations VALUES ('billing', 1, 'invoices', repeat('0', 64))")
-    assert await migrate(admin_conninfo, LIMITS) == ()
+    assert (await migrate(admin_conninfo, LIMITS)).is_current
 
 
 async def test_a_failing_migration_leaves_nothing_half_done_and_stays_pending(
@@ -117,11 +118,11 @@ async def test_a_failing_migration_leaves_nothing_half_done_and_stays_pending(
     core = all_migrations()
     with pytest.raises(InvalidInputError, match="division by zero"):
         await migrate(admin_conninfo, LIMITS, migrations=(*core, good, bad))
-    assert exists(admin, "state.first")
+    assert not exists(admin, "state.first")
     assert not exists(admin, "state.second")
 
     mended = replace(bad, sql="CREATE TABLE state.second ()")
-    assert await migrate(admin_conninfo, LIMITS, migrations=(*core, good, mended)) == (mended,)
+    assert (await migrate(admin_conninfo, LIMITS, migrations=(*core, good, mended))).pending == (good, mended)
     assert exists(admin, "state.second")
 
 
@@ -135,7 +136,7 @@ async def test_a_migration_whose_connection_is_lost_stays_pending(
     assert not exists(admin, "state.first")
 
     mended = replace(deadly, sql="CREATE TABLE state.first ()")
-    assert await migrate(admin_conninfo, LIMITS, migrations=(*core, mended)) == (mended,)
+    assert (await migrate(admin_conninfo, LIMITS, migrations=(*core, mended))).pending == (mended,)
 
 
 async def test_a_given_signing_key_is_stored_once_and_then_compared(empty_conninfo: str) -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import LiteralString
 
 import psycopg
@@ -21,8 +20,9 @@ from mnemic.errors import (
     MnemicError,
     NotMigratedError,
 )
-from mnemic.sql.migration_files import all_migrations
+from mnemic.sql import query
 from tests.conftest import LIMITS, open_database
+from tests.db.version_before import make_old_database
 from tests.password_server import PasswordServer
 
 KEY = SigningKey(bytes(range(32)))
@@ -207,8 +207,8 @@ async def test_a_role_that_may_not_migrate_is_told_the_sql_and_works_once_an_adm
         assert schemas.fetchone() == (0,), "nothing is done half-way"
 
     remote.execute(caught.value.sql, dbname="memory")
-    assert await migrate(url, LIMITS, key=KEY)
-    assert await migrate(url, LIMITS, key=KEY) == ()
+    assert not (await migrate(url, LIMITS, key=KEY)).is_current
+    assert (await migrate(url, LIMITS, key=KEY)).is_current
 
     # This role may not create a login, so an administrator does, as the error says.
     with pytest.raises(ConfigurationError, match="CREATE ROLE … LOGIN"):
@@ -229,30 +229,27 @@ async def test_a_role_that_may_create_roles_migrates_alone_and_cannot_act_as_the
         connection.execute("SET ROLE mnemic_definer")
 
 
-async def test_a_migrator_that_is_no_superuser_carries_over_how_often_memories_were_recalled(
+async def test_a_migrator_that_is_no_superuser_carries_the_version_before_over(
     remote: PasswordServer,
 ) -> None:
-    """The policies of the tables hold for it, too, and would show it no memories."""
+    """Functions of mnemic_definer are replaced by somebody who joins that role only for the transaction."""
     url = make_role(remote, "builder", "CREATEROLE")
     remote.execute("ALTER DATABASE memory OWNER TO builder")
     remote.execute("CREATE EXTENSION vector", dbname="memory")
-    titles = [migration.title for migration in all_migrations()]
-    await migrate(url, LIMITS, key=KEY, migrations=all_migrations()[: titles.index("recall_counts")])
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name in ("make_app_role", "make_definer_role", "join_definer"):
+            connection.execute(query(f"provision.{name}"))
+        make_old_database(url)
+        connection.execute(query("provision.leave_definer"))
     remote.execute(
-        "INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source,"
-        " retrieval_count, last_retrieved_at)"
-        " SELECT tenant_id, 'alice', '_global', 'test', content, 'factual', 'imported', times, last_at"
-        " FROM state.tenants, (VALUES ('often', 7, timestamptz '2026-01-02 03:04:05Z'), ('never', 0, NULL))"
-        " AS given (content, times, last_at)",
+        "INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)"
+        " SELECT tenant_id, 'alice', '_global', 'test', 'kept', 'factual', 'imported' FROM state.tenants",
         dbname="memory",
     )
     await migrate(url, LIMITS, key=KEY)
+    assert await works(url) == KEY.login
     with remote.connect(dbname="memory") as connection:
-        shown = connection.execute(
-            "SELECT content, retrieval_count, last_retrieved_at FROM state.memory_records ORDER BY content"
-        ).fetchall()
-        assert shown == [("never", 0, None), ("often", 7, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))]
-        assert connection.execute("SELECT retrieval_count FROM state.recall_counts").fetchall() == [(7,)]
+        assert connection.execute("SELECT content FROM state.memory_records").fetchall() == [("kept",)]
 
 
 async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_did_not_give_it(

@@ -1,4 +1,7 @@
-"""The examples in README and docs run, each page from top to bottom, as a reader would type them."""
+"""The examples in README and docs run, each page from top to bottom, as a reader would type them.
+
+Pages for newcomers also state what is printed, with the embedder that they have; this is compared.
+"""
 
 import os
 import re
@@ -8,36 +11,80 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.printed import RECORDING, wrong_outputs
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS_MAX = 60
+WITH_OUTPUTS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
 
 
 def examples(page: Path) -> str:
     return "\n".join(EXAMPLE.findall(page.read_text("utf-8")))
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if examples(page)], ids=lambda page: str(page.relative_to(ROOT))
-)
-def test_the_examples_of_a_page_run(page: Path, readers_folder: Path, tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "MNEMIC_DATA_DIR": str(readers_folder),
-        "MNEMIC_TENANT": f"readers of {page.stem}",
-        "MNEMIC_EMBEDDER": "test",
-    }
+def run(code: str, folder: Path, **settings: str) -> str:
+    """Run the examples of a page in a folder; returns what they print."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", examples(page)],
-        env=environment,
-        cwd=tmp_path,
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **settings},
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=SECONDS_MAX,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if examples(page) and page not in WITH_OUTPUTS],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_the_examples_of_a_page_run(page: Path, readers_folder: Path, tmp_path: Path) -> None:
+    run(
+        examples(page),
+        tmp_path,
+        MNEMIC_DATA_DIR=str(readers_folder),
+        MNEMIC_TENANT=f"readers of {page.stem}",
+        MNEMIC_EMBEDDER="test",
+    )
+
+
+@pytest.mark.parametrize("page", WITH_OUTPUTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_examples_print_what_the_page_states(page: Path, readers_folder: Path, tmp_path: Path) -> None:
+    code = examples(page)
+    recorded = run(
+        RECORDING + code,
+        tmp_path,
+        MNEMIC_DATA_DIR=str(readers_folder),
+        MNEMIC_TENANT=f"readers of {page.stem}",
+        MNEMIC_EMBEDDER="local",
+    )
+    assert wrong_outputs(code, recorded) == []
+
+
+def test_a_wrong_output_is_noticed(tmp_path: Path) -> None:
+    code = """
+print("tea")  # tea
+for number in range(3):
+    print(number)  # 0 … 2
+print("a", "long line")
+# a long
+# line
+print("tea")  # coffee
+print(
+    "tea",
+)  # te…
+print("nothing stated")
+"""
+    assert wrong_outputs(code, run(RECORDING + code, tmp_path)) == [
+        "'coffee' is stated, 'tea' is printed",
+        "'' is stated, 'nothing stated' is printed",
+    ]
 
 
 def test_links_between_pages_lead_somewhere() -> None:

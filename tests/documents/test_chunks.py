@@ -85,6 +85,30 @@ def test_a_heading_of_any_length_stays_bounded() -> None:
     assert max(map(len, chunk.headings)) <= HEADING_MAX_CHARACTERS
 
 
+def test_a_heading_is_never_a_chunk_of_its_own() -> None:
+    long = "A sentence of some length that fills the paragraph. " * 19
+    text = f"# Manual\n\n## Install\n\n{long}\n\n## Empty\n\n# Use\n\nRun it.\n\n## Last"
+    chunks = cut(text, "text/markdown")
+    assert chunks[0].content.startswith("# Manual\n\n## Install\n\nA sentence")
+    assert [chunk.headings for chunk in chunks] == [("Manual", "Install")] * (len(chunks) - 1) + [("Use",)]
+    assert chunks[-1].content == "# Use\n\nRun it."
+    assert all(len(chunk.content) <= CHUNK_MAX_CHARACTERS for chunk in chunks)
+
+
+def test_a_document_of_headings_only_is_text() -> None:
+    (chunk,) = cut("# Milk\n\n# Bread", "text/markdown")
+    assert (chunk.content, chunk.headings) == ("# Milk\n\n# Bread", ())
+
+
+def test_navigation_is_in_no_chunk() -> None:
+    contents = "- [Install](#install)\n- [Use](#use) | [More](#more)\n1. [End](#end)"
+    text = f"# Manual\n\nRead me.\n\n{contents}\n\n## Install\n\nSee [the page](https://example.org/#x).\n"
+    assert [chunk.content for chunk in cut(text, "text/markdown")] == [
+        "# Manual\n\nRead me.",
+        "## Install\n\nSee [the page](https://example.org/#x).",
+    ]
+
+
 def test_equal_chunks_are_told_apart_by_their_order() -> None:
     sections = (Section(0), Section(6), Section(12))
     chunks = list(chunks_of(Reading("Same.\nSame.\nSame.", sections)))

@@ -64,11 +64,13 @@ async def test_a_document_is_found_by_words_and_meaning_and_says_where(counted: 
     assert (filed.is_complete, filed.chunk_count, filed.media_type) == (False, 0, "text/markdown")
     assert (filed.document.title, filed.document.whole_id) == ("Guide", None)
     done = await ingest_document(counted._core, filed.document.document_id)
-    assert done == {"chunk_count": 3, "new_count": 3, "embedded_anew_count": 0, "gone_count": 0}
+    assert done == {"chunk_count": 3, "new_count": 3, "reembedded_count": 0, "gone_count": 0}
     status = await counted.documents.status("guide.md")
     assert (status.is_complete, status.chunk_count) == (True, 3)
 
-    hit = next(iter(await counted.recall("When does the gate open for visitors?", channel="trips"))).memory
+    found = await counted.recall("When does the gate open for visitors?", channel="trips")
+    hit = found[0].memory
+    assert f"[{hit.created_at:%Y-%m-%d}] guide.md › Guide › Visitors: ## Visitors" in found.text
     assert "The gate opens at nine." in hit.content
     assert (hit.category, hit.source, hit.tags, hit.channel) == ("reference", "imported", ("docs",), "trips")
     assert hit.metadata == {"language": "en", "document": "guide.md", "headings": ["Guide", "Visitors"]}
@@ -152,14 +154,14 @@ async def test_what_moves_is_not_embedded_and_makes_no_versions(
 async def test_what_stands_behind_another_heading_is_embedded_anew_and_keeps_its_id(
     counted: AsyncMemory, engine: Counting, rows: Rows
 ) -> None:
-    await ingest(counted, "guide.html", "<h1>Cats</h1><h2>Food</h2><p>They eat at nine.</p>")
+    await ingest(counted, "guide.html", "<h1>Cats</h1><p>Sleepy.</p><h2>Food</h2><p>They eat at nine.</p>")
     (before, after_name) = await active(counted)
     old = vector_of(rows, after_name.memory_id)
     engine.texts.clear()
-    await ingest(counted, "guide.html", "<h1>Dogs</h1><h2>Food</h2><p>They eat at nine.</p>")
+    await ingest(counted, "guide.html", "<h1>Dogs</h1><p>Dogs bark.</p><h2>Food</h2><p>They eat at nine.</p>")
     kept = await counted.memories.get(after_name.memory_id)
     assert (kept.content, kept.metadata["headings"]) == ("Food\n\nThey eat at nine.", ["Dogs", "Food"])
-    assert engine.texts == ["Dogs\nDogs", "Dogs › Food\nFood\n\nThey eat at nine."]
+    assert engine.texts == ["Dogs\nDogs\n\nDogs bark.", "Dogs › Food\nFood\n\nThey eat at nine."]
     assert vector_of(rows, kept.memory_id) != old
     assert (await counted.memories.get(before.memory_id)).deleted_at is not None
 
@@ -320,7 +322,7 @@ async def test_documents_belong_to_owners(counted: AsyncMemory) -> None:
         ({"data": b"x"}, "Give either content"),
         ({"content": ""}, "content must not be empty"),
         ({"content": None, "data": b"", "media_type": "text/plain"}, "content must not be empty"),
-        ({"content": None, "data": b"x", "name": "a.docx"}, "cannot be told from its name"),
+        ({"content": None, "data": b"x", "name": "a.docx"}, "does not tell the format"),
         ({"media_type": "text/rtf"}, "media_type must be one of"),
         ({"name": ""}, "name must have 1 to 256"),
         ({"title": ""}, "title must not be empty"),

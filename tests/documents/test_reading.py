@@ -9,7 +9,7 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from mnemic.documents.reading.file import read_file
-from mnemic.documents.reading.source import SOURCE_MAX_BYTES, read_source, settled_media_type
+from mnemic.documents.reading.source import SOURCE_MAX_BYTES, media_type_of, read_source
 from mnemic.documents.reading.text import Section
 from mnemic.errors import ConfigurationError, InvalidInputError, NotFoundError
 
@@ -50,9 +50,19 @@ def test_html_is_its_words_in_paragraphs_without_scripts_and_styles() -> None:
     assert reading.title == "My & page"
     assert reading.sections == (
         Section(0),
-        Section(0, ("One",)),
-        Section(reading.text.index("Two"), ("One", "Two lines")),
+        Section(0, ("One",), body=5),
+        Section(reading.text.index("Two"), ("One", "Two lines"), body=reading.text.index("text")),
     )
+
+
+def test_navigation_of_a_page_is_no_text() -> None:
+    markup = (
+        "<body><nav><ul><li><a href='/'>Home</a></ul></nav><div role='navigation'><div>Trail</div></div>"
+        "<ul><li><a href='#a'>A</a> | <a href='#b'>B</a></li></ul>"
+        "<h1 id='a'>Title <a href='#a'>¶</a></h1><p>See <a href='#b'>below</a>.</p>"
+        "<nav>never closed<main><p>The text.</p></main></body>"
+    )
+    assert read_source(markup, "text/html").text == "Title\n\nSee below.\n\nThe text.\n\n"
 
 
 @pytest.mark.parametrize(
@@ -102,8 +112,8 @@ def test_the_pages_of_a_pdf_are_sections() -> None:
     [
         (b"%PDF-1.7 nonsense", "application/pdf", "The PDF cannot be read"),
         (pdf("x")[:-200], "application/pdf", "cannot be read|no text"),
-        (pdf(""), "application/pdf", "no text in it.*OCR"),
-        ("%PDF-", "application/pdf", "given as data="),
+        (pdf(""), "application/pdf", "no text.*OCR"),
+        ("%PDF-", "application/pdf", "Give a PDF as bytes"),
         (b"\xff\xfe", "text/plain", "not UTF-8 text.*at byte 0"),
         ("", "text/plain", "content must not be empty"),
         (" \n ", "text/markdown", "content must not be empty"),
@@ -151,20 +161,20 @@ def test_a_mark_of_byte_order_is_no_text() -> None:
 def test_what_kind_a_document_is_comes_from_the_caller_or_the_name(
     media_type: str | None, name: str, data: bytes | None, kind: str
 ) -> None:
-    assert settled_media_type(media_type, name, data) == kind
+    assert media_type_of(media_type, name, data) == kind
 
 
 @pytest.mark.parametrize(
     ("media_type", "name", "message"),
     [
-        (None, "picture.png", "cannot be told from its name: say media_type, one of text/plain"),
+        (None, "picture.png", "does not tell the format of the document: give media_type, one of text/plain"),
         ("image/png", "a", "media_type must be one of text/plain"),
         (5, "a", "media_type must be one of"),
     ],
 )
 def test_other_kinds_are_refused(media_type: str | None, name: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        settled_media_type(media_type, name, b"x")
+        media_type_of(media_type, name, b"x")
 
 
 def test_without_pypdf_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ async def test_a_document_comes_back_byte_for_byte(memory: AsyncMemory, text: st
         "reference",
         "imported",
         ("docs",),
-        {"pages": 3},
+        {"pages": 3, "document": "manual"},
     )
 
 

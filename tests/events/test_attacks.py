@@ -93,14 +93,14 @@ async def test_positions_tell_nothing_about_other_tenants(
         "DELETE FROM queue.event_logs",
         "SELECT mnemic.drop_events(1, 10)",
         "SELECT mnemic.drop_webhook_deliveries(1, 10)",
-        "SELECT * FROM mnemic.tenants_behind_webhooks(10)",
+        "SELECT * FROM mnemic.tenants_with_undelivered_events(10)",
         "DELETE FROM queue.webhook_deliveries",
         "UPDATE queue.webhooks SET secret = 'whsec_'",
         "UPDATE queue.webhooks SET previous_secret = 'whsec_', previous_secret_until = 'infinity'",
         "SELECT mnemic.rotate_webhook_secret(gen_random_uuid(), NULL, 'whsec_', 60)",
-        "SELECT mnemic.forget_webhook_secrets()",
-        "SELECT mnemic.tell_memories()",
-        "ALTER TABLE state.memories DISABLE TRIGGER tell_created",
+        "SELECT mnemic.delete_expired_webhook_secrets()",
+        "SELECT mnemic.publish_memory_events()",
+        "ALTER TABLE state.memories DISABLE TRIGGER publish_created",
         "SET session_replication_role = replica",
     ],
 )
@@ -146,7 +146,7 @@ async def test_the_proof_of_working_shows_names_of_tenants_and_no_rows(
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
         moment = begin(connection)
         prove(connection, access.key, "working", "queue", moment=moment)
-        behind = connection.execute("SELECT name FROM mnemic.tenants_behind_webhooks(10)").fetchall()
+        behind = connection.execute("SELECT name FROM mnemic.tenants_with_undelivered_events(10)").fetchall()
         assert behind == [("tenant b",)]
         for table in TABLES:
             assert connection.execute(f"SELECT * FROM queue.{table}".encode()).fetchall() == []

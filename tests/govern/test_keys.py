@@ -246,7 +246,7 @@ async def test_looking_a_key_up_uses_an_index(
     )
     admin.execute("ANALYZE state.api_keys")
     plan = admin.execute(
-        "EXPLAIN SELECT FROM state.api_keys WHERE key_hash = decode(mnemic.verified('key'), 'hex')"
+        "EXPLAIN SELECT FROM state.api_keys WHERE key_hash = decode(mnemic.verified_claim('key'), 'hex')"
     ).fetchall()
     assert "api_keys_hash" in str(plan)
 

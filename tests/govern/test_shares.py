@@ -190,7 +190,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(
         grant = await memory.shares.grant(reader, owner=giver)
         if number in (3, 4):
             await memory.shares.revoke(grant.grant_id, owner=giver)
-    admin.execute("ALTER TABLE state.grants DISABLE TRIGGER refuse_reviving")
+    admin.execute("ALTER TABLE state.grants DISABLE TRIGGER refuse_reactivating_grant")
     admin.execute("UPDATE state.grants SET created_at = date_trunc('day', created_at)")
     everything = await memory.shares.list(received=True, include_ended=True)
     paged: list[Grant] = []

@@ -9,20 +9,20 @@ from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection, ConnectAs
 from tests.proofs import begin, process_of, prove
 
-HELD = "SELECT * FROM mnemic.held_jobs('ghost')"
+HELD = "SELECT * FROM mnemic.list_claimed_jobs('ghost')"
 
 # Each works for a worker, and must not for a tenant.
 OF_WORKERS = (
     HELD,
-    "SELECT mnemic.join_workers('ghost', '{work}')",
-    "SELECT mnemic.beat('ghost', '{work}')",
+    "SELECT mnemic.register_worker('ghost', '{work}')",
+    "SELECT mnemic.record_heartbeat('ghost', '{work}')",
     "SELECT * FROM mnemic.list_workers()",
-    "SELECT mnemic.strike_worker('ghost', NULL)",
+    "SELECT mnemic.remove_worker('ghost', NULL)",
     "SELECT mnemic.promote_jobs(NULL, 10)",
     "SELECT * FROM mnemic.tenant_names(ARRAY['00000000-0000-0000-0000-000000000000']::uuid[])",
-    "SELECT mnemic.report_jobs('ghost', '[]')",
-    "SELECT mnemic.rescue_jobs()",
-    "SELECT mnemic.bury_unknown_jobs('0', 10)",
+    "SELECT mnemic.record_job_progress('ghost', '[]')",
+    "SELECT mnemic.requeue_jobs_of_dead_workers()",
+    "SELECT mnemic.dead_letter_unknown_jobs('0', 10)",
     "SELECT mnemic.prune_jobs(1, 10)",
 )
 
@@ -30,8 +30,8 @@ OF_WORKERS = (
 OF_NOBODY = (
     "SELECT * FROM mnemic.claim_jobs('ghost', '{work}', 10, NULL, NULL)",
     "SELECT mnemic.settle_jobs('ghost', '[]')",
-    "SELECT mnemic.signature('working', 'queue', mnemic.moment())",
-    "SELECT mnemic.return_jobs('ghost', '[]')",
+    "SELECT mnemic.signature('working', 'queue', mnemic.transaction_identity())",
+    "SELECT mnemic.requeue_jobs('ghost', '[]')",
     "SELECT mnemic.tenants_with_jobs('{work}', 10, NULL)",
     "TABLE mnemic.workers",
     "DELETE FROM mnemic.workers",
@@ -75,7 +75,7 @@ def test_a_proof_of_working_for_something_else_is_none(access: Access, their_job
             connection.execute(HELD)
 
 
-TURN = "SELECT * FROM mnemic.take_turn('ghost', '[]', '{work}', 10, NULL, NULL, %s)"
+TURN = "SELECT * FROM mnemic.settle_and_claim_jobs('ghost', '[]', '{work}', 10, NULL, NULL, %s)"
 
 
 @pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another purpose", "this moment"])
@@ -110,7 +110,7 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
             connection.execute(HELD)
 
 
-ENTER = "SELECT mnemic.enter(%s, %s)"
+ENTER = "SELECT mnemic.authenticate_tenant(%s, %s)"
 
 
 @pytest.mark.parametrize("whose", ["no one", "another process", "another tenant", "a turn", "this moment"])
@@ -144,7 +144,8 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
     memory: AsyncMemory, access: Access, tenant_a: Tenant
 ) -> None:
     async with memory._core.storage.database._pool.connection() as connection:
-        process = (await (await connection.execute("SELECT mnemic.process() AS p")).fetchone() or {})["p"]
+        cursor = await connection.execute("SELECT mnemic.backend_identity() AS process")
+        process = (await cursor.fetchone() or {})["process"]
         signed = access.key.signature("enter", str(tenant_a.id), process=process)
         await connection.execute(ENTER, [tenant_a.id, signed])
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()

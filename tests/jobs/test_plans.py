@@ -39,8 +39,8 @@ async def full_queue(memory: AsyncMemory, foreign_memory: AsyncMemory, admin: Ap
         "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, NULL)",
         "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, (SELECT tenant_id FROM held LIMIT 1))",
         "SELECT mnemic.promote_jobs(NULL, 10)",
-        "SELECT * FROM mnemic.held_jobs('ghost')",
-        "SELECT mnemic.rescue_jobs()",
+        "SELECT * FROM mnemic.list_claimed_jobs('ghost')",
+        "SELECT mnemic.requeue_jobs_of_dead_workers()",
         "SELECT mnemic.settle_jobs('ghost', (SELECT jsonb_agg(to_jsonb(held)) FROM held))",
     ],
 )

@@ -87,7 +87,7 @@ def test_without_rs_bpe_the_count_is_estimated(monkeypatch: pytest.MonkeyPatch) 
         KOREAN,
         EMOJI,
         (SOURCE / "models" / "embedding.py").read_text("utf-8"),
-        (SOURCE / "sql" / "migrations" / "0003_tiers.sql").read_text("utf-8"),
+        (SOURCE / "sql" / "migrations" / "0006_tiers.sql").read_text("utf-8"),
     ],
     ids=["English", "German", "Chinese", "Japanese", "Korean", "emoji", "Python", "SQL"],
 )

@@ -120,4 +120,4 @@ async def test_types_of_jobs_beyond_the_most_frequent_share_a_label(
 
 async def test_a_tenant_cannot_read_them(connect_as: ConnectAs, tenant_a: Tenant) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="proof of working"):
-        connect_as(tenant_a).execute("SELECT * FROM mnemic.working_metrics()")
+        connect_as(tenant_a).execute("SELECT * FROM mnemic.queue_metrics()")

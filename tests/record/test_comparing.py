@@ -47,7 +47,7 @@ async def listed(memory: AsyncMemory) -> Pairs:
 
 
 def waiting_count(rows: Rows, memory: AsyncMemory) -> int:
-    return rows.counts(memory._core.tenant.id).get("queue.uncompared", 0)
+    return rows.counts(memory._core.tenant.id).get("queue.deduplication_backlog", 0)
 
 
 @pytest.mark.parametrize(
@@ -194,5 +194,5 @@ async def test_erasing_an_owner_leaves_nothing_that_waits(open_memory: OpenMemor
     memory = await open_memory(embedder=Angles())
     await memory.retain(["0", "1"])
     receipt = await memory.admin.erase("alice")
-    assert receipt.rows["queue.uncompared"] == 2
+    assert receipt.rows["queue.deduplication_backlog"] == 2
     assert waiting_count(rows, memory) == 0

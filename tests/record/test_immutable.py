@@ -72,7 +72,7 @@ FORBIDDEN = (
     "SET ROLE mnemic_definer",
     "SELECT key FROM mnemic.signing_key",
     "CALL mnemic.protect('state.memories', 'ALL')",
-    "CALL mnemic.seal_again()",
+    "CALL mnemic.restore_definer_ownership()",
     "SELECT mnemic.erase_owner('alice')",
     "SELECT mnemic.import_rows('state.memories', '[]')",
     "SELECT mnemic.import_rows('state.memory_versions', '[]')",
@@ -131,7 +131,7 @@ async def test_a_proof_of_maintenance_for_another_tenant_is_worth_nothing(
     """Neither the tenant's own proof under the other name nor a foreign tenant's maintenance erases."""
     other = await shared_database.open_tenant("somebody else's")
     key = shared_database.access.key
-    (moment,) = application.execute("SELECT mnemic.moment()").fetchone() or ("",)
+    (moment,) = application.execute("SELECT mnemic.transaction_identity()").fetchone() or ("",)
     subject = str(memory.tenant.id) if proof == "tenant" else str(other.id)
     signed = key.proof("tenant" if proof == "tenant" else "maintenance", subject, moment=str(moment))
     application.execute("SELECT set_config('mnemic.maintenance', %s, true)", [subject])

@@ -148,7 +148,7 @@ def test_a_model_that_does_not_serve_is_not_written_to(
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
-    connection.execute("SELECT mnemic.open_vectors('test:forged', 64)")
+    connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     given = {**parameters(tenant_a, None), "model": "test:forged"}
     assert connection.execute(query("retain.alone"), given).fetchone() == ("more",)
     stored = connection.execute(query("retain.store"), given).fetchone()
@@ -159,7 +159,7 @@ def test_vectors_go_only_into_the_table_that_serves_and_only_with_what_is_stored
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
-    connection.execute("SELECT mnemic.open_vectors('test:forged', 64)")
+    connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     for model, outcome, count in (("test:forged", "more", 0), (MODEL, "stored", 2), (MODEL, "known", 2)):
         table_name = table_name_of(model)
         statement = with_vectors(query("retain.alone"), table_name)

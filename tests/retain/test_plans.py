@@ -59,7 +59,7 @@ async def test_a_hot_query_uses_its_index(
 async def test_the_next_older_and_younger_vectors_come_in_order_before_there_are_statistics(
     open_memory: OpenMemory, rows: Rows, side: str, order: str
 ) -> None:
-    """As `mnemic.compare_memories` asks for them, for each of those that wait.
+    """As `mnemic.find_near_duplicates` asks for them, for each of those that wait.
 
     An owner has thousands, and the planner believes in two: it must not read and sort them all.
 

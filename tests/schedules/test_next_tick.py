@@ -18,7 +18,7 @@ def ticks(
     numbers = [list(part) for part in (read.minutes, read.hours, read.days, read.months, read.weekdays)]
     for _ in range(count):
         row = connection.execute(
-            "SELECT mnemic.cron_tick(%s::smallint[], %s::smallint[], %s::smallint[], %s::smallint[],"
+            "SELECT mnemic.cron_time(%s::smallint[], %s::smallint[], %s::smallint[], %s::smallint[],"
             " %s::smallint[], %s, %s, %s, %s)",
             [*numbers, read.either_day, zone, moment, backward],
         ).fetchone()

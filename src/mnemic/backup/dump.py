@@ -1,9 +1,8 @@
-"""Everything in one file, and back: all tenants, with their history, vectors and keys.
+"""Back up everything into one file, and restore it: all tenants with their history, vectors and keys.
 
-A backup is PostgreSQL's own (`pg_dump`, custom format): one consistent moment, taken while others
-work. A restore fills an *empty* database and then migrates it, so that a backup of an older Mnemic
-can be restored by a newer one. What is half-written never has the final name: a backup is renamed
-when it is complete, and a restore runs in one transaction.
+A backup is made by `pg_dump` (custom format): a consistent snapshot, taken while others work. A restore
+fills an *empty* database and then migrates it, so that a newer Mnemic can restore a backup of an older one.
+A backup file gets its final name when it is complete, and a restore runs in one transaction.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ from mnemic.errors import (
 from mnemic.sql import query
 
 _MAGIC = b"PGDMP"
-_SAID_MAX_CHARACTERS = 2000
+_STDERR_MAX_CHARACTERS = 2000
 _VECTOR = re.compile(r"^CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA (?P<schema>.+);$", re.MULTILINE)
 
 
@@ -45,7 +44,7 @@ class Backup:
 
 
 async def back_up(conninfo: str, path: Path, *, replace: bool = False) -> Backup:
-    """Write everything into one file, readable by its owner only."""
+    """Write everything into one file that only its owner can read."""
     with new_file(path, replace=replace) as file:
         await _run_in(
             conninfo, "pg_dump", "--format=custom", "--no-owner", "--no-comments", f"--file={file.name}"
@@ -68,11 +67,11 @@ async def restore_into(conninfo: str, path: Path, limits: Limits) -> None:
     await _run_in(conninfo, "pg_restore", "--no-owner", "--single-transaction", "--exit-on-error", str(path))
     async with admin_connection(conninfo, limits) as connection:
         with translated():
-            await _seal_again(connection, joins_definer=not needs["is_definer"])
+            await _restore_ownership(connection, joins_definer=not needs["is_definer"])
     await migrate(conninfo, limits)
 
 
-async def _seal_again(connection: AppConnection, *, joins_definer: bool) -> None:
+async def _restore_ownership(connection: AppConnection, *, joins_definer: bool) -> None:
     async with connection.transaction():
         if joins_definer:
             await connection.execute(query("provision.join_definer"))
@@ -82,16 +81,16 @@ async def _seal_again(connection: AppConnection, *, joins_definer: bool) -> None
 
 
 async def _vector_schema(path: Path) -> str:
-    """The schema in which the backup has pgvector, and by whose name it speaks of vectors."""
+    """The schema of pgvector in the backup, which its vector types are qualified with."""
     schema = await _run("pg_restore", "--section=pre-data", "--file=-", str(path))
     found = _VECTOR.search(schema.decode())
     if found is None:
-        raise InvalidInputError(f"{path} is a backup of PostgreSQL, but not of Mnemic.")
+        raise InvalidInputError(f"{path} is a PostgreSQL backup, but not one of Mnemic.")
     return found["schema"].strip('"').replace('""', '"')
 
 
 async def _move_vector(connection: AppConnection, schema: str) -> None:
-    """Put the extension that is there already where the backup expects it."""
+    """Move the installed pgvector to the schema that the backup expects."""
     cursor = await connection.execute(query("session.who"))
     who = await cursor.fetchone()
     if who is None or who["vector_schema"] == schema:
@@ -108,14 +107,14 @@ async def _move_vector(connection: AppConnection, schema: str) -> None:
 
 
 async def has_mnemic(connection: AppConnection) -> bool:
-    """Whether the database holds anything of Mnemic's."""
+    """Whether the database contains Mnemic's schemas."""
     cursor = await connection.execute(query("provision.has_mnemic"))
     row = await cursor.fetchone()
     return row is not None and bool(row["has_mnemic"])
 
 
 def check_backup(path: Path) -> None:
-    """Refuse what is not a backup before anything is touched."""
+    """Refuse a file that is not a backup, before anything changes."""
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
@@ -138,7 +137,7 @@ async def _run_in(conninfo: str, program: str, *arguments: str) -> None:
 
 
 async def _run(program: str, *arguments: str, environment: Mapping[str, str] | None = None) -> bytes:
-    """Run one of PostgreSQL's tools; returns what it printed."""
+    """Run one of PostgreSQL's tools; returns its standard output."""
     process = await asyncio.create_subprocess_exec(
         server_binaries() / program,
         *arguments,
@@ -148,20 +147,20 @@ async def _run(program: str, *arguments: str, environment: Mapping[str, str] | N
         env={**os.environ, **(environment or {})},
     )
     try:
-        printed, said = await process.communicate()
+        output, errors = await process.communicate()
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
         raise
     if process.returncode:
-        raise _failure(program, said.decode(errors="replace").strip()[-_SAID_MAX_CHARACTERS:])
-    return printed
+        raise _failure(program, errors.decode(errors="replace").strip()[-_STDERR_MAX_CHARACTERS:])
+    return output
 
 
-def _failure(program: str, said: str) -> DatabaseError:
-    if program == "pg_dump" and ("permission denied" in said or "row-level security" in said):
-        said += (
+def _failure(program: str, errors: str) -> DatabaseError:
+    if program == "pg_dump" and ("permission denied" in errors or "row-level security" in errors):
+        errors += (
             "\nA backup reads all tenants: take it with the URL of a superuser, or of a role that has "
             "BYPASSRLS and is a member of pg_read_all_data."
         )
-    return DatabaseError(f"{program} failed:\n{said}")
+    return DatabaseError(f"{program} failed:\n{errors}")

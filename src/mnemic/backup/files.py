@@ -1,4 +1,4 @@
-"""Files that people name: never overwritten by accident, never left half-written under their name."""
+"""Files that users name: never overwritten by accident, never half-written under their final name."""
 
 import os
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 
 @contextmanager
 def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
-    """A file that gets its name when the block ends well; readable by its owner only."""
+    """A file that only its owner can read; it gets its final name when the block succeeds."""
     if path.exists() and not replace:
-        raise ConflictError(f"{path} exists already. Choose another name, or say that it may be replaced.")
+        raise ConflictError(f"{path} exists already. Choose another name, or allow replacing it (replace).")
     unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
     try:
         with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
@@ -41,7 +41,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_path(path: object) -> Path:
-    """The path that a caller gave; an error if it cannot be one."""
+    """The path that a caller passed; InvalidInputError if it is not a path."""
     if not isinstance(path, str | PathLike) or "\0" in str(path):
         raise InvalidInputError("path must be the name of a file, as text or a Path.")
     return Path(path)

@@ -1,16 +1,15 @@
-"""Export all that is held about an owner as JSON lines, and import it elsewhere.
+"""Export everything about an owner as JSON lines, and import it elsewhere.
 
-The first line says what the file is. Each line after it is one row of one table, tables that others
-refer to first, so that the file can be read from top to bottom. Ids, history and relations are kept;
-the tenant is not part of it. Vectors are not either: they are made anew from the words, by whatever
-model the new place uses.
+The first line identifies the format. Each further line is one row of one table; referenced tables come
+first, so the file can be read from top to bottom. Ids, history and relations are kept. The tenant is not
+exported, and neither are vectors: the importing side embeds the texts with its own model.
 
-An import is one transaction. Rows that are there already stay as they are, so that importing a file
-twice changes nothing. What the owner has under another id (the same words, the same turn, an entity of
-the same name) stands in the way: ConflictError. What the logs say happened in the old place stays there.
+An import is one transaction. Existing rows stay as they are, so importing a file twice changes nothing. If
+the owner has the same content under another id (the same text, the same turn, an entity of the same name),
+the import fails with ConflictError. Rows of the logs are not imported.
 
-Both are audited, with the file and the rows per table, and belong to the owner: erasing it erases them. A
-file that is no export is turned away before.
+Both are audited with the file name and the rows per table. The audit records belong to the owner and are
+erased with it. A file that is not an export is refused before an audit record is written.
 """
 
 import json
@@ -39,7 +38,7 @@ _NEVER_IMPORTED = ("traces.", "queue.")
 
 @dataclass(frozen=True)
 class Imported:
-    """How many rows an import brought, per table, and how many memories of the tenant have no vector yet."""
+    """Imported rows per table, and how many memories of the tenant await embedding."""
 
     rows: dict[str, int]
     awaiting_embedding_count: int = 0
@@ -50,20 +49,20 @@ class Imported:
         return sum(self.rows.values())
 
 
-class Line(NamedTuple):
-    """One row of an export: as it stands in the file, and what must be known of it."""
+class ExportedRow(NamedTuple):
+    """One row of an export: its text in the file and the parsed values that the import needs."""
 
     table_name: str
     memory_id: Any
     text: bytes
     has_counts: bool
-    """Whether it tells how often a memory was recalled, as the rows of memories themselves once did."""
+    """Whether the row has recall counts, as rows of memories had in older exports."""
 
 
 async def export_owner(
     database: TenantDatabase, scope: Scope, path: Path, *, replace: bool
 ) -> dict[str, int]:
-    """Write all of the owner's into a file of JSON lines, as of one moment; returns the rows per table."""
+    """Write a consistent snapshot of the owner as JSON lines; returns the rows per table."""
     target = file_target(path)
     async with audited(database, scope, action="export_owner", target=target, keeps_message=False) as act:
         with new_file(path, replace=replace) as file:
@@ -73,7 +72,7 @@ async def export_owner(
 
 
 async def import_owner(database: TenantDatabase, scope: Scope, path: Path) -> Imported:
-    """Take an exported file in, all of it or nothing; its memories are marked for embedding."""
+    """Import an exported file completely or not at all; its memories are marked for embedding."""
     with open_file(path) as file:
         lines = _values(file)
         whose = replace(scope, owner=_read_header(lines))
@@ -95,7 +94,7 @@ async def _export(
     return counts
 
 
-async def _import(database: TenantDatabase, lines: Iterable[Line], act: AuditedAct) -> Imported:
+async def _import(database: TenantDatabase, lines: Iterable[ExportedRow], act: AuditedAct) -> Imported:
     counts: dict[str, int] = {}
     try:
         async with database.transaction(maintenance=True) as transaction:
@@ -106,11 +105,11 @@ async def _import(database: TenantDatabase, lines: Iterable[Line], act: AuditedA
             act.outcome(rows=counts)
             await act.commit_with(transaction)
     except ConflictError as error:
-        raise _in_the_way(error) from error.__cause__
+        raise _explained_conflict(error) from error.__cause__
     return Imported(counts)
 
 
-async def _import_batch(transaction: Transaction, batch: list[Line]) -> int:
+async def _import_batch(transaction: Transaction, batch: list[ExportedRow]) -> int:
     table_name = batch[0].table_name
     parameters = {"table_name": table_name, "lines": _as_array(batch)}
     imported = int((await transaction.one("owners.import", parameters))["imported"])
@@ -123,16 +122,16 @@ async def _import_batch(transaction: Transaction, batch: list[Line]) -> int:
     return imported
 
 
-def _as_array(lines: list[Line]) -> str:
+def _as_array(lines: list[ExportedRow]) -> str:
     return (b"[%s]" % b",".join(line.text for line in lines)).decode()
 
 
-def _in_the_way(error: ConflictError) -> ConflictError:
+def _explained_conflict(error: ConflictError) -> ConflictError:
     cause = error.__cause__
     if not isinstance(cause, UniqueViolation):
         return error
     return ConflictError(
-        f"The owner has something of this export already, under another id (in {cause.diag.table_name}). "
+        f"The owner already has some content of this export under another id (in {cause.diag.table_name}). "
         "Nothing was imported: import it into another tenant, or erase the owner here first."
     )
 
@@ -153,25 +152,25 @@ def _line(value: dict[str, Any]) -> bytes:
 
 
 def _read_header(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> str:
-    """Whose export it is, by its first line; InvalidInputError if that is not the one of an export."""
+    """The owner named in the first line; InvalidInputError if the file is not an export."""
     _, value = next(lines)
     _check_header(value)
     return check_name("The owner in the first line of the export", value.get("owner"))
 
 
-def _read(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> Iterator[Line]:
-    """The rows after the first line, checked as far as the database does not check them anyway."""
+def _read(lines: Iterator[tuple[bytes, dict[str, Any]]]) -> Iterator[ExportedRow]:
+    """The rows after the first line, with the checks that the database does not do."""
     for number, (text, value) in enumerate(lines, start=2):
         table_name, row = value.get("table"), value.get("row")
         if not isinstance(table_name, str) or not isinstance(row, dict):
             raise InvalidInputError(f"Line {number} of the export is not a row. Nothing was imported.")
         if not table_name.startswith(_NEVER_IMPORTED):
-            yield Line(table_name, row.get("memory_id"), text, has_counts="retrieval_count" in row)
+            yield ExportedRow(table_name, row.get("memory_id"), text, has_counts="retrieval_count" in row)
 
 
 def _check_header(value: dict[str, Any]) -> None:
     if value.get("format") != FORMAT:
-        raise InvalidInputError("This is not an export of Mnemic: its first line does not say so.")
+        raise InvalidInputError("This is not an export of Mnemic: its first line does not name the format.")
     if value.get("version") != FORMAT_VERSION:
         raise InvalidInputError(
             f"The export has format version {value.get('version')!a}; this Mnemic reads {FORMAT_VERSION}."
@@ -179,7 +178,7 @@ def _check_header(value: dict[str, Any]) -> None:
 
 
 def _values(file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Each line, as it stands there and parsed."""
+    """Each line as bytes and parsed."""
     number = 0
     while text := file.readline(LINE_MAX_BYTES):
         number += 1
@@ -194,9 +193,9 @@ def _values(file: BinaryIO) -> Iterator[tuple[bytes, dict[str, Any]]]:
         raise InvalidInputError("The export is empty.")
 
 
-def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Neighbouring rows of one table together, in bounded batches."""
-    batch: list[Line] = []
+def _batches(lines: Iterable[ExportedRow]) -> Iterator[list[ExportedRow]]:
+    """Consecutive rows of one table, in bounded batches."""
+    batch: list[ExportedRow] = []
     size_bytes = 0
     for line in lines:
         is_full = len(batch) == IMPORT_BATCH_ROWS or size_bytes + len(line.text) > IMPORT_BATCH_BYTES

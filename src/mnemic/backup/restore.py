@@ -1,16 +1,16 @@
-"""Backing up and restoring a storage: what differs between the embedded server and a URL.
+"""Restore a backup, on the embedded server or into the database of a URL.
 
-A restore is audited, although it replaces the log that tells of it. On the embedded server:
+A restore is audited, although it replaces the audit log. On the embedded server:
 
-1. The **intent** goes into what is about to be replaced. If that cannot be written to (broken, of another
-   version), the restore goes on all the same: it may be the cure.
-2. The backup is restored beside it. If that fails, the act has **failed**, which the old log says.
-3. The intent goes **into what was restored**, before it takes the place of the old.
-4. It takes the place; then the **outcome** is written there.
+1. Write the **intent** into the old database. If that fails (it is broken, or of another version), continue:
+   the restore may be the remedy.
+2. Restore the backup into a new database beside the old one. On failure, write **failed** into the old log.
+3. Write the intent into the **new database**.
+4. Swap the databases; then write the **outcome** into the new log.
 
-Whoever is killed before the storage is taken leaves the intent in the old log, afterwards in the new one. A
-database of the user's own is empty before, so there is no log: intent and outcome are written when it is
-full. What is refused before anything is touched (no backup, a place that must not be replaced) is no act.
+A process that is killed leaves the intent in the old log before the swap, and in the new log after it. The
+database of a URL is empty before the restore and has no log, so intent and outcome are written afterwards. A
+refusal before anything changes (not a backup, a database that must not be replaced) is not audited.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from mnemic.config import Settings
 from mnemic.db.access import DATABASE_NAME, Access, check_url
 from mnemic.db.connection import Limits, admin_connection, with_session
 from mnemic.db.database import Database, TenantDatabase
-from mnemic.db.database_swap import check_place, drop_database, make_database, put_in_place
+from mnemic.db.database_swap import check_replaceable, drop_database, make_database, swap_in
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import SigningKey
 from mnemic.db.translate import translated
@@ -39,12 +39,12 @@ from mnemic.runtime.storage import limits_of, open_storage, start_server
 from mnemic.sql import query
 from mnemic.types.scope import Scope
 
-logger = logging.getLogger("mnemic.restoring")
+logger = logging.getLogger("mnemic.restore")
 
 
 @dataclass(frozen=True)
 class Restore:
-    """What is to be restored, by whom, and in which tenant's log that is told."""
+    """The backup to restore, who restores it, and the tenant whose audit log records it."""
 
     path: Path
     by: Scope
@@ -52,14 +52,14 @@ class Restore:
     limits: Limits
 
     def act(self, database: TenantDatabase) -> AuditedAct:
-        """The act, in one of the databases that it concerns."""
+        """The audited act in one of the two databases."""
         target, size_bytes = file_target(self.path), self.path.stat().st_size
         scope, detail = nobodys(self.by), {"size_bytes": size_bytes}
         return audited(database, scope, action="restore", target=target, detail=detail, keeps_message=False)
 
 
 def admin_conninfo(core: Core) -> str:
-    """How to connect as administrator to the place that is open."""
+    """The administrator's connection string of the open storage."""
     server = core.storage.server
     if server is not None:
         return server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
@@ -67,11 +67,11 @@ def admin_conninfo(core: Core) -> str:
     return core.settings.database_url.get_secret_value()
 
 
-async def restore_place(settings: Settings, path: Path, *, replace: bool, by: Scope | None = None) -> None:
-    """Restore a backup into the place that the settings name, in whose tenant's audit log it is told.
+async def restore_storage(settings: Settings, path: Path, *, replace: bool, by: Scope | None = None) -> None:
+    """Restore a backup into the storage that the settings name; the tenant's audit log records it.
 
-    A database of the user's own must be empty. On the embedded server the backup is restored beside
-    what is there, which is replaced in one step when it is complete. `by` says who does it.
+    The database of a URL must be empty. On the embedded server the backup is restored beside the existing
+    database and replaces it in one step when it is complete. `by` is the acting scope.
     """
     check_backup(path)
     scope = by if by is not None else Scope(None, settings.channel, settings.process)
@@ -101,24 +101,24 @@ async def _restore_beside(server: EmbeddedServer, restore: Restore, *, replace: 
     maintenance = server.conninfo(user=ADMIN_ROLE, dbname="postgres")
     beside = f"restoring_{secrets.token_hex(6)}"
     old_intent_id = None
-    if await check_place(maintenance, DATABASE_NAME, restore.limits, replace=replace):
-        old_intent_id = await _intend_in_old(server, restore)
+    if await check_replaceable(maintenance, DATABASE_NAME, restore.limits, replace=replace):
+        old_intent_id = await _write_old_intent(server, restore)
     await make_database(maintenance, beside, restore.limits)
     try:
         conninfo = server.conninfo(user=ADMIN_ROLE, dbname=beside)
         await restore_into(conninfo, restore.path, restore.limits)
-        intent_id = await _intend(server, beside, restore)
-        await put_in_place(maintenance, beside, DATABASE_NAME, restore.limits, replace=replace)
+        intent_id = await _write_intent(server, beside, restore)
+        await swap_in(maintenance, beside, DATABASE_NAME, restore.limits, replace=replace)
     except BaseException as error:
         await drop_database(maintenance, beside, restore.limits)
         if old_intent_id is not None:
-            await _end(server, restore, old_intent_id, "failed", described_error(error))
+            await _write_outcome(server, restore, old_intent_id, "failed", described_error(error))
         raise
-    await _end(server, restore, intent_id, "succeeded", {})
+    await _write_outcome(server, restore, intent_id, "succeeded", {})
 
 
-async def _intend(server: EmbeddedServer, dbname: str, restore: Restore) -> UUID:
-    """Commit the intent in a database of the server, and leave it: it is about to change its name."""
+async def _write_intent(server: EmbeddedServer, dbname: str, restore: Restore) -> UUID:
+    """Commit the intent in a database of the server and disconnect: the database is about to be renamed."""
     async with _tenant_in(server, dbname, restore) as database:
         act = restore.act(database)
         async with act:
@@ -126,22 +126,22 @@ async def _intend(server: EmbeddedServer, dbname: str, restore: Restore) -> UUID
     return act.intent_id
 
 
-async def _intend_in_old(server: EmbeddedServer, restore: Restore) -> UUID | None:
+async def _write_old_intent(server: EmbeddedServer, restore: Restore) -> UUID | None:
     try:
-        return await _intend(server, DATABASE_NAME, restore)
+        return await _write_intent(server, DATABASE_NAME, restore)
     except MnemicError as error:
-        logger.warning("what is replaced cannot be told of that: %s", error)
+        logger.warning("the intent to restore cannot be written into the old database: %s", error)
         return None
 
 
-async def _end(
+async def _write_outcome(
     server: EmbeddedServer,
     restore: Restore,
     intent_id: UUID,
     phase: Literal["succeeded", "failed"],
     detail: dict[str, Any],
 ) -> None:
-    """Write the outcome. If that fails, the act stays unfinished; what was done, or its error, stands."""
+    """Write the outcome. If that fails, the act stays unfinished in the log; the restore itself stands."""
     try:
         async with (
             _tenant_in(server, DATABASE_NAME, restore) as database,
@@ -149,18 +149,20 @@ async def _end(
         ):
             await end_act(transaction, intent_id, phase, detail)
     except MnemicError:
-        logger.warning("The restore (%s) stays unfinished in the audit log.", intent_id)
+        logger.warning(
+            "the restore %s stays unfinished in the audit log: its outcome cannot be written", intent_id
+        )
 
 
 @asynccontextmanager
 async def _tenant_in(server: EmbeddedServer, dbname: str, restore: Restore) -> AsyncIterator[TenantDatabase]:
-    """A database of the server as the tenant sees it, as it is: nothing is made or migrated."""
+    """A database of the server in the view of the tenant, without creating or migrating it."""
     async with admin_connection(server.conninfo(user=ADMIN_ROLE, dbname=dbname), restore.limits) as admin:
         with translated():
             cursor = await admin.execute(query("session.signing_key"))
             row = await cursor.fetchone()
     if row is None:
-        raise DatabaseError("The database has no key that signs tenants.")
+        raise DatabaseError("The database has no signing key for tenants.")
     key = SigningKey(row["key"])
     login = server.conninfo(user=key.login, dbname=dbname)
     conninfo = with_session(login, restore.limits, statement_timeout_s=restore.limits.statement_timeout_s)

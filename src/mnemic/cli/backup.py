@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mnemic.backup.dump import Backup
-from mnemic.backup.restore import restore_place
+from mnemic.backup.restore import restore_storage
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import DataDir, Json, Replace, Url, settings_from
 from mnemic.cli.output import print_json, print_line
@@ -44,7 +44,7 @@ def restore(
     """Restore a backup. Existing data is replaced only with --replace."""
     settings = settings_from(url, data_dir)
     by = Scope(None, settings.channel, "cli")
-    asyncio.run(restore_place(settings, path, replace=replace, by=by))
+    asyncio.run(restore_storage(settings, path, replace=replace, by=by))
     if json:
         print_json({"restored": str(path)})
     else:

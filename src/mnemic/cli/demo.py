@@ -4,6 +4,9 @@ It remembers three short conversations of the spring of 2026 and asks about them
 Unless the settings name another embedder it is the local one: then everybody sees the same.
 """
 
+import shlex
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -13,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from mnemic import Memory
-from mnemic.cli.output import out
+from mnemic.cli.output import out, print_line
 from mnemic.cli.recall_output import print_explanations, print_hits, print_refusal
 from mnemic.db.embedded import stop
 from mnemic.types.recalled import Recalled
@@ -22,6 +25,11 @@ Answer = TypeVar("Answer")
 
 ASKED_AT = "2026-04-08T09:00:00Z"
 HITS_SHOWN = 3
+NEXT_COMMANDS = (
+    'retain "Alice plays the cello." --owner mnemic-demo',
+    'recall "Which instrument does Alice play?" --owner mnemic-demo --explain',
+    "erase --owner mnemic-demo",
+)
 CONVERSATIONS: dict[str, list[tuple[str, str, str]]] = {
     "a new job": [
         ("2026-02-17T18:02:00Z", "Alice", "I got the job at Acme! I start on the first of March."),
@@ -119,12 +127,20 @@ def _keep_apart_and_erase(memory: Memory, folder: str) -> None:
 
 def _go_on() -> None:
     _heading("Go on")
-    out.print('mnemic retain "Alice plays the cello." --owner alice', style="bold")
-    out.print('mnemic recall "Which instrument does Alice play?" --owner alice --explain', style="bold")
-    out.print(
-        "do the same in a folder that is kept. docs/tutorial.md is the first half hour, "
-        "docs/how-to/recall.md has all about asking, mnemic --help lists the commands."
+    out.print("The same with a folder that is kept; the last command erases it again:")
+    for arguments in NEXT_COMMANDS:
+        out.print(f"{_called_as()} {arguments}", style="bold", markup=False, soft_wrap=True)
+    print_line(
+        "docs/tutorial.md is the first half hour, docs/how-to/recall.md explains every way to query, "
+        f"{_called_as()} --help lists the commands."
     )
+
+
+def _called_as() -> str:
+    """How to call `mnemic` from the reader's folder: by its name only where the shell would find this one."""
+    called, found = Path(sys.argv[0]), shutil.which("mnemic")
+    is_found = found is not None and called.exists() and Path(found).samefile(called)
+    return "mnemic" if is_found else shlex.quote(str(called))
 
 
 def _ask(alice: Memory, query: str) -> Recalled:

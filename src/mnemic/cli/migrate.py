@@ -7,8 +7,8 @@ import typer
 
 from mnemic.cli.options import DataDir, Json, Url, settings_from
 from mnemic.cli.output import out, print_json, table
+from mnemic.db.migrate import MigrationStatus
 from mnemic.maintenance.migration import migrate_place, migration_status
-from mnemic.sql.migration_files import Migration
 
 
 def migrate(
@@ -22,37 +22,51 @@ def migrate(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Apply pending migrations. The embedded server's database is migrated by itself."""
+    """Apply pending migrations and changed definitions. Opening an embedded database does that, too."""
     settings = settings_from(url, data_dir)
     if status or dry_run:
         found = asyncio.run(migration_status(settings))
         if json:
-            print_json({"applied": found.applied_labels, "pending": [item.label for item in found.pending]})
+            print_json({"applied": found.applied_labels, **_changes(found, "pending")})
         elif dry_run:
-            _print_sql(found.pending)
+            _print_sql(found)
         else:
-            _print_status(found.applied_labels, found.pending)
+            _print_status(found)
         return
-    done = asyncio.run(
-        migrate_place(settings, lambda item: None if json else out.print(f"applied {item.label}"))
-    )
+    done = asyncio.run(migrate_place(settings))
     if json:
-        print_json({"applied_now": [item.label for item in done]})
-    elif not done:
+        print_json(_changes(done, "applied_now"))
+    elif done.is_current:
         out.print("Nothing to do: every migration is applied.")
+    else:
+        for migration in done.pending:
+            out.print(f"applied {migration.label}")
+        out.print(f"definitions: {len(done.outdated)} applied, {len(done.gone)} dropped")
 
 
-def _print_sql(pending: tuple[Migration, ...]) -> None:
-    for migration in pending:
-        out.print(f"-- {migration.label}\n{migration.sql}", markup=False)
-    if not pending:
+def _changes(status: MigrationStatus, key: str) -> dict[str, list[str]]:
+    return {
+        key: [item.label for item in status.pending],
+        "definitions": [item.label for item in status.outdated],
+        "dropped_definitions": list(status.gone),
+    }
+
+
+def _print_sql(status: MigrationStatus) -> None:
+    for item in status.to_apply:
+        out.print(f"-- {item.label}\n{item.sql}", markup=False)
+    for label in status.gone:
+        out.print(f"-- {label} is dropped", markup=False)
+    if status.is_current:
         out.print("-- nothing is pending")
 
 
-def _print_status(applied: list[str], pending: tuple[Migration, ...]) -> None:
+def _print_status(status: MigrationStatus) -> None:
     listing = table("migration", "state")
-    for label in applied:
+    for label in status.applied_labels:
         listing.add_row(label, "[green]applied[/]")
-    for migration in pending:
-        listing.add_row(migration.label, "[yellow]pending[/]")
+    for item in status.to_apply:
+        listing.add_row(item.label, "[yellow]pending[/]")
+    for label in status.gone:
+        listing.add_row(label, "[yellow]to be dropped[/]")
     out.print(listing)

@@ -1,15 +1,24 @@
 """How commands speak: tables and colours where a terminal is there, JSON where it was asked for."""
 
 import json
+import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ID_CELLS = 36
+GAP_CELLS = 2
+# The narrowest that a wider column may become before a table turns into blocks.
+READABLE_CELLS = 8
 
 
 def complain(message: str) -> None:
@@ -60,7 +69,43 @@ def print_line(text: str) -> None:
 
 def table(*columns: str) -> Table:
     """An empty table in the house's look."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
+    made = _Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold")
     return made
+
+
+class _Table(Table):
+    """A table that keeps ids whole, to be copied into the next command.
+
+    Other columns get narrower instead. Where they would get too narrow to be read, each row becomes a block
+    with a line per column.
+    """
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        readable_cells = 0
+        for column in self.columns:
+            filled = [str(cell) for cell in column.cells if str(cell)]
+            ids = [cell for cell in filled if ID.fullmatch(cell)]
+            if ids:
+                column.min_width = ID_CELLS
+                # Otherwise rich narrows this column first, and then cuts the line off at the right.
+                column.no_wrap = len(ids) == len(filled)
+            widest = max(map(cell_len, [str(column.header), *filled]))
+            readable_cells += min(widest, ID_CELLS if ids else READABLE_CELLS)
+        needed_cells = readable_cells + GAP_CELLS * (len(self.columns) - 1)
+        if needed_cells > options.max_width and any(column.no_wrap for column in self.columns):
+            yield from self._blocks()
+        else:
+            yield from super().__rich_console__(console, options)
+
+    def _blocks(self) -> Iterator[RenderableType]:
+        for row in zip(*(column.cells for column in self.columns), strict=True):
+            block = Table.grid(padding=(0, GAP_CELLS, 0, 0))
+            block.add_column(style=self.header_style, no_wrap=True)
+            block.add_column(overflow="fold")
+            for column, cell in zip(self.columns, row, strict=True):
+                if str(cell):
+                    block.add_row(column.header, cell)
+            yield block
+            yield ""

@@ -47,7 +47,7 @@ async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
     """Access to the embedded server's database, which is made and migrated if it must be."""
     conninfo = await embedded_admin_conninfo(server, limits)
     async with admin_connection(conninfo, limits) as connection:
-        if (await status_of(connection)).pending:
+        if not (await status_of(connection)).is_current:
             await migrate(conninfo, limits)
         who = await _who(connection)
         key = await _read_key(connection)

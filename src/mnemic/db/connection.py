@@ -94,7 +94,7 @@ async def begin_proven(
     cursor = await connection.execute(begin)
     cursor.nextset()
     row = await cursor.fetchone()
-    assert row is not None, "mnemic.moment() returns one row"
+    assert row is not None, "mnemic.transaction_identity() returns one row"
     for purpose, subject in subjects.items():
         proof = key.proof(purpose, subject, moment=row["moment"])
         parameters = {"purpose": purpose, "subject": subject, "proof": proof}

@@ -1,4 +1,4 @@
-"""Databases of the embedded server by name, for restoring beside what is there and swapping in one step."""
+"""Create, drop and swap databases of the embedded server by name, for a restore beside the old database."""
 
 import secrets
 
@@ -10,41 +10,41 @@ from mnemic.db.translate import translated
 from mnemic.errors import ConflictError
 from mnemic.sql import query
 
-# Whoever connects anew between being disconnected and the swap makes it fail, after five seconds.
+# A client that reconnects between being disconnected and the swap makes the swap fail after five seconds.
 SWAP_ATTEMPTS = 5
 
 
 async def make_database(conninfo: str, name: str, limits: Limits) -> None:
-    """Make an empty database; `conninfo` leads to another one of the same server."""
+    """Create an empty database; `conninfo` names another database of the same server."""
     await _run(conninfo, limits, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
 
 async def drop_database(conninfo: str, name: str, limits: Limits) -> None:
-    """Drop a database if it is there, and disconnect whoever uses it."""
+    """Drop a database if it exists, and disconnect its users."""
     await _run(
         conninfo, limits, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
     )
 
 
-async def check_place(conninfo: str, place: str, limits: Limits, *, replace: bool) -> bool:
+async def check_replaceable(conninfo: str, place: str, limits: Limits, *, replace: bool) -> bool:
     """Whether there is a database of this name; ConflictError if there is and it must not be replaced."""
     async with admin_connection(conninfo, limits) as connection:
         cursor = await connection.execute(query("provision.database_exists"), {"name": place})
         exists = await cursor.fetchone() is not None
     if exists and not replace:
         raise ConflictError(
-            "There is a memory in this place already. Restore into a new data folder, or say that it "
-            "may be replaced."
+            "The data folder already holds memories. Restore into a new data folder, or allow replacing "
+            "them (replace)."
         )
     return exists
 
 
-async def put_in_place(conninfo: str, name: str, place: str, limits: Limits, *, replace: bool) -> None:
-    """Give a database its final name; what has that name is dropped, if `replace` allows it.
+async def swap_in(conninfo: str, name: str, place: str, limits: Limits, *, replace: bool) -> None:
+    """Rename a database to its final name; a database of that name is dropped if `replace` allows it.
 
-    Both change their names in one transaction, so that whatever happens the place holds the one or the other.
+    Both are renamed in one transaction, so the final name always belongs to one of them.
     """
-    if not await check_place(conninfo, place, limits, replace=replace):
+    if not await check_replaceable(conninfo, place, limits, replace=replace):
         await _run(conninfo, limits, _renaming(name, place))
         return
     retired = f"replaced_{secrets.token_hex(6)}"

@@ -1,16 +1,18 @@
 """Bring a database to the schema that this code needs.
 
-A migration is *pending* until its file has run, then *applied* for ever. Each runs in one
-transaction together with its row in ``mnemic.migrations``; a crash in between leaves it pending.
-One process at a time holds an advisory lock; the others wait and then find nothing to do. What
-makes it stop with an error instead: an applied file that was edited (`MigrationChangedError`), an
-applied number that has no file (`DatabaseTooNewError`), a role that may not
-(`MissingPrivilegeError`, which carries the SQL for an administrator).
+A migration is *pending* until its file has run, then *applied* for ever. A definition (a function, trigger,
+view or policy, see `mnemic.db.definitions`) is applied again whenever its file has changed. All of it is
+one transaction: definitions that tables need, pending migrations, the other definitions, dropping what has
+no file any more, and the records of that in ``mnemic.migrations`` and ``mnemic.definitions``. A crash
+leaves the database as it was. One process at a time holds an advisory lock; the others wait and then find
+nothing to do. Errors: an applied migration was edited (`MigrationChangedError`), an applied number has no
+file (`DatabaseTooNewError`), the role lacks a privilege (`MissingPrivilegeError`, which carries the SQL for
+an administrator).
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -18,12 +20,20 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from mnemic.db.connection import Limits, admin_connection
+from mnemic.db.definitions import (
+    apply_definitions,
+    compare_definitions,
+    drop_lost,
+    read_recorded,
+)
 from mnemic.db.privileges import require_privileges
 from mnemic.db.tenancy import SigningKey
 from mnemic.db.translate import translated
+from mnemic.db.version_before import OBJECTS, RECORD_NAME, carried_over
 from mnemic.errors import ConfigurationError, DatabaseTooNewError, MigrationChangedError, NotMigratedError
 from mnemic.sql import query
-from mnemic.sql.migration_files import CORE_SET, Migration, all_migrations
+from mnemic.sql.definition_files import BEFORE_TABLES, Definition
+from mnemic.sql.migration_files import CORE_SET, Migration, SchemaFiles, installed_files
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,21 @@ class MigrationStatus:
 
     applied: tuple[Applied, ...]
     pending: tuple[Migration, ...]
+    outdated: tuple[Definition, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Labels of definitions that the database has and this code does not."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.pending or self.outdated or self.gone)
+
+    @property
+    def to_apply(self) -> tuple[Migration | Definition, ...]:
+        """Pending migrations and outdated definitions, in the order in which they are applied."""
+        early = (item for item in self.outdated if item.stage == BEFORE_TABLES)
+        late = (item for item in self.outdated if item.stage != BEFORE_TABLES)
+        return (*early, *self.pending, *late)
 
     @property
     def applied_labels(self) -> list[str]:
@@ -56,28 +81,35 @@ async def migrate(
     limits: Limits,
     *,
     key: SigningKey | None = None,
-    on_applied: Callable[[Migration], None] = lambda migration: None,
     migrations: tuple[Migration, ...] | None = None,
-) -> tuple[Migration, ...]:
-    """Apply what is pending and return it. `key` is stored as signing key if the database has none."""
-    files = all_migrations() if migrations is None else migrations
+    definitions: tuple[Definition, ...] | None = None,
+) -> MigrationStatus:
+    """Apply what is pending and outdated; returns the status from before, so what was done.
+
+    `key` is stored as signing key if the database has none. `migrations` and `definitions` stand for the
+    installed ones.
+    """
+    installed = installed_files()
+    files = SchemaFiles(
+        installed.migrations if migrations is None else migrations,
+        installed.definitions if definitions is None else definitions,
+    )
     async with admin_connection(conninfo, limits) as connection:
         with translated():
             async with _lock(connection):
                 needs = await make_prerequisites(connection)
                 await connection.execute(query("provision.make_housekeeping"))
-                status = compare(await _read_applied(connection), files)
-                for migration in status.pending:
-                    await _apply(connection, migration, joins_definer=not needs["is_definer"])
-                    on_applied(migration)
+                status = await _status(connection, files)
+                if not status.is_current:
+                    await _upgrade(connection, status, files, joins_definer=not needs["is_definer"])
                 stored_key = await _settle_key(connection, key)
                 if needs["may_grant_app"]:
                     await _make_login(connection, stored_key)
-                return status.pending
+                return status
 
 
 async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
-    """What is applied and what is pending; changes nothing."""
+    """What is applied, pending and outdated; changes nothing."""
     async with admin_connection(conninfo, limits) as connection:
         return await status_of(connection)
 
@@ -85,17 +117,36 @@ async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
 async def status_of(connection: AsyncConnection[DictRow]) -> MigrationStatus:
     """The same over a connection that is open already."""
     with translated():
-        return compare(await _read_applied(connection), all_migrations())
+        return await _status(connection, installed_files())
 
 
 async def require_current(connection: AsyncConnection[DictRow]) -> None:
-    """Raise unless the database has exactly the migrations of this code."""
-    pending = (await status_of(connection)).pending
-    if pending:
+    """Raise unless the database has exactly the migrations and definitions of this code."""
+    status = await status_of(connection)
+    if status.pending:
         raise NotMigratedError(
-            f"The database lacks {len(pending)} migration(s), the first is {pending[0].label}. "
+            f"The database lacks {len(status.pending)} migration(s), the first is {status.pending[0].label}. "
             "Run `mnemic migrate` with a role that may change the schema."
         )
+    if not status.is_current:
+        differing = [item.label for item in status.outdated] + list(status.gone)
+        raise NotMigratedError(
+            f"{len(differing)} definition(s) in the database are not those of this version, the first is "
+            f"{differing[0]}. Run `mnemic migrate` with a role that may change the schema."
+        )
+
+
+async def _status(connection: AsyncConnection[DictRow], files: SchemaFiles) -> MigrationStatus:
+    has = await _one(connection, query("migrations.has_records"))
+    applied = await _read_applied(connection) if has["has_migrations"] else []
+    baseline = carried_over(_core_checksums(applied), files.migrations)
+    if baseline:
+        applied = [*_as_applied(baseline, applied), *(row for row in applied if row.set_name != CORE_SET)]
+    status = compare(applied, files.migrations)
+    if not has["has_definitions"]:
+        return replace(status, outdated=files.definitions)
+    changes = await compare_definitions(connection, files.definitions, files.set_names)
+    return replace(status, outdated=changes.outdated, gone=tuple(row.label for row in changes.gone))
 
 
 def compare(applied: Iterable[Applied], files: tuple[Migration, ...]) -> MigrationStatus:
@@ -127,6 +178,53 @@ def _check_applied(row: Applied, migration: Migration | None) -> None:
         )
 
 
+async def _upgrade(
+    connection: AsyncConnection[DictRow], status: MigrationStatus, files: SchemaFiles, *, joins_definer: bool
+) -> None:
+    """Everything in one transaction. The migrator is a member of mnemic_definer at most within it."""
+    async with connection.transaction():
+        if joins_definer:
+            await connection.execute(query("provision.join_definer"))
+        await _carry_over(connection, files)
+        recorded = await read_recorded(connection, files.set_names)
+        # A migration may have dropped a definition, in order to change what it depends on.
+        definitions = files.definitions if status.pending else status.outdated
+        for set_name in files.set_names:
+            early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
+            await apply_definitions(connection, early)
+            for migration in status.pending:
+                if migration.set_name == set_name:
+                    await connection.execute(migration.sql)
+                    await _record(connection, migration)
+        await apply_definitions(connection, [item for item in definitions if item.stage != BEFORE_TABLES])
+        await drop_lost(connection, recorded, files.definitions)
+        if joins_definer:
+            await connection.execute(query("provision.leave_definer"))
+
+
+async def _carry_over(connection: AsyncConnection[DictRow], files: SchemaFiles) -> None:
+    """Rewrite the record of a database of the version before the baseline, see `mnemic.db.version_before`."""
+    baseline = carried_over(_core_checksums(await _read_applied(connection)), files.migrations)
+    if not baseline:
+        return
+    await connection.execute(query("migrations.forget"), {"set_name": CORE_SET})
+    for migration in baseline:
+        await _record(connection, migration)
+    old = {"set_name": CORE_SET, "name": RECORD_NAME, "checksum": "", "objects": list(OBJECTS)}
+    await connection.execute(query("migrations.record_definition"), old)
+
+
+def _core_checksums(applied: Iterable[Applied]) -> list[tuple[int, str]]:
+    return [(row.number, row.checksum) for row in applied if row.set_name == CORE_SET]
+
+
+def _as_applied(baseline: Iterable[Migration], applied: Iterable[Applied]) -> Iterator[Applied]:
+    """The baseline as it will be recorded, with the time of the last migration of the version before."""
+    last = max((row for row in applied if row.set_name == CORE_SET), key=lambda row: row.number)
+    for file in baseline:
+        yield replace(last, number=file.number, title=file.title, checksum=file.checksum)
+
+
 @asynccontextmanager
 async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
     await connection.execute(query("migrations.lock"))
@@ -156,29 +254,20 @@ async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
 
 
 async def _read_applied(connection: AsyncConnection[DictRow]) -> list[Applied]:
-    if not (await _one(connection, query("migrations.has_list")))["has_list"]:
-        return []
     cursor = await connection.execute(query("migrations.applied"))
     return [Applied(**row) for row in await cursor.fetchall()]
 
 
-async def _apply(connection: AsyncConnection[DictRow], migration: Migration, *, joins_definer: bool) -> None:
-    """Run a migration and record it. The migrator is a member of mnemic_definer at most in between."""
-    async with connection.transaction():
-        if joins_definer:
-            await connection.execute(query("provision.join_definer"))
-        await connection.execute(migration.sql)
-        await connection.execute(
-            query("migrations.record"),
-            {
-                "set_name": migration.set_name,
-                "number": migration.number,
-                "title": migration.title,
-                "checksum": migration.checksum,
-            },
-        )
-        if joins_definer:
-            await connection.execute(query("provision.leave_definer"))
+async def _record(connection: AsyncConnection[DictRow], migration: Migration) -> None:
+    await connection.execute(
+        query("migrations.record"),
+        {
+            "set_name": migration.set_name,
+            "number": migration.number,
+            "title": migration.title,
+            "checksum": migration.checksum,
+        },
+    )
 
 
 async def _settle_key(connection: AsyncConnection[DictRow], wanted: SigningKey | None) -> SigningKey:

@@ -1,6 +1,6 @@
 """Tenants, and the proofs by which the database believes which one a transaction works for.
 
-The database does not take Mnemic's word: migration 0001 verifies, for each statement, that the
+The database does not take Mnemic's word: `mnemic.verified_claim` verifies, for each statement, that the
 stated tenant was signed with a key that the application's role cannot read. A proof is an
 HMAC-SHA-256 over *purpose*, *subject* and *moment*:
 
@@ -75,7 +75,7 @@ class SigningKey:
         return cls(secret)
 
     def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
-        """What `mnemic.verified` in the database accepts for this purpose, subject and transaction."""
+        """What `mnemic.verified_claim` in the database accepts for this purpose, subject and transaction."""
         return self._sign(f"{purpose}\n{subject}\n{moment}")
 
     def signature(self, purpose: SignedPurpose, subject: str, *, process: str) -> str:

@@ -3,7 +3,7 @@
 An owner's vectors are compared one by one while they are few. An owner with more than `INDEX_MIN_ROWS`
 gets an HNSW index of its own, over its rows only (docs/adr/0010-partial-hnsw-per-large-owner.md). Names of
 tables and indexes cannot be parameters, so their SQL is composed, here and, for searching, in the database
-(`mnemic.nearest`, migration 0024); whose rows are searched is a parameter all the same, since the text of a
+(`mnemic.nearest_vectors`); whose rows are searched is a parameter all the same, since the text of a
 query can be read by others who share the login.
 
 An index is *missing* → *building* → *valid*. A build that was killed leaves an *invalid* one, which costs
@@ -129,7 +129,7 @@ class Usual:
 
     @classmethod
     def from_row(cls, row: Row) -> "Usual | None":
-        """What is usual among all vectors, in a row of `mnemic.nearest`; None if an index was searched."""
+        """Mean and deviation of all cosines, from `mnemic.nearest_vectors`; None if an index was searched."""
         if row["row_count"] is None:
             return None
         return cls(row["mean"] or 0.0, row["deviation"] or 0.0, row["row_count"])

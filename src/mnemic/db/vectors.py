@@ -4,7 +4,7 @@ One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or 
 in the same transaction, and may rely on the answer until it ends: changing the model waits for that
 (docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
 
-What `retain` does with vectors is in the database itself (migration 0026).
+What `retain` does with vectors is in the database itself (`sql/definitions/retain/`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -82,7 +82,7 @@ class VectorTable:
 
     @classmethod
     def from_row(cls, row: Row) -> "VectorTable":
-        """The table in a row of `mnemic.vectors_in_use()`."""
+        """The table in a row of `mnemic.vector_tables_in_use()`."""
         return cls(row["model"], row["dimensions"], row["table_name"], row["next_table_name"])
 
 
@@ -147,7 +147,7 @@ async def cosines_of(
 
 
 def table_name_of(model: str) -> str:
-    """The name that `mnemic.open_vectors` gives to the table of a model; there may be no such table."""
+    """The name that `mnemic.open_vector_table` gives to the table of a model; there may be no such table."""
     return f"model_{sha256(model.encode()).hexdigest()[:16]}"
 
 

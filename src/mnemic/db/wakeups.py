@@ -1,10 +1,10 @@
 """Hints: who waits for jobs or events is told that there are some, after they were committed.
 
 NOTIFY inside the transaction that writes would make all commits of the database wait for each other. So a
-transaction that writes jobs or events only says so, by `mnemic.hint(…)` in SQL; whoever commits it finds the
-hint in the answer to the commit and passes it on: at once to those who asked in this process, and by NOTIFY,
-in a transaction of its own, to other processes. The first hint goes out at once, those of the same kind that
-follow within its interval go out together.
+transaction that writes jobs or events only says so, by `mnemic.request_wakeup(…)` in SQL; whoever commits
+it finds the hint in the answer to the commit and passes it on: at once to those who asked in this process,
+and by NOTIFY, in a transaction of its own, to other processes. The first hint goes out at once, those of
+the same kind that follow within its interval go out together.
 
 A hint may be lost: with this process, or because a program wrote without this pool. Nobody relies on it;
 those who wait look into the table every now and then as well.

@@ -1,11 +1,10 @@
-"""Ingesting a document: from its text to memories that are found by words and by meaning.
+"""Ingest a document: from its text to memories that are found by words and by meaning.
 
-1. Cut the text into chunks and compare them with those that are there (`documents/chunk_plan.py`).
-2. Store the missing ones, a batch at a time: embedded with no transaction open, stored in one, with the note
-   of which chunks they are. A batch is there as a whole or not at all, so that a job that was killed goes on
-   with the next one.
-3. Embed those anew that stand behind other words now.
-4. Say where the others stand, and forget the memories of chunks that the document has no more.
+1. Split the text into chunks (`reading/chunks.py`) and compare them with the stored ones (`chunk_plan.py`).
+2. Store the missing chunks in batches. A batch is embedded with no transaction open and stored in one
+   transaction together with the record of its chunks, so a job that was killed continues with the next batch.
+3. Re-embed the chunks whose context changed.
+4. Record where the other chunks moved to, and forget the memories of chunks that are gone.
 """
 
 import asyncio
@@ -16,18 +15,17 @@ from uuid import UUID
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import ModelChanged, Vectors, open_vectors, replace_vectors
 from mnemic.documents.chunk_plan import (
-    Overtaken,
-    Plan,
-    SourceDocument,
+    ChunkPlan,
+    DocumentChanged,
     add_chunks,
-    hold_version,
+    complete,
     key_of,
+    lock_version,
     metadata_of,
-    plan,
-    read_source_document,
-    settle,
+    plan_chunks,
 )
 from mnemic.documents.reading.chunks import Chunk, chunks_of
+from mnemic.documents.sources import SourceDocument, read_source_document
 from mnemic.embeddings.backlog import Embedded, embed_rows, unchanged
 from mnemic.models.embedding_text import embedded_text
 from mnemic.retain.calls import retain_items
@@ -45,10 +43,10 @@ Report = Callable[[int, int], None]
 async def ingest_document(
     core: Core, document_id: UUID, report: Report = lambda done, total: None
 ) -> dict[str, int] | None:
-    """Make the memories of a document what its text says; None if the document is gone.
+    """Bring the memories of a document in line with its text; None if the document was deleted.
 
-    Returns how many chunks were new, embedded anew and forgotten. If another version is filed meanwhile, it
-    begins again with that one.
+    Returns the numbers of new, re-embedded and forgotten chunks. Starts over if the document changes
+    meanwhile.
     """
     while True:
         document = await read_source_document(core.storage.tenant_database, document_id)
@@ -56,33 +54,33 @@ async def ingest_document(
             return None
         try:
             return await _ingest(core, document, report)
-        except Overtaken:
+        except DocumentChanged:
             continue
 
 
 async def _ingest(core: Core, document: SourceDocument, report: Report) -> dict[str, int]:
     database = core.storage.tenant_database
-    # Some megabytes take a while, in which others want to go on.
+    # Splitting megabytes takes a while; do not block the event loop.
     chunks = await asyncio.to_thread(lambda: list(chunks_of(document.reading)))
-    todo = await plan(database, document, chunks)
-    report(len(chunks) - len(todo.missing), len(chunks))
-    done = len(chunks) - len(todo.missing)
-    for batch in _batches(todo.missing):
+    plan = await plan_chunks(database, document, chunks)
+    report(len(chunks) - len(plan.missing), len(chunks))
+    done = len(chunks) - len(plan.missing)
+    for batch in _batches(plan.missing):
         await _store(core, document, batch)
         done += len(batch)
         report(done, len(chunks))
-    for batch in _batches(todo.behind_others):
-        await _embed_anew(core, document, batch, todo)
-    await database.run(lambda transaction: settle(transaction, document, todo))
-    counts = {"new": todo.missing, "embedded_anew": todo.behind_others, "gone": todo.gone}
+    for batch in _batches(plan.context_changed):
+        await _reembed(core, document, batch, plan)
+    await database.run(lambda transaction: complete(transaction, document, plan))
+    counts = {"new": plan.missing, "reembedded": plan.context_changed, "gone": plan.gone}
     return {"chunk_count": len(chunks), **{f"{name}_count": len(which) for name, which in counts.items()}}
 
 
 async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) -> None:
-    """Retain chunks and note which memories they are, in one transaction."""
+    """Retain chunks and record which memories they are, in one transaction."""
 
-    async def note(transaction: Transaction, retained: Retained) -> None:
-        await hold_version(transaction, document)
+    async def record(transaction: Transaction, retained: Retained) -> None:
+        await lock_version(transaction, document)
         await add_chunks(transaction, document, chunks, retained.memory_ids)
 
     contexts = {chunk.content: chunk.context for chunk in reversed(chunks)}
@@ -95,14 +93,14 @@ async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) 
             "tags": document.tags,
             "evidence": [f"document:{document.document_id}"],
         },
-        and_then=note,
+        and_then=record,
         wrap=lambda embedder: _InContext(embedder, contexts),
     )
 
 
 @dataclass(frozen=True)
 class _InContext:
-    """An embedder that reads what stands before a text, too."""
+    """An embedder that embeds each text together with its context."""
 
     embedder: DocumentEmbedder
     contexts: Mapping[str, str]
@@ -117,10 +115,10 @@ class _InContext:
         )
 
 
-async def _embed_anew(core: Core, document: SourceDocument, chunks: Sequence[Chunk], todo: Plan) -> None:
-    """Give chunks the vectors of what they stand behind now; what is refused keeps the vector it has."""
+async def _reembed(core: Core, document: SourceDocument, chunks: Sequence[Chunk], plan: ChunkPlan) -> None:
+    """Replace the vectors of chunks whose context changed; where the model refuses, the old vector stays."""
     database = core.storage.tenant_database
-    contexts = {todo.ids[key_of(chunk)]: chunk.context for chunk in chunks}
+    contexts = {plan.ids[key_of(chunk)]: chunk.context for chunk in chunks}
     async with database.transaction() as transaction:
         rows = await transaction.rows("ingest.embeddable", {"ids": list(contexts)})
     embedder = await serving_embedder(core)
@@ -131,7 +129,7 @@ async def _embed_anew(core: Core, document: SourceDocument, chunks: Sequence[Chu
         )
     except ModelChanged as change:
         core.serving_model = change.model
-        await _embed_anew(core, document, chunks, todo)
+        await _reembed(core, document, chunks, plan)
 
 
 async def _replace(
@@ -141,7 +139,7 @@ async def _replace(
     model: str,
     embedded: Embedded,
 ) -> None:
-    await hold_version(transaction, document)
+    await lock_version(transaction, document)
     still = await unchanged(transaction, embedded)
     if still.rows:
         ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)

@@ -1,9 +1,8 @@
 """Reference documents: a text under a name, found by recall like every other memory.
 
-Putting the same text again changes nothing; putting another one supersedes the old text. The text is stored
-by `retain`, which is handed in as `store`: it writes in the same transaction as the entry here. Documents
-that are too large for that are ingested in the background (`documents/ingestion.py`);
-they share this list of names.
+Putting the same text again changes nothing; putting another one supersedes the old text. `retain`, passed in
+as `store`, writes the text in the same transaction as the entry. Documents that are too large for that are
+ingested in the background (`documents/ingestion.py`); both kinds share one list of names.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -84,7 +83,7 @@ async def read_text(database: TenantDatabase, scope: Scope, name: str) -> str:
 async def list_documents(
     database: TenantDatabase, scope: Scope, *, after: str, limit: int
 ) -> list[ReferenceDocument]:
-    """Documents by name, from the one behind `after` on."""
+    """Documents by name, after the name `after`."""
     parameters = {
         "owner": scope.require_owner(),
         "after": check_name("after", after) if after != "" else "",
@@ -123,7 +122,7 @@ async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bo
 
 
 async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
-    # Or else two writers would take the same text for the old one, and leave each other's behind.
+    # Serialise writers of one document: otherwise both would supersede the same old text.
     await transaction.one("documents.take_turns", entry)
     before = await transaction.first("documents.get", entry)
     if before is not None and before["whole_id"] is None:

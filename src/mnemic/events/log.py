@@ -1,8 +1,8 @@
 """Reading the log of events, without gaps.
 
-Positions become visible in their order (migration 0013 says how), so whoever has read up to one never has to
-look back. Before each read what was committed meanwhile gets its positions; with nothing new that costs one
-look into an empty table.
+Positions become visible in their order (see `sql/migrations/0011_events.sql`), so whoever has read up to
+one never has to look back. Before each read what was committed meanwhile gets its positions; with nothing
+new that costs one look into an empty table.
 
 Positions are dense, apart from events that were erased. That is why a page is bounded twice: by the events
 that it gives and by the positions that it looks at. A reader that wants only few of many events moves on by

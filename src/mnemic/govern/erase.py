@@ -1,7 +1,7 @@
 """Erase an owner, or put it into the archive.
 
 Erasing leaves nothing: the database itself finds every table that holds something about owners
-(migration 0008). The audit log keeps that it happened and how many rows went, under the id of the
+(`mnemic.erase_owner`). The audit log keeps that it happened and how many rows went, under the id of the
 receipt and without the owner's name.
 """
 

@@ -7,7 +7,7 @@ expressions have names of their own: ``@hourly``, ``@daily``, ``@weekly``, ``@mo
 As in the cron of Unix, a day must suit both the day of the month and the day of the week, unless both are
 restricted: then one of the two is enough.
 
-Only reading happens here. When the next tick is, the database finds out (`mnemic.cron_tick`), by its own
+Only reading happens here. When the next tick is, the database finds out (`mnemic.cron_time`), by its own
 clock and its own list of time zones.
 """
 

@@ -1,8 +1,9 @@
 """Ticking: whoever has a moment enqueues the jobs of the schedules that are due, of all tenants.
 
-Workers call `tick` every second. The database does all of it in one transaction (migration 0014), so any
-number of workers may tick at once, one may die in the middle, and none needs to know of the others. Where
-pg_cron was told to tick, a worker finds nothing due unless pg_cron is late.
+Workers call `tick` every second. The database does all of it in one transaction
+(`mnemic.run_due_schedules`), so any number of workers may tick at once, one may die in the middle, and none
+needs to know of the others. Where pg_cron was told to tick, a worker finds nothing due unless pg_cron is
+late.
 """
 
 import psycopg

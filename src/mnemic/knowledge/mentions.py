@@ -1,7 +1,7 @@
 """Mentions: links between memories and the entities whose names or aliases occur in them.
 
 They are made from two sides. `link_mentions` looks for known names in new memories; `link_existing` looks
-for new names in the memories there are. The two take turns per owner (see migration 0005), so that a
+for new names in the memories there are. The two take turns per owner (`mnemic.mentions_lock_key`), so that a
 memory and an entity that are written at the same moment are linked all the same.
 """
 

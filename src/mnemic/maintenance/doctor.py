@@ -225,6 +225,9 @@ def _vector_check(version: str) -> Check:
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:
     status = await read_status(conninfo, limits_of(settings))
-    if status.pending:
-        return Check("migrations", "failed", f"{len(status.pending)} pending", "Run `mnemic migrate`.")
+    if not status.is_current:
+        found = (
+            f"{len(status.pending)} pending, {len(status.outdated) + len(status.gone)} outdated definitions"
+        )
+        return Check("migrations", "failed", found, "Run `mnemic migrate`.")
     return Check("migrations", "ok", f"{len(status.applied)} applied, none pending")

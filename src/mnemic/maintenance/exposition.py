@@ -36,7 +36,7 @@ class MetricFamily:
     samples: Sequence[Sample] = field(default=())
 
 
-# What `mnemic.working_metrics` in the database calls them → how they are published.
+# What `mnemic.queue_metrics` in the database calls them → how they are published.
 FROM_DATABASE: dict[str, tuple[str, str]] = {
     "jobs": ("mnemic_jobs", "Jobs that are still to be done, by type and state."),
     "oldest_ready_s": ("mnemic_job_oldest_ready_seconds", "How long the oldest waiting job has been due."),

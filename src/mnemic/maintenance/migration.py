@@ -1,20 +1,19 @@
 """Migrating a place from outside: what `mnemic migrate` calls."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mnemic.config import Settings
 from mnemic.db.access import check_url, embedded_admin_conninfo
 from mnemic.db.migrate import MigrationStatus, migrate, read_status
 from mnemic.runtime.storage import check_settings, key_of, limits_of, start_server
-from mnemic.sql.migration_files import Migration
 
 
-async def migrate_place(settings: Settings, on_applied: Callable[[Migration], None]) -> tuple[Migration, ...]:
-    """Apply what is pending; returns what was applied."""
+async def migrate_place(settings: Settings) -> MigrationStatus:
+    """Apply what is pending and outdated; returns the status from before."""
     async with _administrator(settings) as conninfo:
-        return await migrate(conninfo, limits_of(settings), key=key_of(settings), on_applied=on_applied)
+        return await migrate(conninfo, limits_of(settings), key=key_of(settings))
 
 
 async def migration_status(settings: Settings) -> MigrationStatus:

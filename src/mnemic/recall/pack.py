@@ -36,7 +36,16 @@ def pack_all(hits: Sequence[Hit], count_tokens: Callable[[str], int]) -> tuple[s
 
 
 def line_of(memory: MemoryRecord) -> str:
-    """A memory as a prompt shows it: when, who, what."""
+    """A memory as a prompt shows it: when, who or from which document and section, what."""
     moment = memory.at or memory.valid_from or memory.created_at
-    speaker = memory.name or memory.role
-    return f"[{moment:%Y-%m-%d}] {speaker + ': ' if speaker else ''}{memory.content}"
+    origin = memory.name or memory.role or _passage(memory)
+    return f"[{moment:%Y-%m-%d}] {origin + ': ' if origin else ''}{memory.content}"
+
+
+def _passage(memory: MemoryRecord) -> str | None:
+    """The document and the section of a chunk, which ingestion notes in its metadata."""
+    document, headings = memory.metadata.get("document"), memory.metadata.get("headings", [])
+    if memory.category != "reference" or not isinstance(document, str) or not isinstance(headings, list):
+        return None
+    page = memory.metadata.get("page")
+    return " › ".join(map(str, [document, *headings])) + (f", page {page}" if page is not None else "")

@@ -1,7 +1,7 @@
 """The memories that were chosen, as records.
 
-Short ones came along with the candidates, column by column (migration 0027), and are put together here; long
-ones, of which a search passes many to choose a few, are read when they are chosen.
+Short ones came along with the candidates, column by column (`mnemic.candidate_features`), and are put
+together here; long ones, of which a search passes many to choose a few, are read when they are chosen.
 """
 
 from collections.abc import Sequence

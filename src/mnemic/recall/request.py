@@ -24,7 +24,7 @@ SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
 
 @dataclass(frozen=True)
 class Filter:
-    """What may be found; None lets everything through. As mnemic.recall_filter in migration 0010."""
+    """What may be found; None lets everything through. As the SQL type mnemic.recall_filter."""
 
     channels: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None

@@ -1,9 +1,10 @@
 """Looking for candidates, source by source: by words, names and times first, then by meaning.
 
-The first part needs no vector: it runs while the query is being embedded, and may go on while what is near in
-meaning is searched for. Each technique brings at most `request`-dependent many candidates; together with the
-turns around them they make the pool that is ranked. Most recalls take one statement for the query's terms and
-one for each part (migration 0027); names, times and filters that leave few take a transaction besides.
+The first part needs no vector: it runs while the query is being embedded, and may go on while what is near
+in meaning is searched for. Each technique brings at most `request`-dependent many candidates; together with
+the turns around them they make the pool that is ranked. Most recalls take one statement for the query's
+terms and one for each part (`sql/definitions/recall/`); names, times and filters that leave few take a
+transaction besides.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

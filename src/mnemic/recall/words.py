@@ -4,7 +4,7 @@ Every word weighs as much as it is rare among the owner's memories (BM25's inver
 often a word occurs in one memory does not count: on conversations it changed nothing, on long messages
 it made results worse (LoCoMo R@10 .654 either way, BEAM .548 against .462 with BM25's term frequency).
 
-All forms of a word are one term, "bought" and "buy", "children" and "child" (migration 0028).
+All forms of a word are one term, "bought" and "buy", "children" and "child" (`mnemic.word_forms`).
 
 For most owners every word is searched, and counted while it is. Owners with more memories than
 `STATISTICS_MIN_MEMORIES` have their counts kept (`vectors.word_statistics`): then words are searched from
@@ -34,7 +34,7 @@ STATISTICS_AGE = timedelta(days=1)
 COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Memories of an owner are counted up to this where no number is kept."""
 STATISTICS_LEAST_SHARE = 0.0002
-"""Words in a smaller share of the memories are not kept (see migration 0010) and taken to be this rare."""
+"""`mnemic.refresh_statistics` leaves out words in a smaller share of memories; they count as this rare."""
 # How many matches are searched for where counts are kept, with an owner of `MATCHES_AT` memories or more. One
 # takes less time where there are fewer memories, and more of them find more: of LoCoMo's answers among 30,000
 # other turns, .75 were among the first ten with 1,000 matches, .77 with 2,000.

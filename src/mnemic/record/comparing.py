@@ -1,8 +1,8 @@
 """Finding memories that look alike, after they were stored (docs/adr/0018-compared-later.md).
 
 Nothing that `retain` returns depends on it, so nobody waits for it there: what is stored waits in
-`queue.uncompared`. Whoever asks for near duplicates has them looked for first, and a daily job looks for what
-nobody asked for. A batch is a transaction of its own, so that killing one loses nothing.
+`queue.deduplication_backlog`. Whoever asks for near duplicates has them looked for first, and a daily job
+looks for what nobody asked for. A batch is a transaction of its own, so that killing one loses nothing.
 """
 
 from mnemic.db.database import TenantDatabase, Transaction

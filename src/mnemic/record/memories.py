@@ -1,7 +1,7 @@
 """Reading and changing single memories.
 
 Every change goes one way: lock the row, make the new state from the old one, write it. The database
-numbers the new state and keeps the old one (migration 0002), so that any version can be had back.
+numbers the new state and keeps the old one (the trigger `keep_version`), so that any version can be had back.
 A change of the words needs a new vector; it is computed before the transaction begins.
 
 A text of several chunks lives and dies as one: what says whether it is alive and valid is written to all

@@ -28,7 +28,7 @@ from mnemic.types.retained import Retained
 FOR_A_TRANSACTION = (*LOST_RACES, InsufficientPrivilege, UndefinedTable)
 
 Outcome = Literal["stored", "known", "more"]
-"""What the statement says: all is stored; something is known; there is more to do. See migration 0026."""
+"""The result of `mnemic.retain_in_one_statement`, which explains them."""
 
 LogRow = Mapping[str, Any]
 """The parameters of a row of the memory log."""

@@ -1,25 +1,30 @@
-"""The numbered SQL files that make the schema, ours and those of extensions.
+"""The numbered SQL files that make tables, columns, indexes, roles and data, ours and those of extensions.
 
-A *set* is a folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own
-set is called ``mnemic``. A package adds one through an entry point in the group
+Functions, triggers, views and policies are definitions, see `mnemic.sql.definition_files`. A *set* is a
+folder of files named ``NNNN_<what>.sql``, numbered from 1 without gaps. Mnemic's own set is called
+``mnemic``. A package adds one through an entry point in the group
 ``mnemic.migrations``; its name is the set's name, its value the package that holds the files::
 
     [project.entry-points."mnemic.migrations"]
     billing = "acme_billing.migrations"
 
-A file is known by its SHA-256, so that an edit after it was applied is noticed.
+A folder ``definitions`` in that package holds the definitions of the set. A file is identified by its
+SHA-256, so that an edit after it was applied is noticed.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from typing import LiteralString
 
 from mnemic.errors import ConfigurationError
+from mnemic.sql.definition_files import Definition, read_definitions
 
 ENTRY_POINT_GROUP = "mnemic.migrations"
 CORE_SET = "mnemic"
@@ -36,7 +41,7 @@ class Migration:
     title: str
     sql: LiteralString = field(repr=False)
 
-    @property
+    @cached_property
     def checksum(self) -> str:
         """SHA-256 of the file's text, in hexadecimal digits."""
         return sha256(self.sql.encode()).hexdigest()
@@ -47,17 +52,64 @@ class Migration:
         return f"{self.set_name}/{self.number:04}_{self.title}"
 
 
+@dataclass(frozen=True)
+class SchemaFiles:
+    """Every migration and definition that is installed: ours first, then each extension's by name."""
+
+    migrations: tuple[Migration, ...]
+    definitions: tuple[Definition, ...]
+
+    @property
+    def set_names(self) -> tuple[str, ...]:
+        """The installed sets in the order in which they are applied."""
+        files: tuple[Migration | Definition, ...] = (*self.migrations, *self.definitions)
+        return tuple(dict.fromkeys(file.set_name for file in files))
+
+
+def installed_files() -> SchemaFiles:
+    """The files of all installed sets; looking for extensions takes milliseconds."""
+    sets = [_our_files(), *(_read_files(name, folder) for name, folder in _extensions())]
+    return SchemaFiles(
+        tuple(chain.from_iterable(files.migrations for files in sets)),
+        tuple(chain.from_iterable(files.definitions for files in sets)),
+    )
+
+
 def all_migrations() -> tuple[Migration, ...]:
-    """Every migration that is installed: ours first, then each extension's by name."""
-    migrations = list(read_set(CORE_SET, files("mnemic.sql").joinpath("migrations")))
+    """Every installed migration, in order."""
+    return installed_files().migrations
+
+
+def all_definitions() -> tuple[Definition, ...]:
+    """Every installed definition, by set, each set in the order in which it is applied."""
+    return installed_files().definitions
+
+
+@cache
+def _our_files() -> SchemaFiles:
+    """Read once per process: every opening of a database compares them."""
+    folder = files("mnemic.sql")
+    return SchemaFiles(
+        tuple(read_set(CORE_SET, folder.joinpath("migrations"))),
+        read_definitions(CORE_SET, folder.joinpath("definitions")),
+    )
+
+
+def _read_files(set_name: str, folder: Traversable) -> SchemaFiles:
+    return SchemaFiles(
+        tuple(read_set(set_name, folder)), read_definitions(set_name, folder.joinpath("definitions"))
+    )
+
+
+def _extensions() -> Iterator[tuple[str, Traversable]]:
+    """Names and folders of the sets of extensions."""
     for extension in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
         if extension.name == CORE_SET:
             raise ConfigurationError(
                 f"The package {extension.value} names its migrations {CORE_SET!r}, which is reserved. "
                 "Rename its entry point."
             )
-        migrations += read_set(extension.name, _folder_of(extension))
-    return tuple(migrations)
+        yield extension.name, _folder_of(extension)
 
 
 def _folder_of(extension: EntryPoint) -> Traversable:

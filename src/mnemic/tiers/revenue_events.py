@@ -19,7 +19,7 @@ from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
 
 DESCRIPTION_MAX_CHARACTERS = 8192
-# As in migration 0003: 20 digits before the point, 18 behind it.
+# As in `sql/migrations/0006_tiers.sql`: 20 digits before the point, 18 behind it.
 AMOUNT_LIMIT = Decimal(10) ** 20
 AMOUNT_MAX_DECIMALS = 18
 

@@ -1,4 +1,4 @@
-"""Entities, what is known about them and how they hang together; the same words stand in migration 0005."""
+"""Entities, their facts and relations; the tables are in `sql/migrations/0005_knowledge.sql`."""
 
 from dataclasses import dataclass
 from datetime import datetime

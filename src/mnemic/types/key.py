@@ -1,4 +1,4 @@
-"""API keys: who may call a Mnemic server, as what, and for whom. The same words stand in migration 0015."""
+"""API keys: who may call a Mnemic server, and as what; the table is in `sql/migrations/0012_access.sql`."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The memory record and the words that describe it; the same words stand in migration 0002."""
+"""The memory record and the words that describe it; the table is in `sql/migrations/0002_memories.sql`."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Grants: who may recall whose memories. The same words stand in migration 0009."""
+"""Grants: who may recall whose memories. The table is in `sql/migrations/0012_access.sql`."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,5 +1,5 @@
-"""From a file to chunks that can be recalled: `source` reads what a document holds, `chunks` cuts it.
+"""From a file to chunks: `source` reads the text of a document, `chunks` splits it.
 
-Each format has a module of its own (`html`, `markdown`, `pdf`); all of them give a `Reading`: plain text, and
-where in it which heading or page begins. Nothing in here knows a database or a model.
+Each format has a module of its own (`html`, `markdown`, `pdf`); each returns a `Reading`: plain text and the
+positions where headings and pages begin. This package knows neither the database nor a model.
 """

@@ -1,13 +1,17 @@
-"""Cut a text into chunks so that a change moves few cuts: only those near to it.
+"""Split a text into chunks so that a change moves few boundaries: only those near to it.
 
-A text is a row of pieces: paragraphs, or the sentences of a long one, or parts of a long sentence. Pieces are
-joined until a chunk is full, or, once it has a fair size, until a piece whose hash says so. So where cuts lie
-depends on the words around them and not on all that stands before: behind a changed paragraph the cuts fall
-back into their old places after a chunk or two, and everything further on keeps its hash and its vector.
+A text is a sequence of pieces: paragraphs, or the sentences of a long paragraph, or parts of a long sentence.
+Pieces are joined until a chunk is full or, once it has a fair size, until a piece whose hash says so. So a
+boundary depends on the words around it and not on all the text before: after a changed paragraph, boundaries
+return to their old positions within a chunk or two, and later chunks keep their hash and their vector.
 
-Chunks do not overlap. What a chunk needs from before it, to be understood, is its `context`: the headings
-above it and the last sentences in front of it. The context is embedded with the chunk and shown to nobody, so
-that a passage near a cut is found from both sides and is still recalled once.
+A heading is never a chunk of its own. It begins the first chunk of its section; a heading that is followed
+by a deeper heading begins that one's chunk. A heading without any text under it is in no chunk, and neither
+is navigation (lines that consist of links within the page).
+
+Chunks do not overlap. The `context` of a chunk is what a reader needs from before it: the headings above it
+and the last sentences in front of it. The context is embedded with the chunk and never shown, so a passage
+near a boundary is found from both sides and is still recalled once.
 """
 
 import re
@@ -15,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import zip_longest
 from zlib import crc32
 
 from mnemic.documents.reading.text import Reading, Section
@@ -24,11 +29,15 @@ CHUNK_MAX_CHARACTERS = 1_000
 CHUNK_FAIR_CHARACTERS = 400
 OVERLAP_MAX_CHARACTERS = 160
 CUT_ONE_IN = 3
-"""Of the pieces that may end a chunk, one in so many does."""
+"""Of the pieces that may end a chunk, one in this many does."""
+HEADINGS_MAX_CHARACTERS = 400
+"""Headings above a text that begin its first chunk; longer ones are text."""
 
 _PARAGRAPH_ENDS = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCE_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n\s*")
 _WORD_ENDS = re.compile(r"\s+")
+# A line of Markdown that consists of links within the page, such as an entry of a table of contents.
+_PAGE_LINKS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(?:\[[^\]\n]*\]\(#[^)\s]*\)[ \t|·•>»/-]*)+")
 
 Span = tuple[int, int]
 
@@ -52,70 +61,97 @@ class Chunk:
 
 
 def chunks_of(reading: Reading) -> Iterator[Chunk]:
-    """The chunks of a document, in order; blank parts are in none."""
+    """The chunks of a document in order; blank parts are in none."""
+    text = reading.text
+    # A document of nothing but headings or links is text after all.
+    spans = list(_all_spans(reading)) or [(Section(0), span) for span in _spans(text, 0, 0, len(text))]
     occurrences: Counter[bytes] = Counter()
-    index = 0
-    ends = [section.start for section in reading.sections[1:]] + [len(reading.text)]
-    for section, end in zip(reading.sections, ends, strict=True):
-        for start, stop in _spans(reading.text, section.start, end):
-            content = reading.text[start:stop]
-            content_hash = sha256(content.encode()).digest()
-            yield Chunk(
-                index=index,
-                start=start,
-                end=stop,
-                content=content,
-                content_hash=content_hash,
-                occurrence=occurrences[content_hash],
-                context=_context(reading.text, section, start),
-                headings=section.headings,
-                page=section.page,
-            )
-            occurrences[content_hash] += 1
-            index += 1
+    for index, (section, (start, end)) in enumerate(spans):
+        content = text[start:end]
+        content_hash = sha256(content.encode()).digest()
+        yield Chunk(
+            index=index,
+            start=start,
+            end=end,
+            content=content,
+            content_hash=content_hash,
+            occurrence=occurrences[content_hash],
+            context=_context(text, section, start),
+            headings=section.headings,
+            page=section.page,
+        )
+        occurrences[content_hash] += 1
 
 
-def _spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Where chunks begin and end, without the blanks around them."""
+def _all_spans(reading: Reading) -> Iterator[tuple[Section, Span]]:
+    """Where the chunks of each section begin and end."""
+    first: int | None = None
+    for section, following in zip_longest(reading.sections, reading.sections[1:]):
+        end = following.start if following is not None else len(reading.text)
+        first = section.start if first is None else first
+        spans = list(_spans(reading.text, first, section.body_start, end))
+        yield from ((section, span) for span in spans)
+        if spans or following is None or not section.contains(following):
+            first = None
+
+
+def _spans(text: str, first: int, start: int, end: int) -> Iterator[Span]:
+    """Where the chunks of a section begin and end; `first` to `start` are its headings.
+
+    Headings that are too long to be ones are treated as text.
+    """
+    if start - first > HEADINGS_MAX_CHARACTERS:
+        start = first
     chunk: Span | None = None
-    for piece in _pieces(text, start, end):
-        if chunk is not None and piece[1] - chunk[0] > CHUNK_MAX_CHARACTERS:
+    for piece in _pieces(text, start, end, room=CHUNK_MAX_CHARACTERS - (start - first)):
+        is_navigation = _is_navigation(text[slice(*piece)])
+        if chunk is not None and (is_navigation or piece[1] - chunk[0] > CHUNK_MAX_CHARACTERS):
             yield chunk
             chunk = None
-        chunk = piece if chunk is None else (chunk[0], piece[1])
-        if chunk[1] - chunk[0] >= CHUNK_FAIR_CHARACTERS and _ends_chunk(text[slice(*piece)]):
+        if not is_navigation:
+            chunk = next(_trimmed(text, first, piece[1])) if chunk is None else (chunk[0], piece[1])
+        first = piece[1]
+        if chunk is not None and _is_complete(chunk, text[slice(*piece)]):
             yield chunk
             chunk = None
     if chunk is not None:
         yield chunk
 
 
-def _ends_chunk(piece: str) -> bool:
-    return crc32(piece.encode()) % CUT_ONE_IN == 0
+def _is_complete(chunk: Span, last_piece: str) -> bool:
+    return chunk[1] - chunk[0] >= CHUNK_FAIR_CHARACTERS and crc32(last_piece.encode()) % CUT_ONE_IN == 0
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
-    """Paragraphs; of a paragraph that is too long its sentences, of such a sentence parts of it."""
+def _is_navigation(piece: str) -> bool:
+    return all(_PAGE_LINKS.fullmatch(line) for line in piece.splitlines())
+
+
+def _pieces(text: str, start: int, end: int, *, room: int) -> Iterator[Span]:
+    """Paragraphs; the sentences of a paragraph that is too long; parts of a sentence that is too long.
+
+    The first paragraph shares its chunk with the headings, which leave it `room` characters.
+    """
     for paragraph in _between(_PARAGRAPH_ENDS, text, start, end):
-        if paragraph[1] - paragraph[0] <= CHUNK_MAX_CHARACTERS:
+        if paragraph[1] - paragraph[0] <= room:
             yield paragraph
-            continue
-        for sentence in _between(_SENTENCE_ENDS, text, *paragraph):
-            yield from _parts(text, *sentence)
+        else:
+            for sentence in _between(_SENTENCE_ENDS, text, *paragraph):
+                yield from _parts(text, *sentence, room)
+        room = CHUNK_MAX_CHARACTERS
 
 
 def _between(ends: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
-    """What stands between the matches of a pattern, each match counted to what is before it."""
+    """The spans between the matches of a pattern; a match belongs to the span before it."""
     for match in ends.finditer(text, start, end):
         yield from _trimmed(text, start, match.end())
         start = match.end()
     yield from _trimmed(text, start, end)
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[Span]:
-    """Parts of a sentence that fit, cut behind a word if there is one."""
-    while end - start > CHUNK_MAX_CHARACTERS:
-        limit = start + CHUNK_MAX_CHARACTERS
+def _parts(text: str, start: int, end: int, room: int) -> Iterator[Span]:
+    """Parts of a sentence that fit, split after a word if possible."""
+    while end - start > room:
+        limit = start + room
         cuts = [match.end() for match in _WORD_ENDS.finditer(text, start + CHUNK_FAIR_CHARACTERS, limit)]
         cut = cuts[-1] if cuts else limit
         yield from _trimmed(text, start, cut)

@@ -1,4 +1,4 @@
-"""Reading a file of this machine, whole and within the limit."""
+"""Read a local file whole, within the size limit."""
 
 from os import PathLike
 from pathlib import Path

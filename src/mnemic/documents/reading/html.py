@@ -1,6 +1,9 @@
-"""HTML: its words without tags, scripts and styles; headings say where sections begin.
+"""HTML: its text without tags, scripts, styles and navigation; headings begin sections.
 
-Broken HTML is read as far as it makes sense, as browsers do; there is no such thing as an error in it.
+Broken HTML is read as far as possible, as browsers do; reading never fails.
+
+Navigation is no text: `<nav>`, elements with the role navigation, and paragraphs or list items that consist
+of links within the page.
 """
 
 import re
@@ -8,8 +11,10 @@ from html.parser import HTMLParser
 
 from mnemic.documents.reading.text import Reading, Section, nested
 
-# What stands in these is no text for people.
-_SILENT = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object"})
+# The contents of these elements are not shown as text.
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "nav"})
+# These begin the content of a page, also where a <nav> before them was never closed.
+_CONTENT = frozenset({"main", "article", "section", "h1"})
 # These begin and end a paragraph; all other tags stand inside of one.
 _BLOCK = re.compile(
     "address|article|aside|blockquote|body|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure|footer"
@@ -18,10 +23,15 @@ _BLOCK = re.compile(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CELLS = frozenset({"td", "th"})
 _BLANKS = re.compile(r"\s+")
+# Signs that separate links, and those that a heading shows as a link to itself.
+_SEPARATORS = re.compile(r"[\s|/·•>»→-]+")
+_SELF_LINKS = frozenset({"¶", "#", "§", "🔗"})
+
+Attributes = list[tuple[str, str | None]]
 
 
 def read_html(markup: str) -> Reading:
-    """The text of a page, a blank line between paragraphs; its <title> is the title."""
+    """The text of a page with a blank line between paragraphs; its <title> is the title."""
     parser = _Parser()
     parser.feed(markup)
     parser.close()
@@ -31,7 +41,7 @@ def read_html(markup: str) -> Reading:
 
 
 class _Parser(HTMLParser):
-    """Gathers paragraphs. `_silent` is the tag whose content is left out, `_depth` how often it is open."""
+    """Collects paragraphs. `_hidden` is the tag whose content is skipped, `_depth` how often it is open."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -40,19 +50,27 @@ class _Parser(HTMLParser):
         self.title: list[str] = []
         self._length = 0
         self._paragraph: list[str] = []
+        self._outside_links: list[str] = []
         self._headings: tuple[str, ...] = ()
         self._heading_level: int | None = None
-        self._silent: str | None = None
+        self._hidden: str | None = None
         self._depth = 0
-        self._in_title = self._in_pre = False
+        self._in_title = self._in_pre = self._in_page_link = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         self._in_title = tag == "title" or self._in_title
-        if self._silent is not None:
-            self._depth += tag == self._silent
-        elif tag in _SILENT:
-            self._silent, self._depth = tag, 1
-        elif _BLOCK.fullmatch(tag):
+        if self._hidden == "nav" and tag in _CONTENT:
+            self._hidden = None
+        if self._hidden is not None:
+            self._depth += tag == self._hidden
+        elif tag in _HIDDEN or ("role", "navigation") in attrs:
+            self.end_paragraph()
+            self._hidden, self._depth = tag, 1
+        else:
+            self._start_visible(tag, attrs)
+
+    def _start_visible(self, tag: str, attrs: Attributes) -> None:
+        if _BLOCK.fullmatch(tag):
             self.end_paragraph()
             self._heading_level = _HEADINGS.get(tag)
             self._in_pre = tag == "pre"
@@ -60,33 +78,41 @@ class _Parser(HTMLParser):
             self._paragraph.append("\n")
         elif tag in _CELLS:
             self._paragraph.append(" ")
+        elif tag == "a":
+            self._in_page_link = (dict(attrs).get("href") or "").startswith("#")
 
     def handle_endtag(self, tag: str) -> None:
         self._in_title = self._in_title and tag != "title"
-        if self._silent is not None:
-            self._depth -= tag == self._silent
-            self._silent = self._silent if self._depth else None
+        if self._hidden is not None:
+            self._depth -= tag == self._hidden
+            self._hidden = self._hidden if self._depth else None
         elif _BLOCK.fullmatch(tag):
             self.end_paragraph()
+        elif tag == "a":
+            self._in_page_link = False
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
             self.title.append(data)
-        elif self._silent is None:
+        elif self._hidden is None and not (self._in_page_link and data.strip() in _SELF_LINKS):
             # Line ends in the source are blanks, except in <pre>; those that <br> makes stay.
             self._paragraph.append(data if self._in_pre else _BLANKS.sub(" ", data))
+            if not self._in_page_link:
+                self._outside_links.append(data)
 
     def end_paragraph(self) -> None:
-        """Put what was gathered behind the text, as a paragraph or as a heading."""
+        """Append the collected paragraph or heading to the text; skip it if it is navigation."""
         lines = (
             line.rstrip() if self._in_pre else line.strip() for line in "".join(self._paragraph).split("\n")
         )
         paragraph = "\n".join(lines).strip("\n")
-        if paragraph.strip():
+        is_heading = self._heading_level is not None
+        if paragraph.strip() and (is_heading or _SEPARATORS.sub("", "".join(self._outside_links))):
+            start, self._length = self._length, self._length + len(paragraph) + 2
+            self.text.append(f"{paragraph}\n\n")
             if self._heading_level is not None:
                 self._headings = nested(self._headings, self._heading_level, paragraph)
-                self.sections.append(Section(self._length, self._headings))
-            self.text.append(f"{paragraph}\n\n")
-            self._length += len(paragraph) + 2
+                self.sections.append(Section(start, self._headings, body=self._length))
         self._paragraph.clear()
+        self._outside_links.clear()
         self._heading_level, self._in_pre = None, False

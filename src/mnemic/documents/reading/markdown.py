@@ -1,10 +1,10 @@
-"""Markdown: the text stays as it is, its headings say where sections begin."""
+"""Markdown: the text is kept as it is; headings begin sections."""
 
 import re
 
 from mnemic.documents.reading.text import Reading, Section, nested
 
-# A heading with # signs, one that is underlined, or the fence of a code block, in which # begins a comment.
+# A heading with # signs, an underlined heading, or the fence of a code block (in code, # begins a comment).
 _LINES = re.compile(
     r"^ {0,3}(?:(?P<marks>\#{1,6})[ \t]+(?P<heading>[^\n]*?)[ \t]*\#*[ \t]*$"
     r"|(?P<underlined>[^\s\#>*+`~=-][^\n]*)\n {0,3}(?P<line>=+|-{2,})[ \t]*$"
@@ -14,7 +14,7 @@ _LINES = re.compile(
 
 
 def read_markdown(text: str) -> Reading:
-    """The text with a section for each of its headings; the first heading of level 1 is the title."""
+    """The text with a section for each heading; the first heading of level 1 is the title."""
     sections = [Section(0)]
     headings: tuple[str, ...] = ()
     title = fence = None
@@ -25,12 +25,12 @@ def read_markdown(text: str) -> Reading:
             level = len(match["marks"]) if match["marks"] else 1 + match["line"].startswith("-")
             headings = nested(headings, level, heading)
             title = title or (headings[0] if level == 1 else None)
-            sections.append(Section(match.start(), headings))
+            sections.append(Section(match.start(), headings, body=match.end()))
     return Reading(text, tuple(sections), title)
 
 
 def _fence_after(open_fence: str | None, fence: str) -> str | None:
-    """The fence that is open behind this one: a block ends with as many of the same characters, or more."""
+    """The fence that is open after this one: a block ends with at least as many of the same characters."""
     if open_fence is None:
         return fence
     return None if fence.startswith(open_fence) else open_fence

@@ -1,4 +1,4 @@
-"""PDF: the text of its pages, by pypdf, which is the extra `documents`. A page is a section."""
+"""PDF: the text of its pages, read by pypdf (extra `documents`). A page is a section."""
 
 import io
 import logging
@@ -8,12 +8,12 @@ from mnemic.errors import ConfigurationError, InvalidInputError
 
 PAGES_MAX = 10_000
 
-# pypdf reports every oddity of a file there; what cannot be read is said once, by the error.
+# pypdf logs every oddity of a file; the error below reports once what cannot be read.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
 def read_pdf(data: bytes) -> Reading:
-    """The text layer of a PDF; one that has none (a scan) is refused, since nothing would be found in it."""
+    """The text layer of a PDF. A PDF without one (a scan) is refused: nothing could be found in it."""
     try:
         from pypdf import PdfReader  # noqa: PLC0415 (the extra `documents`)
     except ImportError as error:
@@ -30,10 +30,10 @@ def read_pdf(data: bytes) -> Reading:
     except InvalidInputError:
         raise
     except Exception as error:
-        # The files of the world break a parser in every way there is; each means the same to the caller.
+        # Broken files raise all kinds of errors in the parser; to the caller they mean the same.
         raise InvalidInputError(f"The PDF cannot be read: {type(error).__name__}: {error}.") from error
     if not any(page.strip() for page in pages):
-        raise InvalidInputError("The PDF has no text in it, only pictures of it: run it through OCR first.")
+        raise InvalidInputError("The PDF contains no text, only images: run OCR on it first.")
     return _reading(pages, title.strip() or None if title else None)
 
 
@@ -47,5 +47,5 @@ def _reading(pages: list[str], title: str | None) -> Reading:
 
 
 def _storable(text: str) -> str:
-    """Fonts without a table of characters give NULs and halves of pairs, which no database takes."""
+    """Drop NULs and lone surrogates, which fonts without a character table produce and PostgreSQL refuses."""
     return text.replace("\0", "").encode(errors="ignore").decode()

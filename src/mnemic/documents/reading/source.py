@@ -1,4 +1,4 @@
-"""Which format a document has, and reading it: text, Markdown, HTML or PDF; all others are refused."""
+"""Detect the format of a document and read it: plain text, Markdown, HTML or PDF."""
 
 from pathlib import PurePath
 from typing import Literal, get_args
@@ -15,7 +15,7 @@ MEDIA_TYPES: tuple[str, ...] = get_args(MediaType)
 
 SOURCE_MAX_BYTES = 64 << 20
 TEXT_MAX_CHARACTERS = 20_000_000
-"""A document of this size becomes some thirty thousand memories."""
+"""A document of this size becomes about thirty thousand memories."""
 
 _SUFFIXES: dict[str, MediaType] = {
     ".txt": "text/plain",
@@ -33,14 +33,14 @@ _PDF_BEGINNING = b"%PDF-"
 
 
 def read_source(content: str | bytes, media_type: str) -> Reading:
-    """The text of a document; InvalidInputError says what is wrong with one that cannot be read."""
+    """The text of a document; InvalidInputError says why it cannot be read."""
     if len(content) > SOURCE_MAX_BYTES:
         raise InvalidInputError(
             f"The document is {len(content):,} bytes long; the limit is {SOURCE_MAX_BYTES:,}."
         )
     if media_type == "application/pdf":
         if isinstance(content, str):
-            raise InvalidInputError("A PDF is given as data=, in bytes, not as text.")
+            raise InvalidInputError("Give a PDF as bytes (data), not as text (content).")
         reading = read_pdf(content)
     else:
         text = content if isinstance(content, str) else _decoded(content)
@@ -50,8 +50,8 @@ def read_source(content: str | bytes, media_type: str) -> Reading:
     return reading
 
 
-def settled_media_type(media_type: str | None, name: str, data: bytes | None) -> MediaType:
-    """The format that was said, else the one that the name or the first bytes tell, else plain text."""
+def media_type_of(media_type: str | None, name: str, data: bytes | None) -> MediaType:
+    """The given format, else the one of the file name or the first bytes, else plain text."""
     if media_type is not None:
         check_choice("media_type", media_type, MEDIA_TYPES)
         return next(known for known in get_args(MediaType) if known == media_type)
@@ -60,8 +60,8 @@ def settled_media_type(media_type: str | None, name: str, data: bytes | None) ->
     suffix = PurePath(name).suffix.lower()
     if data is not None and suffix not in _SUFFIXES:
         raise InvalidInputError(
-            f"What kind of document {name!a} is cannot be told from its name: say media_type, one of "
-            f"{', '.join(MEDIA_TYPES)}. Other kinds cannot be read."
+            f"The name {name!a} does not tell the format of the document: give media_type, one of "
+            f"{', '.join(MEDIA_TYPES)}. Other formats are not supported."
         )
     return _SUFFIXES.get(suffix, "text/plain")
 

@@ -1,23 +1,37 @@
-"""What reading a document gives: its text, and where its sections begin."""
+"""The result of reading a document: its text, and where its sections begin."""
 
 from dataclasses import dataclass
 
 HEADING_MAX_CHARACTERS = 200
-"""A heading that is longer is cut: it is repeated with every chunk of its section."""
+"""Longer headings are truncated: every chunk of a section repeats them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """From `start` on, in characters, text stands under these headings, outermost first, or on this page."""
+    """A part of the text under the same headings, outermost first, or on the same page.
+
+    Positions count characters. The section begins at `start` with its own heading, if it has one; `body` is
+    where the text under that heading begins.
+    """
 
     start: int
     headings: tuple[str, ...] = ()
     page: int | None = None
+    body: int | None = None
+
+    @property
+    def body_start(self) -> int:
+        """Where the text begins, after the heading."""
+        return self.body if self.body is not None else self.start
+
+    def contains(self, other: "Section") -> bool:
+        """Whether the other section lies under the heading of this one."""
+        return bool(self.headings) and other.headings[: len(self.headings)] == self.headings
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The text of a document, its sections in order, and its title, if it says one."""
+    """The text of a document, its sections in order, and its title if it has one."""
 
     text: str
     sections: tuple[Section, ...] = (Section(0),)
@@ -25,5 +39,5 @@ class Reading:
 
 
 def nested(outer: tuple[str, ...], level: int, heading: str) -> tuple[str, ...]:
-    """The path of headings after one of this level (1 is the outermost) has begun."""
+    """The path of headings after a heading of this level (1 is the outermost)."""
     return (*outer[: level - 1], " ".join(heading.split())[:HEADING_MAX_CHARACTERS])

@@ -12,7 +12,7 @@ from os import PathLike
 from mnemic.backup.dump import Backup, back_up
 from mnemic.backup.files import check_path
 from mnemic.backup.owner_transfer import Imported, export_owner, import_owner
-from mnemic.backup.restore import admin_conninfo, restore_place
+from mnemic.backup.restore import admin_conninfo, restore_storage
 from mnemic.db.tenancy import Tenant
 from mnemic.embeddings.backlog import embed_backlog
 from mnemic.embeddings.indexes import drop_indexes_of
@@ -100,7 +100,7 @@ class AsyncAdmin:
         """
         core, backup = self._caller.core, check_path(path)
         async with core.closed_for_a_while():
-            await restore_place(core.settings, backup, replace=replace, by=self._caller.scope)
+            await restore_storage(core.settings, backup, replace=replace, by=self._caller.scope)
 
     async def embed_backlog(self) -> int:
         """Embed what was stored while the embedder failed; returns how many memories that were."""

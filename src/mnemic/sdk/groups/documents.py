@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from mnemic.documents import chunk_plan as ingest
 from mnemic.documents import reference_documents as documents
+from mnemic.documents import sources
 from mnemic.documents.reading.file import read_file
-from mnemic.documents.reading.source import MediaType, read_source, settled_media_type
+from mnemic.documents.reading.source import MediaType, media_type_of, read_source
 from mnemic.errors import InvalidInputError
 from mnemic.retain.calls import retain_items
 from mnemic.runtime.core import Caller
@@ -40,7 +40,12 @@ class AsyncDocuments:
         """Store a document. The same text again changes nothing; another one supersedes the old text."""
 
         async def store(text: str, and_then: documents.AndThen) -> Retained:
-            fields = {"category": "reference", "source": "imported", "tags": tags, "metadata": metadata}
+            fields = {
+                "category": "reference",
+                "source": "imported",
+                "tags": tags,
+                "metadata": {**(metadata or {}), "document": name},
+            }
             return await retain_items(
                 self._caller, [text], fields, owner=owner, channel=channel, and_then=and_then
             )
@@ -78,11 +83,11 @@ class AsyncDocuments:
         scope = self._caller.scoped(owner, channel)
         if (content is None) == (data is None):
             raise InvalidInputError("Give either content, as text, or data, in bytes.")
-        kind = settled_media_type(media_type, check_name("name", name), data)
+        kind = media_type_of(media_type, check_name("name", name), data)
         # Reading a large file takes seconds, in which others want to go on.
         source = content if content is not None else data or b""
         reading = await asyncio.to_thread(read_source, source, kind)
-        filed = await ingest.file_source(
+        filed = await sources.store_source(
             self._caller.database,
             scope,
             name,
@@ -95,7 +100,7 @@ class AsyncDocuments:
         if not wait or filed.is_complete or filed.job_id is None:
             return filed
         await finish(self._caller.core, filed.job_id)
-        return await ingest.read_ingestion(self._caller.database, scope, name)
+        return await sources.read_ingestion(self._caller.database, scope, name)
 
     async def ingest_file(
         self,
@@ -115,7 +120,7 @@ class AsyncDocuments:
         return await self.ingest(
             name if name is not None else Path(path).name,
             data=data,
-            media_type=settled_media_type(media_type, Path(path).name, data),
+            media_type=media_type_of(media_type, Path(path).name, data),
             title=title,
             tags=tags,
             metadata=metadata,
@@ -126,7 +131,7 @@ class AsyncDocuments:
 
     async def status(self, name: str, *, owner: str | None = None) -> Ingestion:
         """How far the ingestion of a document has come; `memory.jobs.status(job_id)` says more."""
-        return await ingest.read_ingestion(self._caller.database, self._caller.scoped(owner), name)
+        return await sources.read_ingestion(self._caller.database, self._caller.scoped(owner), name)
 
     async def chunks(
         self,
@@ -141,7 +146,7 @@ class AsyncDocuments:
 
         `after` is the last `chunk_index` of the page before.
         """
-        return await ingest.list_chunks(
+        return await sources.list_chunks(
             self._caller.database,
             self._caller.scoped(owner),
             name,

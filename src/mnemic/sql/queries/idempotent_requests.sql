@@ -19,7 +19,7 @@ WHERE (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.ke
 WITH begun AS (
     INSERT INTO queue.idempotent_requests AS kept (tenant_id, key_id, request_hash, owner, attempt_id)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s
-    FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+    FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET started_at = now(), attempt_id = excluded.attempt_id, owner = excluded.owner,
         body_hash = NULL, status = NULL, content_type = NULL, answer = NULL
@@ -44,7 +44,7 @@ WITH finished AS (
         (tenant_id, key_id, request_hash, owner, attempt_id, body_hash, status, content_type, answer)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s, %(body_hash)s, %(status)s,
         %(content_type)s, %(answer)s
-    FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+    FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET body_hash = excluded.body_hash, status = excluded.status, content_type = excluded.content_type,
         answer = excluded.answer, owner = coalesce(excluded.owner, kept.owner)

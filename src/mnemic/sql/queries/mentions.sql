@@ -2,11 +2,11 @@
 
 -- name: share
 -- Whether an owner has any entity; new names wait until the transaction ends.
-SELECT mnemic.share_mentions(%(owner)s) AS has_names
+SELECT mnemic.lock_mentions_shared(%(owner)s) AS has_names
 
 -- name: hold
 -- Waits for whoever is linking memories of this owner, and keeps others from beginning.
-SELECT mnemic.hold_mentions(%(owner)s) AS is_held
+SELECT mnemic.lock_mentions(%(owner)s) AS is_held
 
 -- name: known_names
 -- The names of an owner's entities that begin with one of these words.

@@ -1,16 +1,18 @@
--- The list of migrations that a database has, and the lock under which it grows.
+-- The migrations and definitions that a database has, and the lock that protects these records.
 
 -- name: lock
 -- Waits until no other process migrates this database. Held by the session.
 SELECT pg_advisory_lock(hashtext('mnemic.migrations'))
 
 -- name: unlock
--- Lets the next process have its turn.
+-- Releases the lock.
 SELECT pg_advisory_unlock(hashtext('mnemic.migrations'))
 
--- name: has_list
--- Whether this database was ever migrated.
-SELECT to_regclass('mnemic.migrations') IS NOT NULL AS has_list
+-- name: has_records
+-- Whether this database was ever migrated, and whether it knows definitions.
+SELECT
+    to_regclass('mnemic.migrations') IS NOT NULL AS has_migrations,
+    to_regclass('mnemic.definitions') IS NOT NULL AS has_definitions
 
 -- name: applied
 -- Every applied migration, in order.
@@ -19,6 +21,43 @@ FROM mnemic.migrations
 ORDER BY set_name, number
 
 -- name: record
--- Notes a migration as applied, in the transaction that applies it.
+-- Records a migration as applied, in the transaction that applies it.
 INSERT INTO mnemic.migrations (set_name, number, title, checksum)
 VALUES (%(set_name)s, %(number)s, %(title)s, %(checksum)s)
+
+-- name: forget
+-- Removes the records of a set's migrations, for carrying over the version before the baseline.
+DELETE FROM mnemic.migrations WHERE set_name = %(set_name)s
+
+-- name: definition_digests
+-- One checksum over all definitions of each set: enough to see that nothing has changed.
+SELECT
+    set_name,
+    encode(sha256(convert_to(
+        string_agg(name || ' ' || checksum, E'\n' ORDER BY name COLLATE "C"), 'UTF8'
+    )), 'hex') AS digest
+FROM mnemic.definitions
+GROUP BY set_name
+
+-- name: definitions
+-- Every applied definition with what it created.
+SELECT set_name, name, checksum, objects FROM mnemic.definitions ORDER BY set_name, name
+
+-- name: record_definition
+-- Records a definition as applied, in the transaction that applies it.
+INSERT INTO mnemic.definitions (set_name, name, checksum, objects)
+VALUES (%(set_name)s, %(name)s, %(checksum)s, %(objects)s)
+ON CONFLICT (set_name, name) DO UPDATE
+SET checksum = excluded.checksum, objects = excluded.objects, applied_at = now(), applied_by = current_user
+
+-- name: forget_definition
+-- Removes the record of a definition whose file is gone.
+DELETE FROM mnemic.definitions WHERE set_name = %(set_name)s AND name = %(name)s
+
+-- name: signatures
+-- The functions and procedures that have one of these names, each as DROP ROUTINE takes it.
+SELECT
+    nspname || '.' || proname AS name,
+    format('%%I.%%I(%%s)', nspname, proname, pg_get_function_identity_arguments(pg_proc.oid)) AS signature
+FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+WHERE nspname || '.' || proname = ANY (%(names)s)

@@ -36,4 +36,4 @@ SELECT count(*) AS awaiting_embedding_count FROM queue.embedding_backlog
 
 -- name: working
 -- What the machinery of all tenants is doing, value by value; see migration 0017.
-SELECT metric, labels, value FROM mnemic.working_metrics() ORDER BY metric, labels
+SELECT metric, labels, value FROM mnemic.queue_metrics() ORDER BY metric, labels

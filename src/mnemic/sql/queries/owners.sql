@@ -24,7 +24,7 @@ UPDATE state.conversations SET archived_at = now() WHERE owner = %(owner)s AND a
 
 -- name: tables
 -- The tables that hold something about owners, those that others refer to first.
-SELECT guarded::text AS table_name FROM mnemic.owned_tables() ORDER BY depth, guarded::text
+SELECT guarded::text AS table_name FROM mnemic.tables_with_owners() ORDER BY depth, guarded::text
 
 -- name: export
 -- An owner's rows of one table, as the text of JSON: parsed on the way, numbers would lose digits.

@@ -68,7 +68,7 @@ GRANT mnemic_definer TO CURRENT_USER
 REVOKE mnemic_definer FROM CURRENT_USER
 
 -- name: make_housekeeping
--- Makes the schema and the table that say which migrations this database has.
+-- Makes the schema and the tables that record which migrations and definitions this database has.
 DO $$
 BEGIN
     IF to_regclass('mnemic.migrations') IS NULL THEN
@@ -84,6 +84,18 @@ BEGIN
         );
         GRANT USAGE ON SCHEMA mnemic TO mnemic_app;
         GRANT SELECT ON mnemic.migrations TO mnemic_app;
+    END IF;
+    IF to_regclass('mnemic.definitions') IS NULL THEN
+        CREATE TABLE mnemic.definitions (
+            set_name text NOT NULL,
+            name text NOT NULL,
+            checksum text NOT NULL,
+            objects text[] NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now(),
+            applied_by text NOT NULL DEFAULT current_user,
+            PRIMARY KEY (set_name, name)
+        );
+        GRANT SELECT ON mnemic.definitions TO mnemic_app;
     END IF;
 END
 $$
@@ -108,7 +120,7 @@ CREATE DATABASE mnemic
 
 -- name: seal_again
 -- Puts right who owns what after a backup was restored.
-CALL mnemic.seal_again()
+CALL mnemic.restore_definer_ownership()
 
 -- name: has_mnemic
 -- Whether this database holds anything of Mnemic's already.

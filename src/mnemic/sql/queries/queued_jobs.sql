@@ -9,7 +9,7 @@ SELECT
     coalesce(%(run_at)s::timestamptz, clock_timestamp()),
     CASE WHEN %(run_at)s::timestamptz > clock_timestamp() THEN 'scheduled' ELSE 'waiting' END,
     %(max_attempts)s
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 RETURNING
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at

@@ -3,7 +3,7 @@
 -- name: terms
 -- What must be known about a query before searching; see mnemic.recall_terms.
 SELECT known.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval
 ) AS known
@@ -11,12 +11,12 @@ CROSS JOIN LATERAL mnemic.recall_terms(
 -- name: words
 -- What has the words of a query, what is around it, and their vectors; see migration 0027.
 SELECT found.*, around.*, theirs.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
-CROSS JOIN LATERAL mnemic.recall_words(
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(limit)s,
     %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
-CROSS JOIN LATERAL mnemic.evidence(
+CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
@@ -27,7 +27,7 @@ CROSS JOIN LATERAL mnemic.recall_vectors(
 -- name: find_filtered
 -- The newest memories of an owner that pass a filter.
 SELECT memory_id
-FROM mnemic.find_filtered(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
+FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
 
 -- name: mentioning
 -- The newest memories that mention one of these entities (`hops` 0) or one that is related to them
@@ -55,12 +55,12 @@ LIMIT %(limit)s
 -- What is near in meaning, and what is around it; see migration 0027. `near_cosines` go with `near_ids`,
 -- `other_cosines` with `other_ids`, the rest of what has a vector.
 SELECT found.*, around.*, theirs.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
-CROSS JOIN LATERAL mnemic.recall_near(
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.recall_by_vector(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
     %(ef_search)s, %(limit)s
 ) AS found
-CROSS JOIN LATERAL mnemic.evidence(
+CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, %(ids)s::uuid[] || found.near_ids, (%(ids)s::uuid[])[:%(expanded)s] || found.near_ids[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
@@ -72,7 +72,7 @@ CROSS JOIN LATERAL mnemic.recall_cosines(
 -- name: records
 -- Memories by id as they are.
 SELECT found.*
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_records(entered.tenant_id, %(ids)s::uuid[]) AS found
 
 -- name: records_as_of

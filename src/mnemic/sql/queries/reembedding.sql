@@ -6,7 +6,7 @@ SELECT model, next_model, is_listed, started_at, switched_at FROM vectors.tenant
 
 -- name: adopt
 -- The model that a tenant has vectors of from before this was kept; NULL if it has none at all.
-SELECT mnemic.adopt_model(NULL, NULL) AS model
+SELECT mnemic.set_first_model(NULL, NULL) AS model
 
 -- name: job
 -- The job that changes the model, as long as it has not ended. Each state has an index of its own, so that the
@@ -27,7 +27,7 @@ SELECT mnemic.begin_model_change(%(model)s) AS is_changing
 
 -- name: list
 -- Lists what has to be embedded anew, unless that was done.
-SELECT mnemic.list_reembedding(%(model)s)
+SELECT mnemic.fill_reembedding_backlog(%(model)s)
 
 -- name: mark
 -- Marks memories that were stored during a change: the next model lacks them.

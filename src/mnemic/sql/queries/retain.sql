@@ -62,7 +62,7 @@ WHERE conversations.owner = %(owner)s AND conversations.conversation = given.con
 -- Stores a batch: its rows, given as JSON, and their vectors. One row with the ids of the rows that were new (the others
 -- are duplicates), and whether the owner has entities that they may mention. The latter comes last, as `mentions.share`
 -- should: from then on new names wait until the transaction ends.
-SELECT stored.memory_ids, mnemic.share_mentions(%(owner)s) AS has_names
+SELECT stored.memory_ids, mnemic.lock_mentions_shared(%(owner)s) AS has_names
 FROM mnemic.store_memories(
     %(tenant_id)s, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, 0, %(places)s::int[], %(other_places)s::int[],
@@ -73,7 +73,7 @@ FROM mnemic.store_memories(
 -- A whole call of one batch, its row in the memory log included, but for its vectors (see `with_vectors` in
 -- mnemic/db/vectors.py). In a transaction of its own, for which it is signed. Returns whether it was stored, or why it
 -- was not (see migration 0026).
-SELECT mnemic.retain_alone(
+SELECT mnemic.retain_in_one_statement(
     entered.tenant_id, %(owner)s, %(channel)s, %(process)s,
     %(firsts)s::json, %(others)s::json, %(places)s::int[], %(other_places)s::int[], %(row_count)s,
     %(model)s, %(dimensions)s, %(vector_table)s,
@@ -84,7 +84,7 @@ SELECT mnemic.retain_alone(
         %(logged_conversation)s, %(operation)s, %(memory_count)s, %(duration_ms)s, %(detail)s
     )::traces.memory_log
 ) AS outcome
-FROM mnemic.enter(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 
 -- name: reinforce
 -- Counts a duplicate as reinforcement of the memory that was there first. The rows are locked in one

@@ -14,7 +14,7 @@ SELECT count(*) AS other_count FROM queue.schedules WHERE name <> %(name)s
 WITH timing AS (
     SELECT CASE WHEN %(every_s)s::int IS NOT NULL
         THEN clock_timestamp() + make_interval(secs => %(every_s)s::int)
-        ELSE mnemic.cron_tick(
+        ELSE mnemic.cron_time(
             %(minutes)s::smallint[], %(hours)s::smallint[], %(days)s::smallint[], %(months)s::smallint[],
             %(weekdays)s::smallint[], %(either_day)s::boolean, %(timezone)s::text, clock_timestamp()
         )
@@ -77,7 +77,7 @@ RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, ena
 -- name: resume
 -- Lets a paused schedule tick again, from its next tick on: what it slept through was not missed.
 UPDATE queue.schedules
-SET next_run_at = CASE WHEN enabled THEN next_run_at ELSE mnemic.schedule_tick(schedules, clock_timestamp()) END,
+SET next_run_at = CASE WHEN enabled THEN next_run_at ELSE mnemic.schedule_time(schedules, clock_timestamp()) END,
     enabled = true, problem = NULL, planned_at = clock_timestamp(), updated_at = now()
 WHERE name = %(name)s
 RETURNING name, job_type, payload, owner, priority, cron, every_s, timezone, enabled, problem, next_run_at,

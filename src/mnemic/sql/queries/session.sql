@@ -65,12 +65,12 @@ $$
 -- name: begin
 -- Begins, and returns how the database names this transaction in proofs; one round trip for both.
 BEGIN;
-SELECT mnemic.moment() AS moment
+SELECT mnemic.transaction_identity() AS moment
 
 -- name: begin_snapshot
 -- The same for a transaction whose queries all see one moment.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT mnemic.moment() AS moment
+SELECT mnemic.transaction_identity() AS moment
 
 -- name: prove
 -- States a purpose's subject (see mnemic/db/tenancy.py) and its proof, for this transaction only.
@@ -80,11 +80,11 @@ SELECT
 
 -- name: holds
 -- Whether the proof of a purpose holds, in the transaction that stated it.
-SELECT mnemic.verified(%(purpose)s) IS NOT NULL AS holds
+SELECT mnemic.verified_claim(%(purpose)s) IS NOT NULL AS holds
 
 -- name: process
 -- How the database names the server process of this connection in signatures.
-SELECT mnemic.process() AS process
+SELECT mnemic.backend_identity() AS process
 
 -- name: half_vectors
 -- The type of pgvector's vectors of half precision, and of arrays of them, which every server numbers otherwise.

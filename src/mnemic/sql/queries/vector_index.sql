@@ -51,6 +51,6 @@ WHERE extname = 'vector'
 -- name: nearest
 -- The memories nearest to a vector; see mnemic.nearest.
 SELECT memory_ids, cosines, mean, deviation, row_count
-FROM mnemic.nearest(
+FROM mnemic.nearest_vectors(
     %(tenant_id)s, %(owner)s, %(table)s, %(vector)s::halfvec, %(index_name)s, %(ef_search)s, %(limit)s
 )

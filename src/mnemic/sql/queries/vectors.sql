@@ -6,15 +6,15 @@ SELECT table_name, dimensions FROM mnemic.vector_models WHERE model = %(model)s
 
 -- name: open
 -- The table of a model, made on first use.
-SELECT table_name, dimensions FROM mnemic.open_vectors(%(model)s, %(dimensions)s)
+SELECT table_name, dimensions FROM mnemic.open_vector_table(%(model)s, %(dimensions)s)
 
 -- name: in_use
 -- The vectors that serve the tenant, until the transaction ends; no row before the first one.
-SELECT model, table_name, dimensions, next_table_name FROM mnemic.vectors_in_use()
+SELECT model, table_name, dimensions, next_table_name FROM mnemic.vector_tables_in_use()
 
 -- name: adopt
 -- Says which model serves the tenant, if nothing does yet.
-SELECT mnemic.adopt_model(%(model)s, %(dimensions)s) AS model
+SELECT mnemic.set_first_model(%(model)s, %(dimensions)s) AS model
 
 -- name: tables
 -- The tables of all models.

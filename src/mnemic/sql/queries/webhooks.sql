@@ -56,7 +56,7 @@ SELECT mnemic.rotate_webhook_secret(%(webhook_id)s, %(owner)s, %(secret)s, %(gra
 
 -- name: forget_secrets
 -- Forgets secrets that no message is signed with any more; returns how many.
-SELECT mnemic.forget_webhook_secrets() AS forgotten
+SELECT mnemic.delete_expired_webhook_secrets() AS forgotten
 
 -- name: delete
 -- Deletes a webhook and the log of what was sent to it.
@@ -82,7 +82,7 @@ RETURNING extract(epoch FROM clock_timestamp() - failing_since)::float8 AS faili
 
 -- name: tenants_behind
 -- Tenants with events that an enabled webhook has not been given yet; needs a proof of working.
-SELECT tenant_id, name FROM mnemic.tenants_behind_webhooks(%(most)s)
+SELECT tenant_id, name FROM mnemic.tenants_with_undelivered_events(%(most)s)
 
 -- name: take_next
 -- The next enabled webhook that is behind the log, held until the transaction ends; those that another worker

@@ -1,0 +1,5 @@
+-- stage: before tables
+-- A name in the form in which names are compared: single spaces, NFKC, lower case.
+CREATE OR REPLACE FUNCTION mnemic.name_key(name text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN lower(btrim(regexp_replace(normalize(name, NFKC), '\s+', ' ', 'g')));

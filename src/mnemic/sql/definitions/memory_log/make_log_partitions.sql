@@ -1,0 +1,39 @@
+-- Creates the missing partitions of `first_day` and the following days and returns how many. It waits only for
+-- another session that does the same: attaching a finished table takes a lock that does not block readers and
+-- writers.
+CREATE OR REPLACE FUNCTION mnemic.make_log_partitions(first_day date, days int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+AS $$
+DECLARE
+    -- Limits what a hostile caller can create.
+    farthest_days CONSTANT int := 400;
+    made int := 0;
+    day date;
+    partition text;
+BEGIN
+    IF mnemic.current_tenant() IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF first_day < current_date - farthest_days OR first_day + days > current_date + farthest_days THEN
+        RAISE datetime_field_overflow USING MESSAGE =
+            format('the memory log keeps days within %s days of today', farthest_days);
+    END IF;
+    LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
+    FOR ahead IN 0 .. days - 1 LOOP
+        day := first_day + ahead;
+        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
+        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
+        CALL mnemic.protect(partition::regclass, 'SELECT');
+        EXECUTE format(
+            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+            partition, day::timestamptz, (day + 1)::timestamptz
+        );
+        made := made + 1;
+    END LOOP;
+    RETURN made;
+END
+$$;
+CALL mnemic.run_as_definer('mnemic.make_log_partitions(date, int)');

@@ -1,0 +1,117 @@
+-- The features of candidates for ranking, and their records, column by column as one row of arrays: many rows take
+-- longer to unpack than to find. Candidates are the given memories and the turns around some of them (`reach`
+-- before and after), as far as they match the filter. Bit n of `terms` says whether the memory contains term n. A
+-- record whose texts exceed `along_bytes` comes without them (`content` is NULL). Lists are JSON, NULL where they
+-- are empty: arrays cannot hold arrays of different length.
+--
+-- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
+-- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
+-- privileges and policies; the plan does not depend on the arguments and is kept.
+CREATE OR REPLACE FUNCTION mnemic.candidate_features(
+    wanted_owner text, ids uuid[], expanded_ids uuid[], reach int, wanted_terms text[], filter mnemic.recall_filter,
+    as_of timestamptz, along_bytes int
+)
+RETURNS TABLE (
+    memory_ids uuid[], conversations text[], positions int[], roles text[], names text[], channels text[], bytes int[],
+    happened_at_s float8[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses int[],
+    terms bigint[],
+    version int[], process text[], content text[], category text[], tags text[], metadata text[], source text[],
+    provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamptz[],
+    valid_from timestamptz[], valid_to timestamptz[], expires_at timestamptz[], created_at timestamptz[],
+    recorded_at timestamptz[], changed_by text[], change_reason text[], whole_id text[], chunk_index int[],
+    chunk_count int[], external_id text[], reinforcement_count int[], retrieval_count int[],
+    last_retrieved_at timestamptz[], last_injected_at timestamptz[]
+)
+LANGUAGE plpgsql STABLE ROWS 1
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH term AS MATERIALIZED (
+        SELECT given.term::tsquery AS term, given.place
+        FROM unnest(wanted_terms) WITH ORDINALITY AS given (term, place)
+    ),
+    expanded AS MATERIALIZED (
+        -- Compute the bounds here: under row-level security an index condition must not contain an expression that can fail.
+        SELECT found.conversation, found."position" - reach AS first_near, found."position" + reach AS last_near
+        FROM unnest(expanded_ids) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT conversation, "position" FROM state.memories
+            WHERE memories.memory_id = given.memory_id AND (owner = wanted_owner) IS TRUE
+            OFFSET 0
+        ) AS found
+    ),
+    pool AS MATERIALIZED (
+        SELECT memory_id FROM unnest(ids) AS given (memory_id)
+        UNION
+        SELECT around.memory_id
+        FROM expanded
+        CROSS JOIN LATERAL (
+            SELECT memory_id FROM state.memories
+            WHERE owner = wanted_owner AND memories.conversation = expanded.conversation
+              AND "position" BETWEEN expanded.first_near AND expanded.last_near
+            OFFSET 0
+        ) AS around
+    )
+    SELECT
+        array_agg(found.memory_id), array_agg(found.conversation), array_agg(found."position"), array_agg(found.role),
+        array_agg(found.name), array_agg(found.channel), array_agg(octet_length(found.content)),
+        array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
+        array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
+        array_agg(
+            CASE WHEN found.valid_to <= (filter).moment THEN -1 WHEN found.valid_from > (filter).moment THEN 1 ELSE 0 END
+        ),
+        array_agg((
+            SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
+        )),
+        array_agg(found.version), array_agg(found.process),
+        array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
+        array_agg(CASE WHEN found.comes_along AND found.tags <> '{}' THEN to_json(found.tags)::text END),
+        array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),
+        array_agg(found.source), array_agg(found.provenance),
+        array_agg(CASE WHEN found.comes_along AND found.evidence <> '{}' THEN to_json(found.evidence)::text END),
+        array_agg(found.status), array_agg(found.superseded_by::text), array_agg(found.merged_into::text),
+        array_agg(found.at), array_agg(found.valid_from), array_agg(found.valid_to), array_agg(found.expires_at),
+        array_agg(found.created_at), array_agg(found.recorded_at), array_agg(found.changed_by),
+        array_agg(found.change_reason), array_agg(found.whole_id::text), array_agg(found.chunk_index),
+        array_agg(found.chunk_count), array_agg(found.external_id), array_agg(found.reinforcement_count),
+        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at)
+    FROM pool
+    CROSS JOIN LATERAL (
+        SELECT
+            *,
+            octet_length(content) + pg_column_size(tags) + pg_column_size(metadata) + pg_column_size(evidence)
+                <= along_bytes AS comes_along
+        FROM (
+            SELECT
+                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
+                coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
+                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness,
+                salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+                counts.last_retrieved_at, last_injected_at, words
+            FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
+            WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND (as_of IS NULL OR recorded_at <= as_of)
+            UNION ALL
+            SELECT
+                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
+                coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
+                change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count,
+                retrieval_count, last_retrieved_at, last_injected_at, words
+            FROM state.memory_versions
+            WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND recorded_at <= as_of AND known_until > as_of
+        ) AS known
+        WHERE mnemic.matches_filter(
+            filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
+            valid_from, valid_to
+        )
+        OFFSET 0
+    ) AS found;
+END
+$$;

@@ -1,0 +1,98 @@
+-- Lexical search. Row-level security makes the index on words unusable for the application (`@@` is not
+-- leakproof), so this runs as mnemic_definer and filters by the verified tenant.
+--
+-- Each of `terms` is searched separately; the score of a memory is the sum of the weights of its terms, less for
+-- long texts. Without `weights`, a term weighs more the rarer it is among `memory_total` memories. Returns one
+-- row: the best `most` memories; the number of memories per term; and for at most `most` conversations with the
+-- most terms a bitmap of their terms. IS TRUE keeps the planner, which has no statistics about owners, from using
+-- an index by owner.
+CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
+    wanted_owner text, terms text[], weights real[], memory_total int, filter mnemic.recall_filter,
+    as_of timestamptz, most int
+)
+RETURNS TABLE (memory_ids uuid[], counts int[], conversations text[], conversation_terms bigint[])
+-- It returns one row. The default estimate of 1,000 would make the statement look expensive enough for JIT.
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
+SET search_path = pg_catalog, pg_temp
+-- The plan does not depend on the arguments, since nothing in it is estimated from statistics. One plan per connection is
+-- kept; a plan made while there were few memories must not read all of them later.
+SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN QUERY
+    WITH term AS MATERIALIZED (
+        SELECT given.term::tsquery AS term, given.place::int AS place
+        FROM unnest(terms) WITH ORDINALITY AS given (term, place)
+    ),
+    hit AS MATERIALIZED (
+        SELECT term.place, found.memory_id, found.conversation, found.bytes
+        FROM term
+        CROSS JOIN LATERAL (
+            SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
+            FROM state.memories AS now
+            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
+              AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND mnemic.matches_filter(
+                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              )
+            UNION ALL
+            SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
+            FROM state.memory_versions AS past
+            WHERE as_of IS NOT NULL
+              AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
+              AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
+              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND mnemic.matches_filter(
+                  filter, past.channel, past.category, past.tags, past.conversation,
+                  coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
+                  past.valid_from, past.valid_to
+              )
+        ) AS found
+    ),
+    counted AS (
+        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+    ),
+    weighed AS (
+        SELECT
+            counted.place,
+            coalesce(
+                weights[counted.place],
+                ln(1 + greatest(memory_total - counted.hits, 0) / (counted.hits + 0.5))
+            ) AS weight
+        FROM counted
+    ),
+    best AS (
+        SELECT hit.memory_id
+        FROM hit
+        JOIN weighed USING (place)
+        GROUP BY hit.memory_id
+        -- A scalar sub-select is computed once; a join would compute it for every hit.
+        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
+            hit.memory_id DESC
+        LIMIT most
+    ),
+    covered AS (
+        SELECT place_of.conversation, sum(1::bigint << (place_of.place - 1))::bigint AS bits
+        FROM (SELECT DISTINCT hit.conversation, hit.place FROM hit WHERE hit.conversation IS NOT NULL) AS place_of
+        JOIN weighed USING (place)
+        GROUP BY place_of.conversation
+        ORDER BY sum(weighed.weight) DESC
+        LIMIT most
+    )
+    SELECT
+        ARRAY(SELECT best.memory_id FROM best),
+        ARRAY(SELECT counted.hits::int FROM counted ORDER BY counted.place),
+        ARRAY(SELECT covered.conversation FROM covered ORDER BY covered.conversation),
+        ARRAY(SELECT covered.bits FROM covered ORDER BY covered.conversation);
+END
+$$;
+CALL mnemic.run_as_definer('mnemic.lexical_candidates(text, text[], real[], int, mnemic.recall_filter, timestamptz, int)');

@@ -1,0 +1,74 @@
+-- Analyzes a query before the search: its indexed words in their order and the phrases, each as a tsquery, with
+-- the number of the owner's memories that contain a word, if statistics are kept; the number of memories (counted
+-- up to `count_max` without statistics), their mean length in bytes, and whether the statistics are older than
+-- `statistics_age`; whether the owner has entities and grants; and the embedding model of the tenant, NULL before
+-- the first vector.
+CREATE OR REPLACE FUNCTION mnemic.recall_terms(
+    of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval
+)
+RETURNS TABLE (
+    lexemes text[], terms text[], counts int[], phrase_terms text[], kept_count int, mean_bytes real, is_stale boolean,
+    counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int
+)
+LANGUAGE plpgsql STABLE ROWS 1
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT
+        query_words.lexemes, query_words.terms, query_words.counts,
+        ARRAY(
+            SELECT nullif(phraseto_tsquery('english', given.phrase)::text, '')
+            FROM unnest(phrases) WITH ORDINALITY AS given (phrase, place)
+            ORDER BY given.place
+        ),
+        kept.memory_count, kept.mean_bytes, coalesce(kept.refreshed_at < now() - statistics_age, false),
+        CASE WHEN kept.memory_count IS NULL THEN (
+            SELECT count(*) FROM (
+                SELECT FROM state.memories WHERE memories.owner = wanted_owner LIMIT count_max
+            ) AS first_ones
+        ) END,
+        EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
+        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        serving.model, serving.table_name, serving.dimensions
+    FROM (
+        SELECT
+            coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
+            coalesce(array_agg(
+                (
+                    -- In brackets, because callers combine terms.
+                    SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
+                    FROM unnest(looked_up.forms) AS form
+                ) ORDER BY looked_up.place, looked_up.word
+            ), '{}') AS terms,
+            -- A sub-select per form is one primary key lookup; a join might read all words of the owner.
+            coalesce(array_agg(
+                (
+                    SELECT sum((
+                        SELECT listed.memory_count FROM vectors.word_statistics AS listed
+                        WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner AND listed.word = form
+                    ))::int
+                    FROM unnest(looked_up.forms) AS form
+                ) ORDER BY looked_up.place, looked_up.word
+            ), '{}') AS counts
+        FROM (
+            -- Forms of the same word are one term.
+            SELECT min(found.lexeme) AS word, min(found.positions[1]) AS place, found.forms
+            FROM (
+                SELECT
+                    lexeme, positions,
+                    coalesce((SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme])
+                        AS forms
+                FROM unnest(to_tsvector('english', query))
+            ) AS found
+            GROUP BY found.forms
+        ) AS looked_up
+    ) AS query_words
+    LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
+    LEFT JOIN (
+        vectors.tenant_models AS used JOIN mnemic.vector_models AS serving ON serving.model = used.model
+    ) ON true;
+END
+$$;

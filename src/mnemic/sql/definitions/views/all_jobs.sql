@@ -1,0 +1,13 @@
+-- Unfinished and finished jobs. Runs with the caller's privileges, so that row-level security applies.
+CREATE OR REPLACE VIEW queue.all_jobs WITH (security_invoker = true) AS
+SELECT
+    tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims, progress,
+    cancel_requested, NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at,
+    NULL::timestamptz AS finished_at
+FROM queue.jobs
+UNION ALL
+SELECT
+    tenant_id, job_id, owner, type, payload, priority, run_at, key, state, attempts, max_attempts, claims, progress,
+    state = 'cancelled', result, error, worker, started_at, created_at, finished_at
+FROM queue.finished_jobs;
+GRANT SELECT ON queue.all_jobs TO mnemic_app;

@@ -1,0 +1,11 @@
+-- A memory as the SDK returns it, with its recall count. Runs with the caller's privileges, so that row-level
+-- security applies.
+CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
+SELECT
+    memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,
+    source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
+    expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
+    external_id, usefulness, salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+    counts.last_retrieved_at, last_injected_at
+FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id);
+GRANT SELECT ON state.memory_records TO mnemic_app;

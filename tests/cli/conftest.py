@@ -45,7 +45,7 @@ Run = Callable[..., Ended]
 @pytest.fixture(scope="session")
 def folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time, so that each command need not start one."""
-    yield from running(memory_dir / "cli")
+    yield from running(memory_dir / f"cli-{uuid4().hex}")
 
 
 @pytest.fixture(scope="session")

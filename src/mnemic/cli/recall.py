@@ -1,7 +1,7 @@
 """`mnemic recall`: find memories for a query, explain the ranking, or print the refusal."""
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from typing import Annotated, Any, cast
 
 import typer
@@ -109,25 +109,19 @@ def recall(
 
     found = asyncio.run(run())
     if json:
-        print_json(_as_json(found, all_fields=all_fields))
+        print_json(asdict(found) if all_fields else _without_nulls(found))
     elif text:
         _print_text(found)
     else:
         _print_found(found, explain=explain)
 
 
-def _as_json(found: Recalled, *, all_fields: bool) -> dict[str, Any]:
-    """The answer for JSON; fields of memories that are null are left out unless all are asked for."""
-    answer = asdict(found)
-    if not all_fields:
-        for hit in answer["hits"]:
-            hit["memory"] = _without_nulls(hit["memory"])
-            hit["neighbours"] = [_without_nulls(turn) for turn in hit["neighbours"]]
-    return answer
-
-
-def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+def _without_nulls(value: Any) -> Any:
+    """A record for JSON, without fields that are None; mappings such as metadata keep theirs."""
+    if is_dataclass(value):
+        named = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {name: _without_nulls(each) for name, each in named if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _print_text(found: Recalled) -> None:

@@ -32,7 +32,8 @@ ERRORS: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], str]
     "a moment": (
         lambda memory: memory.recall("x", since="yesterday"),
         InvalidInputError,
-        "since must be a date and time as in 2026-03-01T10:00:00Z, not 'yesterday'.",
+        "since must be a date such as 2026-03-01, or a date and time such as 2026-03-01T10:00:00Z, "
+        "not 'yesterday'.",
     ),
     "a window": (
         lambda memory: memory.memories.list(since="2026-01-02T00:00:00Z", until="2026-01-01T00:00:00Z"),

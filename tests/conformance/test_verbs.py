@@ -57,6 +57,27 @@ async def test_recall_refuses_when_nothing_is_close(memory: Any) -> None:
     assert contents(forced) == [BERLIN]
 
 
+async def test_bare_dates_are_midnight_utc(memory: Any) -> None:
+    dates = {
+        "at": "2026-03-01",
+        "valid_from": "2026-02-01",
+        "valid_to": "2027-01-01",
+        "expires_at": "2999-01-01",
+    }
+    (memory_id,) = (await memory.retain(BERLIN, **dates)).memory_ids
+    record = await memory.memories.get(memory_id)
+    assert record.at == datetime(2026, 3, 1, tzinfo=UTC)
+    assert record.valid_from == datetime(2026, 2, 1, tzinfo=UTC)
+    assert contents(await memory.recall("Alice Berlin", since="2026-03-01", until="2026-03-02")) == [BERLIN]
+    assert not await memory.recall("Alice Berlin", until="2026-03-01")
+    assert not await memory.recall("Alice Berlin", as_of="2026-03-01", at="2026-03-01")
+    assert len(await memory.memories.list(since="2026-03-01", until="2026-03-02")) == 1
+    assert await memory.memories.list(until="2026-03-01") == []
+    assert await memory.memories.as_of(memory_id, "2026-03-01") is None
+    job = await memory.jobs.enqueue("later", run_at="2999-01-01")
+    assert job.run_at == datetime(2999, 1, 1, tzinfo=UTC)
+
+
 async def test_filters_restrict_hits(memory: Any) -> None:
     await memory.retain("Tea one", tags=["a"], category="preference", at="2026-01-01T00:00:00Z")
     await memory.retain("Tea two", conversation="c", role="user", at=datetime(2026, 2, 1, tzinfo=UTC))

@@ -63,6 +63,16 @@ async def test_a_retained_memory_is_recalled(connect: Connect, memory: AsyncMemo
     }
 
 
+async def test_a_bare_date_is_midnight_utc(connect: Connect, memory: AsyncMemory) -> None:
+    async with connect() as client:
+        stored = await called(client, "retain", content=BERLIN, at="2026-03-01")
+        found = await called(client, "recall", query="Alice Berlin", since="2026-03-01", until="2026-03-02")
+        earlier = await called(client, "recall", query="Alice Berlin", until="2026-03-01")
+    assert (await memory.memories.get(stored["memory_id"])).at == datetime(2026, 3, 1, tzinfo=UTC)
+    assert [hit["memory_id"] for hit in found["memories"]] == [stored["memory_id"]]
+    assert earlier["memories"] == []
+
+
 async def test_the_text_of_recall_has_date_content_and_id(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain({"role": "user", "name": "Alice", "content": BERLIN})
     async with connect() as client:
@@ -202,7 +212,7 @@ async def test_all_entities_with_a_name_are_shown_unless_a_category_is_given(
         ("retain", {"content": ""}, "content: String should have at least 1 character"),
         ("retain", {"content": " "}, "content must not be empty"),
         ("retain", {"content": "x", "category": "gossip"}, "category: Input should be 'factual'"),
-        ("retain", {"content": "x", "at": "yesterday"}, "at must be a date and time"),
+        ("retain", {"content": "x", "at": "yesterday"}, "at must be a date"),
         ("retain", {"content": "x", "colour": "red"}, "colour: Extra inputs are not permitted"),
         ("retain", {"content": "x\0y"}, "must not contain NUL"),
         ("recall", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1"),

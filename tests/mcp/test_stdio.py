@@ -140,9 +140,9 @@ def test_standard_output_carries_nothing_but_the_protocol(place: list[str]) -> N
 @pytest.mark.parametrize(
     ("options", "environment", "complaint"),
     [
-        ([], {}, "Give --owner NAME or set MNEMIC_OWNER"),
-        (["--any-owner", "--owner", "alice"], {}, "exclude each other"),
-        (["--any-owner"], {"MNEMIC_OWNER": "alice"}, "exclude each other"),
+        ([], {}, "give --owner NAME, or set MNEMIC_OWNER"),
+        (["--any-owner", "--owner", "alice"], {}, "not both"),
+        (["--any-owner"], {"MNEMIC_OWNER": "alice"}, "not both"),
         (["--owner", "alice", "--compat", "gemini"], {}, "any of reference, chatgpt"),
     ],
 )

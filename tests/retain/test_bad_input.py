@@ -37,7 +37,7 @@ BAD_FIELDS: list[tuple[dict[Any, Any], str]] = [
     ({}, "content is missing"),
     ({"content": "x", "at": NAIVE}, "at has no time zone"),
     ({"content": "x", "valid_from": "2026-03-01T10:00:00"}, "valid_from has no time zone"),
-    ({"content": "x", "valid_to": "yesterday"}, "valid_to must be a date and time"),
+    ({"content": "x", "valid_to": "yesterday"}, "valid_to must be a date"),
     ({"content": "x", "expires_at": date(2026, 3, 1)}, "expires_at must be a datetime"),
     ({"content": "x", "at": "0001-01-01T00:00:00+10:00"}, "at must lie in the years"),
     (

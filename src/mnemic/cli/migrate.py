@@ -1,4 +1,4 @@
-"""`mnemic migrate`: bring a database to the schema that this version needs."""
+"""`mnemic migrate`: migrate a database to the schema of this version."""
 
 import asyncio
 from typing import Annotated
@@ -15,10 +15,10 @@ def migrate(
     url: Url = None,
     data_dir: DataDir = None,
     status: Annotated[
-        bool, typer.Option("--status", help="Only show what is applied and what is pending.")
+        bool, typer.Option("--status", help="Only list applied and pending migrations.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the SQL that would run, and change nothing.")
+        bool, typer.Option("--dry-run", help="Only print the SQL of pending migrations.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ If the server went away in the meantime (a restart, a crash), beginning is tried
 connections: nothing has run yet, so nothing can run twice.
 """
 
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, LiteralString, TypeVar
@@ -243,15 +244,20 @@ class Database:
         """Wake waiters of this process."""
         self._wakeups.send_in_process(wakeup)
 
-    async def open_tenant(self, name: str) -> Tenant:
-        """The tenant of this name; it comes into being when it is first opened."""
+    async def open_tenant(self, name: str, *, create: bool = True) -> Tenant:
+        """The tenant of this name, created if there is none; with `create=False` that is a NotFoundError."""
         with translated():
             async with AsyncExitStack() as stack:
                 connection = await self._begin(stack, query("session.begin"), {"opening": name})
-                await connection.execute(query("session.make_tenant"), {"name": name})
+                if create:
+                    await connection.execute(query("session.make_tenant"), {"name": name})
                 cursor = await connection.execute(query("session.find_tenant"), {"name": name})
                 row = await cursor.fetchone()
-                assert row is not None, "the tenant was just found or made"
+                if row is None:
+                    raise NotFoundError(
+                        f"There is no tenant {name!r} here. `mnemic tenants list` shows those that exist; "
+                        f"`mnemic tenants create {shlex.quote(name)}` makes it."
+                    )
                 return Tenant(row["tenant_id"], name, frozenset(row["default_schedules"]))
 
     @asynccontextmanager

@@ -60,7 +60,7 @@ class RetainArguments(Arguments):
     )
     tags: Tags = Field(default=[], description="Short labels to filter by later, such as 'project-x'.")
     at: Time = Field(
-        default=None, description="When it happened or was said, ISO 8601 with zone: 2026-03-01T10:00:00Z."
+        default=None, description="When it happened or was said: 2026-03-01T10:00:00Z, or a date."
     )
     conversation: Name | None = Field(
         default=None, description="Name of the conversation that it belongs to, if you store conversations."
@@ -102,10 +102,12 @@ class RecallArguments(Arguments):
     )
     tags: Tags = Field(default=[], description="Only memories that have all of these tags.")
     conversation: Name | None = Field(default=None, description="Only memories from this conversation.")
-    since: Time = Field(default=None, description="Only what happened since this time, ISO 8601 with zone.")
-    until: Time = Field(default=None, description="Only what happened before this time, ISO 8601 with zone.")
+    since: Time = Field(
+        default=None, description="Only what happened from then on, ISO 8601 with zone, or a date."
+    )
+    until: Time = Field(default=None, description="Only what happened before, ISO 8601 with zone, or a date.")
     as_of: Time = Field(
-        default=None, description="Search what was known and valid at this time, ISO 8601 with zone."
+        default=None, description="Answer with what was known and valid then, ISO 8601 with zone, or a date."
     )
 
 

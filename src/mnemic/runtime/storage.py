@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mnemic.config import Settings
+from mnemic.config import DEFAULT_TENANT, Settings
 from mnemic.db.access import embedded_access, url_access
 from mnemic.db.connection import Limits
 from mnemic.db.database import Database, TenantDatabase
@@ -90,7 +90,7 @@ async def start_server(settings: Settings) -> EmbeddedServer:
 async def _open_url(settings: Settings, url: str) -> Storage:
     limits = limits_of(settings)
     access = await url_access(url, limits, key=key_of(settings))
-    return await _open_tenant(Database(access, limits), settings.tenant, server=None)
+    return await _open_tenant(Database(access, limits), settings, server=None)
 
 
 async def _open_embedded(settings: Settings) -> Storage:
@@ -102,16 +102,18 @@ async def _open_embedded(settings: Settings) -> Storage:
         async def revive() -> None:
             await asyncio.to_thread(server.ensure_running)
 
-        return await _open_tenant(Database(access, limits, revive=revive), settings.tenant, server=server)
+        return await _open_tenant(Database(access, limits, revive=revive), settings, server=server)
     except BaseException:
         await asyncio.to_thread(server.close)
         raise
 
 
-async def _open_tenant(database: Database, name: str, *, server: EmbeddedServer | None) -> Storage:
+async def _open_tenant(database: Database, settings: Settings, *, server: EmbeddedServer | None) -> Storage:
+    # Every database has the default tenant: before anything is stored, reading finds an empty one.
+    create = settings.create_tenant or settings.tenant == DEFAULT_TENANT
     try:
         await database.open()
-        return Storage(database, await database.open_tenant(name), server)
+        return Storage(database, await database.open_tenant(settings.tenant, create=create), server)
     except BaseException:
         await database.aclose()
         raise

@@ -94,6 +94,7 @@ from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant
 from mnemic.types.stats import TenantStats
+from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
     ActorFlag,
     ErrorEvent,
@@ -579,6 +580,25 @@ class Admin(Facade[AsyncAdmin]):
     def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
         """Return the owners that have memories, by name; `after` is the last name of the previous page."""
         return self._portal.run(self._async.owners(after=after, limit=limit))
+
+    def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
+        """Return the tenants of this database by name; `after` is the last name of the previous page.
+
+        A `postgresql://` URL must be that of an administrator: a superuser, or a role with BYPASSRLS.
+        """
+        return self._portal.run(self._async.tenants(after=after, limit=limit))
+
+    def create_tenant(self, name: str) -> Tenant:
+        """Create a tenant, empty; ConflictError if there is one of this name."""
+        return self._portal.run(self._async.create_tenant(name))
+
+    def delete_tenant(self, name: str) -> ErasureReceipt:
+        """Delete another tenant with everything that it holds, for good; returns rows per table.
+
+        Its API keys stop working, and processes that have it open get errors. The audit log of this memory's
+        tenant records it. A `postgresql://` URL must be that of an administrator.
+        """
+        return self._portal.run(self._async.delete_tenant(name))
 
     def stats(self) -> TenantStats:
         """Return how much data the tenant holds."""

@@ -13,21 +13,25 @@ from mnemic.backup.dump import Backup, back_up
 from mnemic.backup.files import check_path
 from mnemic.backup.owner_transfer import Imported, export_owner, import_owner
 from mnemic.backup.restore import admin_conninfo, restore_storage
+from mnemic.db.tenancy import Tenant
 from mnemic.embeddings.backlog import embed_backlog
 from mnemic.embeddings.indexes import drop_indexes_of
 from mnemic.embeddings.model_change import ask_for_change, read_change
-from mnemic.errors import EmbeddingError
+from mnemic.errors import ConflictError, EmbeddingError, NotFoundError
 from mnemic.govern.audit import audited, file_target, nobodys
 from mnemic.govern.erase import erase_owner
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
+from mnemic.govern.tenants import Administrator, delete_tenant, list_tenants
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.job_waiting import finish_job
+from mnemic.runtime.storage import limits_of
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_choice
 from mnemic.types.embedding import ModelChange
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
+from mnemic.types.tenant import TenantRecord, check_tenant_name
 
 
 class AsyncAdmin(CallGroup):
@@ -126,6 +130,40 @@ class AsyncAdmin(CallGroup):
     async def owners(self, *, after: str = "", limit: int = 100) -> Sequence[str]:
         """Return the owners that have memories, by name; `after` is the last name of the previous page."""
         return await list_owners(self._caller.database, after=after, limit=limit)
+
+    @routed("admin.tenants")
+    async def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
+        """Return the tenants of this database by name; `after` is the last name of the previous page.
+
+        A `postgresql://` URL must be that of an administrator: a superuser, or a role with BYPASSRLS.
+        """
+        return await list_tenants(self._administrator, after=after, limit=limit)
+
+    @routed("admin.create_tenant")
+    async def create_tenant(self, name: str) -> Tenant:
+        """Create a tenant, empty; ConflictError if there is one of this name."""
+        checked, database = check_tenant_name(name), self._caller.core.storage.database
+        try:
+            await database.open_tenant(checked, create=False)
+        except NotFoundError:
+            return await database.open_tenant(checked)
+        raise ConflictError(f"There is a tenant {checked!r} already.")
+
+    @routed("admin.delete_tenant")
+    async def delete_tenant(self, name: str) -> ErasureReceipt:
+        """Delete another tenant with everything that it holds, for good; returns rows per table.
+
+        Its API keys stop working, and processes that have it open get errors. The audit log of this memory's
+        tenant records it. A `postgresql://` URL must be that of an administrator.
+        """
+        return await delete_tenant(
+            self._caller.database, self._scope, name, administrator=self._administrator
+        )
+
+    @property
+    def _administrator(self) -> Administrator:
+        core = self._caller.core
+        return Administrator(admin_conninfo(core), limits_of(core.settings))
 
     @routed("admin.stats")
     async def stats(self) -> TenantStats:

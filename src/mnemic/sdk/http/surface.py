@@ -182,6 +182,7 @@ ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
 
 _WORKER = "handlers run in a worker, which needs direct access to the database"
 _FILES = "it reads or writes a file on the machine of the database: run it there, or use `mnemic {}`"
+_TENANTS = "the API key determines the tenant: manage tenants where the database is, or use `mnemic tenants`"
 LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
@@ -189,6 +190,9 @@ LOCAL_ONLY: dict[str, str] = {
     "admin.import_": _FILES.format("import"),
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),
+    "admin.tenants": _TENANTS,
+    "admin.create_tenant": _TENANTS,
+    "admin.delete_tenant": _TENANTS,
 }
 """Calls that are not available over HTTP, and why."""
 

@@ -1,12 +1,13 @@
-"""What recall found, for people: a line per hit, the reasons as tables, a footer; or one clear refusal.
+"""Print the answer of a recall: a line per hit, explanations as tables, a footer; or one clear refusal.
 
-Memories hold other people's words. They are printed without markup and without control characters, which
-could otherwise move the cursor or recolour the terminal.
+Memories hold text of others. It is printed without markup and control characters, which could move the cursor
+or recolour the terminal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -28,7 +29,7 @@ Explained = tuple[int, Explanation]
 
 
 def print_hits(hits: Sequence[Hit]) -> None:
-    """One line per hit, best first: score, when, who, and as much of the content as fits."""
+    """Print one line per hit, best first: score, when, who, and as much of the content as fits."""
     names_owners = len({hit.memory.owner for hit in hits}) > 1
     rows = [_row(place, hit, names_owners=names_owners) for place, hit in enumerate(hits, 1)]
     widths = [max(map(cell_len, column)) for column in zip(HEADS, *rows, strict=True)]
@@ -41,12 +42,12 @@ def print_hits(hits: Sequence[Hit]) -> None:
 
 
 def print_refusal(found: Recalled) -> None:
-    """That nothing is answered, and why."""
-    out.print(f"[bold yellow]Refused.[/] {found.reason}")
+    """Print that recall refuses to answer, and why."""
+    out.print(f"[bold yellow]Refused.[/] {escape(one_line(found.reason or ''))}")
 
 
 def print_explanations(hits: Sequence[Hit]) -> None:
-    """Why each hit was found, then the parts of its score, the most decisive ones first."""
+    """Print why each hit was found, then the parts of its score, largest first."""
     explained = [(place, hit.explain) for place, hit in enumerate(hits, 1) if hit.explain is not None]
     if not explained:
         return
@@ -57,7 +58,7 @@ def print_explanations(hits: Sequence[Hit]) -> None:
 
 
 def print_footer(found: Recalled, *, stages: bool) -> None:
-    """How many hits in which time, and what did not go as usual; with `stages` where the time went."""
+    """Print the number of hits and the time taken, notes, and with `stages` the time of each stage."""
     for note in found.notes:
         out.print(f"Note: {one_line(note)}", style="yellow", markup=False)
     plural = "" if len(found) == 1 else "s"
@@ -78,7 +79,7 @@ def _row(place: int, hit: Hit, *, names_owners: bool) -> tuple[str, str, str, st
 
 
 def _day(memory: MemoryRecord) -> str:
-    """The day that the text for a prompt names, too."""
+    """The day that the text for a prompt shows, too."""
     return f"{memory.at or memory.valid_from or memory.created_at:%Y-%m-%d}"
 
 
@@ -117,13 +118,13 @@ def _conversation(why: Explanation) -> str:
 
 
 def _groups(explained: Sequence[Explained]) -> Iterator[Sequence[Explained]]:
-    """As many hits at a time as stand side by side."""
+    """Hits in groups that fit side by side."""
     size = max(1, (out.width - PART_CELLS) // VALUE_CELLS)
     return (explained[start : start + size] for start in range(0, len(explained), size))
 
 
 def _parts(group: Sequence[Explained], scores: Mapping[int, float]) -> Table:
-    """Hits side by side, one line per part: what adds up, the sum, and the score that it becomes."""
+    """Hits side by side, one line per part of the score, then the sum and the score."""
     listing = table("part")
     for place, _ in group:
         listing.add_column(f"hit {place}", justify="right", no_wrap=True)
@@ -138,7 +139,7 @@ def _parts(group: Sequence[Explained], scores: Mapping[int, float]) -> Table:
 
 
 def _by_weight(scores: Sequence[Mapping[str, float]]) -> list[str]:
-    """The names of all parts, those that move some hit furthest first."""
+    """The names of all parts, largest effect on any hit first."""
     furthest: dict[str, float] = {}
     for parts in scores:
         for name, value in parts.items():

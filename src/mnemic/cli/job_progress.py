@@ -1,4 +1,4 @@
-"""Following a job with a progress bar until it has ended."""
+"""Show the progress of a job until it ends."""
 
 from uuid import UUID
 
@@ -12,8 +12,8 @@ from mnemic.sdk.memory import AsyncMemory
 SHOW_EVERY_S = 0.2
 
 
-async def follow(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
-    """Show how far a job is; returns when it is done, and raises ConflictError if it ended otherwise."""
+async def follow_job(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
+    """Show a progress bar until a job ends; ConflictError unless it ends as `done`."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet) as bar:
         task = bar.add_task(escape(title), total=None)

@@ -11,8 +11,8 @@
 
 Texts and vectors are generated from fixed seeds (`bench/speed_texts.py`, `bench/speed_vectors.py`).
 Everything runs on embedded servers in a temporary folder, with fsync on and default settings; nothing leaves
-the machine, except that the competitors are installed from the package registry on the first run. Prints tables
-with the targets; the exit code is 1 when one is missed.
+the machine, except that the competitors are installed from the package registry on the first run.
+Prints tables with the targets; the exit code is 1 when one is missed.
 """
 
 import argparse

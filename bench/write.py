@@ -17,8 +17,8 @@ About fairness. All get the same texts and precomputed vectors. Mnemic does more
 lexical index, detection of duplicates, an event, a log row, a tenant's policy checked by the database, all of
 it durable and, whatever the size of the call, all or nothing. mem0 and Chroma write to SQLite and to
 their own files; whether these wait for the disk is left at their defaults. LangGraph is measured with its
-default, an HNSW index, and without an index, like Mnemic for a small owner. The machine may be shared: compared stores
-alternate, medians count, and ratios say more than rates.
+default, an HNSW index, and without an index, like Mnemic for a small owner. The machine may be shared:
+compared stores alternate, medians count, and ratios say more than rates.
 """
 
 import argparse

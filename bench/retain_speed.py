@@ -13,7 +13,7 @@ from bench.precomputed_vectors import PrecomputedVectors, random_vectors
 from bench.sentences import sentences
 from mnemic import AsyncMemory, Memory
 from mnemic.models.embedding import TextEmbedder, open_embedder
-from mnemic.retain.pipeline import BATCH_ROWS
+from mnemic.retain.batches import BATCH_ROWS
 
 # Each part has its own seed, so that texts of different parts are no duplicates.
 BULK_SEED = 1_000

@@ -18,7 +18,7 @@ from mnemic import Memory
 from mnemic.cli.app import app
 from mnemic.config import Settings
 from mnemic.sdk import _sync
-from mnemic.sdk.http.surface import LOCAL, SURFACE, Route
+from mnemic.sdk.http.surface import LOCAL_ONLY, SURFACE, Route
 from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
 
@@ -208,13 +208,13 @@ def _request_row(route: Route) -> str:
     names = [
         f"**`{parameter.name}`**" if parameter.is_required else f"`{parameter.name}`"
         for parameter in call.parameters
-        if parameter.place != "path"
+        if parameter.location != "path"
     ]
     return f"| `{route.method} {route.path}` | `{route.call}` | {' '.join(names)} | {route.role} |"
 
 
 def _left_out() -> str:
-    rows = [f"| `{call}` | {reason} |" for call, reason in LOCAL.items()]
+    rows = [f"| `{call}` | {reason} |" for call, reason in LOCAL_ONLY.items()]
     return "## Not over HTTP\n\n| call | why |\n|---|---|\n" + "\n".join(rows)
 
 

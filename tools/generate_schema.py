@@ -4,8 +4,8 @@ python tools/generate_schema.py            write src/mnemic/sql/schema.sql
 python tools/generate_schema.py --check    exit 1 when it is out of date
 
 It is the output of pg_dump for a new database, without the parts that differ between servers: owners,
-versions and settings of the session. Tables of embedding models and partitions of the memory log are created at
-run time, so a new database has none.
+versions and settings of the session. Tables of embedding models and partitions of the memory log are
+created at run time, so a new database has none.
 """
 
 import asyncio

@@ -138,7 +138,7 @@ CHECKS = {
         FROM pg_proc JOIN pg_policy ON prosrc ~ format('\m%s\M', polrelid::regclass)
         WHERE prosecdef AND prorettype <> 'trigger'::regtype
           AND polroles = ARRAY['mnemic_definer'::regrole::oid] AND pg_get_expr(polqual, polrelid) = 'true'
-          AND prosrc !~ 'mnemic\.(require_working|may_tick|current_tenant|signature)\('""",
+          AND prosrc !~ 'mnemic\.(require_worker_proof|may_run_schedules|current_tenant|signature)\('""",
     "nobody was given the functions of migrations or the sealed ones by default": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc

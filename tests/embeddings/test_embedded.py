@@ -19,9 +19,10 @@ from mnemic.embeddings import model_change as reembedding
 from mnemic.embeddings.model_change import begin_change, complete_change, read_change
 from mnemic.maintenance.doctor import diagnose
 from mnemic.models.testing import HashedWords
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
+from mnemic.sdk.job_table import JOBS
 from mnemic.types.scope import Scope
 from tests.conftest import AppConnection
 from tests.running_folder import running
@@ -75,13 +76,13 @@ async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_tells_h
     monkeypatch.setattr(indexing, "INDEX_MIN_ROWS", 200)
     configured = settings.model_copy(update={"embedder": "test:hash-72"})
     assert "ok: nothing is embedded yet" in await found(configured, "embedding model")
-    core = Core(settings, Models(settings, "test:hash-48"))
+    core = Core(settings, Models(settings, "test:hash-48"), JOBS)
     await core.open()
     try:
         await _retain(core, 300)
         told = await found(configured, "embedding model")
         assert "warning: test:hash-48, not the configured test:hash-72 `mnemic reembed` changes" in told
-        changing = Core(configured, Models(configured, HashedWords(72)))
+        changing = Core(configured, Models(configured, HashedWords(72)), JOBS)
         await changing.open()
         await begin_change(changing)
         told = await found(configured, "embedding model")

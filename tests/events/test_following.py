@@ -13,7 +13,7 @@ from mnemic.db.migrate import migrate
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError, DatabaseUnavailableError, InvalidInputError
 from mnemic.events import signal
-from mnemic.events.following import KeptPlace
+from mnemic.events.following import StoredCursor
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import Event
 from tests.conftest import LIMITS, open_database
@@ -136,15 +136,15 @@ async def test_a_lost_answer_to_moving_on_is_no_conflict(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The place was moved, and the server went away before it could say so."""
-    write, lost = KeptPlace._write, list[int]()
+    write, lost = StoredCursor._write, list[int]()
 
-    async def write_and_lose_the_answer(self: KeptPlace, database: TenantDatabase, position: int) -> None:
+    async def write_and_lose_the_answer(self: StoredCursor, database: TenantDatabase, position: int) -> None:
         await write(self, database, position)
         if not lost:
             lost.append(position)
             raise DatabaseUnavailableError("the connection was lost")
 
-    monkeypatch.setattr(KeptPlace, "_write", write_and_lose_the_answer)
+    monkeypatch.setattr(StoredCursor, "_write", write_and_lose_the_answer)
     for key in ("one", "two", "three"):
         await memory.state.set(key, 1)
     events = memory.events.subscribe("steady", start="beginning")

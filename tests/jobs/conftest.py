@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.jobs.handling import Handler
+from mnemic.jobs.handlers import Handler
 from mnemic.jobs.worker import Worker
 from tests.two_tenants import foreign_memory, memory  # noqa: F401 (fixtures)
 

@@ -15,7 +15,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.queue import PAYLOAD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
@@ -86,7 +86,7 @@ async def test_a_job_that_the_database_refuses_leaves_the_connection_as_it_was(
     }
     for _ in range(3):
         with pytest.raises(InvalidInputError):
-            await place.signed_row("queued_jobs.enqueue", refused, hints={"jobs"})
+            await place.signed_row("queued_jobs.enqueue", refused, wakeups={"jobs"})
         assert (await queue.enqueue(place, "mail.send")).state == "waiting"
 
 
@@ -95,7 +95,7 @@ async def test_a_scheduled_job_is_told_of_when_its_time_has_come(
 ) -> None:
     due = datetime.now(UTC) + timedelta(seconds=0.5)
     heard: list[datetime] = []
-    end = database.on_hint("jobs", lambda: heard.append(datetime.now(UTC)))
+    end = database.on_wakeup("jobs", lambda: heard.append(datetime.now(UTC)))
     await memory.jobs.enqueue("mail.send", run_at=due)
     await start_worker({})  # It knows no type, but lets what is due wait for those who do.
     await wait_for(lambda: any(moment >= due for moment in heard), what="the hint of the one that is due")

@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import ENQUEUE_MANY_MAX
 from mnemic.jobs.worker import Worker
 from mnemic.sdk.memory import AsyncMemory

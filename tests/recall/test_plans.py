@@ -14,7 +14,7 @@ import pytest
 
 from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
-from mnemic.recall.calls import refresh_statistics
+from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
 from tests.opened import opened
@@ -114,7 +114,7 @@ async def watched(template_access: Access, large_name: str, server: EmbeddedServ
     async with open_database(access_to(template_access, large_name), limits) as database:
         memory = opened(database, await database.open_tenant("large"), embedder="test")
         await memory.retain("a kayak")
-        await refresh_statistics(memory._core, "alice")
+        await refresh_word_statistics(memory._core, "alice")
         with psycopg.connect(conninfo, autocommit=True) as admin:
             yield Watched(memory, admin)
 
@@ -184,7 +184,8 @@ async def test_a_small_owner_does_not_pay_for_a_large_one(watched: Watched) -> N
 async def test_what_a_recall_calls_is_planned_once_for_a_connection(watched: Watched) -> None:
     settings = watched.admin.execute(
         "SELECT proname, 'plan_cache_mode=force_generic_plan' = ANY(proconfig), prorows FROM pg_proc"
-        " WHERE pronamespace = 'mnemic'::regnamespace AND proname IN ('find_words', 'evidence')"
+        " WHERE pronamespace = 'mnemic'::regnamespace"
+        " AND proname IN ('candidate_features', 'lexical_candidates')"
         " ORDER BY proname"
     )
-    assert settings.fetchall() == [("evidence", True, 1.0), ("find_words", True, 1.0)]
+    assert settings.fetchall() == [("candidate_features", True, 1.0), ("lexical_candidates", True, 1.0)]

@@ -8,7 +8,7 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError
 from mnemic.models.tokens import count_tokens
-from mnemic.recall.choose import CONVERSATION_SHARE
+from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
 from tests.recall.conftest import OpenWith

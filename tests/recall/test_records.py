@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.recall.search import ALONG_MAX_BYTES
+from mnemic.recall.candidates.neighbours import RECORD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, MemoryRecord
 from tests.opened import opened
 
-LONG = "lighthouse " + "stone " * (ALONG_MAX_BYTES // 6)
+LONG = "lighthouse " + "stone " * (RECORD_MAX_BYTES // 6)
 ODD = ['comma, and "quotes"', "{braces}", "back\\slash", "ünïcode 🗼", "NULL"]
 ITEMS: list[dict[str, Any]] = [
     {"content": "A lighthouse, and nothing else said about it."},
     {"content": LONG},
     {"content": 'lighthouse 🗼 \\ " { } , NULL', "tags": ODD, "metadata": {"a": {"b": [1, None, "x"]}}},
-    {"content": "The lighthouse with much metadata.", "metadata": {"text": "x" * ALONG_MAX_BYTES}},
+    {"content": "The lighthouse with much metadata.", "metadata": {"text": "x" * RECORD_MAX_BYTES}},
     {"content": "The lighthouse was proved.", "evidence": ["message 1", 'a "second", one']},
     {
         "content": "A lighthouse of a time.",
@@ -57,7 +57,7 @@ async def memory(database: Database) -> AsyncMemory:
 async def test_a_hit_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
     found = await memory.recall("lighthouse", limit=50, refuse_below=0, statuses=["active", "superseded"])
     assert len(found) >= len(ITEMS) + 3
-    assert {len(hit.memory.content) > ALONG_MAX_BYTES for hit in found} == {True, False}
+    assert {len(hit.memory.content) > RECORD_MAX_BYTES for hit in found} == {True, False}
     for hit in found:
         assert hit.memory == await memory.memories.get(hit.memory.memory_id)
 

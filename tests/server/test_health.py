@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.server.running import listen
 from tests.running_folder import running
 from tests.server.conftest import OpenClient, retained

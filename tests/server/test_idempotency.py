@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer

@@ -154,9 +154,7 @@ def test_it_does_the_jobs_of_all_tenants(start: Start, folder: Path, tenant: str
     settings = Settings(data_dir=folder, tenant=tenant, owner="alice", embedder="test", worker=False)
     with Memory(settings=settings) as memory:
         job = memory.jobs.enqueue("maintenance.snapshots")
-        wait_until(
-            lambda: memory.jobs.status(job.job_id).state == "done", timeout_s=60, what="the job to be done"
-        )
+        assert memory.jobs.wait(job.job_id, timeout_s=60).state == "done"
     with client_of(url, key) as client:
         assert client.get("/healthz").status_code == 200
 

@@ -14,8 +14,7 @@ import pytest
 from mnemic import AsyncMemory
 from mnemic.errors import ConflictError, ForbiddenError
 from mnemic.events import following
-from mnemic.sdk.http import connection as remote_link
-from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http import connection, event_stream
 from mnemic.types.event import EventConsumer
 from tests.asking import until
 from tests.server.conftest import OpenClient
@@ -33,8 +32,8 @@ MOVE = "/v1/event-consumers/my%20cache/move"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits for long."""
-    monkeypatch.setattr(remote_link, "PAUSE_FIRST_S", 0.001)
-    monkeypatch.setattr(remote_events, "STREAM_PAUSE_S", 0.01)
+    monkeypatch.setattr(connection, "BACKOFF_FIRST_S", 0.001)
+    monkeypatch.setattr(event_stream, "RECONNECT_DELAY_S", 0.01)
     monkeypatch.setattr(following, "FIRST_RETRY_S", 0.01)
 
 

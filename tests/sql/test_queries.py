@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 import mnemic
-from mnemic.sdk.working import HANDLERS
+from mnemic.sdk.job_table import JOBS
 from mnemic.sql import queries
 from tests.conftest import AppConnection
 
@@ -29,7 +30,7 @@ NAME_CALLS = {
         "server/routes.py",
         "server/stream.py",
     )
-}  # fmt: skip
+} | set((SOURCE / "sdk" / "groups").glob("*.py"))  # fmt: skip
 
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 _QUERY_NAME = re.compile(r"(?P<file>[a-z_]+)\.[a-z_]+")
@@ -71,16 +72,29 @@ def is_utility(name: str) -> bool:
     return UTILITY.match(queries()[name]) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in queries() if not is_utility(name)])
-def test_postgresql_accepts(name: str, migrated: AppConnection) -> None:
-    migrated.execute(f"PREPARE accepted AS {prepared(queries()[name])}".encode())
+def test_postgresql_prepares_every_query(migrated: AppConnection) -> None:
+    for name in queries():
+        if not is_utility(name):
+            with refusal_named(name):
+                migrated.execute(f'PREPARE "{name}" AS {prepared(queries()[name])}'.encode())
 
 
-@pytest.mark.parametrize("name", [name for name in queries() if is_utility(name)])
-def test_postgresql_runs(name: str, migrated: AppConnection) -> None:
-    if name not in OUTSIDE_TRANSACTIONS:
-        parameters = {parameter: VALUES.get(parameter) for parameter in _PARAMETER.findall(queries()[name])}
-        migrated.execute(queries()[name].encode(), parameters or None)
+def test_postgresql_runs_every_utility_statement(migrated: AppConnection) -> None:
+    for name in queries():
+        if is_utility(name) and name not in OUTSIDE_TRANSACTIONS:
+            parameters = {each: VALUES.get(each) for each in _PARAMETER.findall(queries()[name])}
+            with refusal_named(name), migrated.transaction(force_rollback=True):
+                migrated.execute(queries()[name].encode(), parameters or None)
+
+
+@contextmanager
+def refusal_named(name: str) -> Iterator[None]:
+    """Say which query PostgreSQL refuses."""
+    try:
+        yield
+    except psycopg.Error as error:
+        error.add_note(f"in the query {name}")
+        raise
 
 
 @pytest.mark.parametrize(
@@ -96,15 +110,19 @@ def test_what_cannot_be_run_here_exists() -> None:
     assert OUTSIDE_TRANSACTIONS.keys() <= {name for name in queries() if is_utility(name)}
 
 
-@pytest.mark.parametrize("path", QUERY_FILES, ids=lambda path: path.name)
-def test_every_query_says_what_it_returns_and_why(path: Path) -> None:
+def test_every_query_says_what_it_returns_and_why() -> None:
+    for path in QUERY_FILES:
+        check_sentences(path)
+
+
+def check_sentences(path: Path) -> None:
     lines = path.read_text().splitlines()
     undocumented = [
         line
         for line, following in pairwise(lines)
         if _NAME_LINE.match(line) and not re.match(r"^-- [A-Z].{10,}", following)
     ]
-    assert undocumented == []
+    assert undocumented == [], path.name
     assert lines[0].startswith("-- "), "a file begins with a sentence about what it holds"
     for part in re.split(r"^-- name: ", path.read_text(), flags=re.MULTILINE)[1:]:
         comment = re.match(r"(?:.*\n)(?P<comment>(?:--.*\n)+)", part)
@@ -118,7 +136,7 @@ def test_every_query_is_used_and_every_used_one_exists() -> None:
     named = _names_in_source()
     files = {name.partition(".")[0] for name in queries()}
     wanted = {name for name in named.whole if _QUERY_NAME.fullmatch(name) and name.partition(".")[0] in files}
-    assert wanted - HANDLERS.keys() <= queries().keys()
+    assert wanted - {job_type.type for job_type in JOBS.types} <= queries().keys()
     assert {name for name in queries() if name not in wanted and not named.puts_together(name)} == set()
 
 

@@ -102,7 +102,7 @@ async def test_a_name_that_is_not_known_yet_may_become_known(memory: AsyncMemory
     made = await memory.webhooks.create("https://nowhere.invalid/hook")
     assert made.webhook.url == "https://nowhere.invalid/hook"
     delivery = await memory.webhooks.test(made.webhook.webhook_id)
-    assert (delivery.status_code, delivery.error) == (None, "the host 'nowhere.invalid' is not known")
+    assert (delivery.status_code, delivery.error) == (None, "the host 'nowhere.invalid' is unknown")
 
 
 class Names:

@@ -9,7 +9,7 @@ import pytest
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.webhooks.delivery import deliver
-from mnemic.webhooks.subscriptions import SECRET_GRACE_S, forget_secrets, receiver_of
+from mnemic.webhooks.subscriptions import SECRET_GRACE_S, forget_secrets, read_endpoint
 from tests.fresh_tenants import Rows
 from tests.webhooks.receiving import Received, Receiver
 from tests.webhooks.test_webhooks import make, memory, one_job, receiver  # noqa: F401 (fixtures)
@@ -62,7 +62,7 @@ async def test_the_new_secret_is_shown_once_and_the_end_of_the_old_one_always(
     ends = datetime.now(UTC) + timedelta(seconds=SECRET_GRACE_S)
     assert abs(found.previous_secret_until - ends) < timedelta(minutes=1)
     async with memory._core.storage.tenant_database.transaction() as transaction:
-        to_send = await receiver_of(transaction, webhook_id)
+        to_send = await read_endpoint(transaction, webhook_id)
     shown = repr((rotated, found, to_send, await memory.webhooks.list()))
     assert rotated.secret not in shown
     assert old not in shown

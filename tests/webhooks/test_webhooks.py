@@ -14,10 +14,11 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.log import drop_events
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.runtime.core import Core
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.working import tenants_worker
 from mnemic.webhooks import sending
 from mnemic.webhooks.delivery import add_delivery, deliver, fan_out_webhooks
 from mnemic.webhooks.fan_out import fan_out_tenant
@@ -198,7 +199,7 @@ async def test_a_receiver_that_is_gone_is_told_on_and_left_alone(
     webhook = await memory.webhooks.get(webhook_id)
     assert (webhook.state, webhook.disabled_reason) == (
         "disabled",
-        "the receiver answered with status 410: it is gone",
+        "the receiver answered with status 410 (gone)",
     )
     outcome, intent = await memory.audit.list()
     assert (intent.action, intent.target, outcome.phase) == ("disable_webhook", str(webhook_id), "succeeded")
@@ -397,7 +398,7 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     async def core_of(_: object) -> Core:
         return memory._core
 
-    worker = tenants_worker(shared_database, core_of, only_tenant=memory.tenant)
+    worker = tenants_worker(shared_database, core_of, JOBS, only_tenant=memory.tenant)
     working = asyncio.create_task(worker.run())
     await worker.ready()
     try:

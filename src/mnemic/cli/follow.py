@@ -1,6 +1,5 @@
 """Following a job with a progress bar until it has ended."""
 
-import asyncio
 from uuid import UUID
 
 from rich.markup import escape
@@ -10,7 +9,7 @@ from mnemic.cli.output import err
 from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
 
-LOOK_EVERY_S = 0.2
+SHOW_EVERY_S = 0.2
 
 
 async def follow(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
@@ -18,10 +17,9 @@ async def follow(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet) as bar:
         task = bar.add_task(escape(title), total=None)
-        while not (job := await memory.jobs.status(job_id)).has_ended:
+        while not (job := await memory.jobs.wait(job_id, timeout_s=SHOW_EVERY_S)).has_ended:
             if job.progress is not None and job.progress.total is not None:
                 bar.update(task, completed=job.progress.done or 0, total=job.progress.total)
-            await asyncio.sleep(LOOK_EVERY_S)
     if job.state != "done":
         reason = f": {job.error.message}" if job.error is not None else "."
         raise ConflictError(f"The job {job_id} is {job.state}{reason} See `mnemic jobs show {job_id}`.")

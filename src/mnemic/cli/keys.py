@@ -116,7 +116,7 @@ async def _memory(
 ) -> AsyncIterator[AsyncMemory]:
     """A memory of the whole tenant, whatever owner the environment names, unless one was asked for."""
     async with open_memory(url, data_dir, tenant, None, None, None) as memory:
-        yield memory._view(memory._core, Scope(owner, memory.channel, memory.process))
+        yield memory._in_scope(Scope(owner, memory.channel, memory.process))
 
 
 def _print_table(keys: Sequence[ApiKey]) -> None:

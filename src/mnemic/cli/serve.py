@@ -18,7 +18,6 @@ from mnemic.config import Settings
 from mnemic.errors import ConfigurationError
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
-from mnemic.sdk.working import tenants_worker
 
 if TYPE_CHECKING:
     from mnemic.server.app import Served
@@ -91,7 +90,7 @@ def _add_mcp(served: "Served", host: str) -> None:
 @asynccontextmanager
 async def _working(tenants: Tenants) -> AsyncIterator[None]:
     """A worker beside the server. Should it fail, the server ends, too: somebody has to look at it."""
-    worker = tenants_worker(tenants.database, tenants.core)
+    worker = tenants.worker()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.run())

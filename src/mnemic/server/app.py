@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic import __version__
 from mnemic.config import Settings
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.sdk.http.surface import ROUTES, SURFACE
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import problems
@@ -117,7 +117,7 @@ def _lifespan(
         try:
             yield
         finally:
-            await end(writing)
+            await cancel_and_wait(writing)
             await admission.uses.write(tenants.database)
 
     return lifespan

@@ -86,7 +86,7 @@ def describe_call(call: Call) -> dict[str, Any]:
     group = call.route.call.rpartition(".")[0] or "memory"
     summary, _, description = (inspect.getdoc(call.function) or "").partition("\n\n")
     shown = example(call)
-    outside = [_described(each, shown) for each in call.parameters if each.place != "body"]
+    outside = [_described(each, shown) for each in call.parameters if each.location != "body"]
     extra: dict[str, Any] = {"parameters": [*outside, *_scope_headers()]}
     if body := _request_body(call):
         extra["requestBody"] = body
@@ -95,7 +95,7 @@ def describe_call(call: Call) -> dict[str, Any]:
         "summary": " ".join(summary.split()).rstrip("."),
         "description": " ".join(description.split()) or None,
         "openapi_extra": extra,
-        **({"status_code": 204} if call.has_no_answer else {"response_model": call.returns}),
+        **({"status_code": 204} if call.returns_nothing else {"response_model": call.returns}),
     }
 
 
@@ -115,8 +115,8 @@ def example(call: Call) -> dict[str, Any]:
 def _described(parameter: Parameter, shown: dict[str, Any]) -> dict[str, Any]:
     described = {
         "name": parameter.name,
-        "in": parameter.place,
-        "required": parameter.place == "path" or parameter.is_required,
+        "in": parameter.location,
+        "required": parameter.location == "path" or parameter.is_required,
         "schema": _query_schema(parameter),
     }
     return described | ({"example": shown[parameter.name]} if parameter.name in shown else {})
@@ -139,17 +139,17 @@ def _query_schema(parameter: Parameter) -> dict[str, Any]:
 
 
 def _request_body(call: Call) -> dict[str, Any] | None:
-    if call.route.apart:
+    if call.route.is_stream:
         content: dict[str, Any] = {"schema": {"type": "string"}, "example": EXAMPLES["items"]}
         return {"required": True, "content": {LINES_MEDIA_TYPE: content}}
     if call.body_model is None or not call.body_model.model_fields:
         return None
-    inside = {parameter.name for parameter in call.parameters if parameter.place == "body"}
+    inside = {parameter.name for parameter in call.parameters if parameter.location == "body"}
     content = {
         "schema": call.body_model.model_json_schema(),
         "example": {name: value for name, value in example(call).items() if name in inside},
     }
-    is_required = any(parameter.is_required and parameter.place == "body" for parameter in call.parameters)
+    is_required = any(parameter.is_required and parameter.location == "body" for parameter in call.parameters)
     return {"required": is_required, "content": {JSON_MEDIA_TYPE: content}}
 
 

@@ -91,11 +91,11 @@ def _endpoint(call: Call, admit: Admit) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         admitted = await let_in(request)
-        body = b"" if call.route.apart else await request.body()
+        body = b"" if call.route.is_stream else await request.body()
         path = {name: _decoded(name, text) for name, text in request.path_params.items()}
         arguments = call.arguments(path, request.query_params.multi_items(), body)
         memory = scoped_memory(admitted, request.headers, call.route, arguments)
-        if not call.route.apart:
+        if not call.route.is_stream:
             return _answered(call, await call.run(memory, arguments))
         with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES) as file:
             async for part in request.stream():
@@ -142,10 +142,10 @@ def _who_am_i(admit: Admit) -> Endpoint:
 
 
 def _answered(call: Call, answer: Any) -> Response:
-    if call.has_no_answer:
+    if call.returns_nothing:
         return Response(status_code=204)
-    headers = {"Cache-Control": "no-store"} if call.route.tells_secret else None
-    return Response(call.answer.dump_json(answer), headers=headers, media_type=JSON_MEDIA_TYPE)
+    headers = {"Cache-Control": "no-store"} if call.route.returns_secret else None
+    return Response(call.response.dump_json(answer), headers=headers, media_type=JSON_MEDIA_TYPE)
 
 
 def _items(file: IO[bytes]) -> Iterator[Any]:

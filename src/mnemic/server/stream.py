@@ -27,10 +27,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
-from mnemic.sdk.groups.events import follow_telling
+from mnemic.sdk.groups.events import subscribe_with_progress
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.admission import Admission, Admitted
 from mnemic.server.limits import ServerLimits
@@ -108,7 +108,7 @@ def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
             await events.list(after=place, limit=1, types=types, owner=owner)
         begin = await _position(await admission.database_of(request.scope), place)
         reached = Reached(begin)
-        following = follow_telling(events, types, owner, begin, reached.move)
+        following = subscribe_with_progress(events, types, owner, begin, reached.move)
         return EventStream(following, reached, streams, partial(admission.check_again, request.scope))
 
     return router
@@ -160,7 +160,7 @@ class EventStream(Response):
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await end(*tasks)
+                await cancel_and_wait(*tasks)
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
@@ -203,7 +203,7 @@ async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGen
             yield upcoming.result()
             upcoming = asyncio.ensure_future(anext(events))
     finally:
-        await end(upcoming)
+        await cancel_and_wait(upcoming)
 
 
 async def _gone(receive: Receive) -> None:

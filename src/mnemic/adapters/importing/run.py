@@ -23,7 +23,7 @@ from mnemic.adapters.importing.mem0 import read_mem0
 from mnemic.adapters.importing.units import Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.govern.audit import audited, file_target
-from mnemic.runtime.storage import is_server
+from mnemic.sdk.backend import LocalBackend
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.checks import check_choice
 from mnemic.types.retained import Retained
@@ -111,10 +111,10 @@ async def _audited(
     memory: AsyncMemory, source: str, file: Path, *, owner: str | None
 ) -> AsyncIterator[Callable[..., None]]:
     """The block in which the import happens; gives what takes the counts of its outcome."""
-    caller = memory._caller
-    if is_server(caller.core.settings):
+    if not isinstance(memory._backend, LocalBackend):
         yield lambda **counts: None
         return
+    caller = memory._caller
     scope, target = replace(caller.scope, owner=owner), file_target(file) if owner is not None else source
     act = audited(
         caller.database,

@@ -1,4 +1,4 @@
-"""Two plain plots as SVG, without a library: bars side by side, and lines over a logarithmic axis."""
+"""Two simple plots as SVG, without a library: grouped bars, and lines over a logarithmic axis."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ PAGE_COLOUR = "#ffffff"
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a group; bars of one name have one colour."""
+    """One bar of a group; bars with the same name have the same colour."""
 
     name: str
     value: float
@@ -33,7 +33,7 @@ class Bars:
     most: float
 
     def svg(self) -> str:
-        """The whole picture."""
+        """The whole image."""
         names = list(dict.fromkeys(bar.name for bars in self.groups.values() for bar in bars))
         parts = [*_grid(self.most, "{:.1f}"), *_legend(names)]
         step = (WIDTH - LEFT - RIGHT) / len(self.groups)
@@ -49,7 +49,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Series:
-    """One line: pairs of x, above 0, and y."""
+    """One line: pairs of x (above 0) and y."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -63,7 +63,7 @@ class Points:
     series: Sequence[Series]
 
     def svg(self) -> str:
-        """The whole picture."""
+        """The whole image."""
         places = sorted({x for each in self.series for x, _ in each.points})
         most = max(y for each in self.series for _, y in each.points) * 1.1
         parts = [*_grid(most, "{:.0f}"), *_legend([each.name for each in self.series])]

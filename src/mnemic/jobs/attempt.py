@@ -25,7 +25,7 @@ logger = logging.getLogger("mnemic.worker")
 
 
 class Claim(NamedTuple):
-    """A row of what claiming returned; the columns of the query `workers.settle_and_claim`, in their order."""
+    """A claimed job; the columns of the query `workers.settle_and_claim`, in their order."""
 
     tenant_id: UUID
     job_id: UUID

@@ -248,13 +248,13 @@ class _server:
 
     def __enter__(self) -> str:
         assert self._process.stdout is not None
-        told = ""
-        while not told.endswith("}\n"):
+        output = ""
+        while not output.endswith("}\n"):
             line = self._process.stdout.readline()
             if not line:
                 raise RuntimeError("the server did not start")
-            told += line
-        return str(json.loads(told)["url"])
+            output += line
+        return str(json.loads(output)["url"])
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()

@@ -70,9 +70,9 @@ class BM25:
         mean = max(float(lengths.mean()), 1.0)
         self._norms = TERM_SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * lengths / mean)
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, text in enumerate(texts):
+        for position, text in enumerate(texts):
             for stem, times in Counter(text).items():
-                postings[stem].append((place, times))
+                postings[stem].append((position, times))
         self._postings = {stem: np.array(found, np.int64) for stem, found in postings.items()}
 
     def scores(self, query: Iterable[str]) -> Scores:
@@ -80,9 +80,9 @@ class BM25:
         scores = np.zeros(self._count)
         for stem in sorted(set(query)):
             if (found := self._postings.get(stem)) is not None:
-                places, times = found[:, 0], found[:, 1].astype(np.float64)
+                positions, times = found[:, 0], found[:, 1].astype(np.float64)
                 rarity = np.log1p((self._count - len(found) + 0.5) / (len(found) + 0.5))
-                scores[places] += rarity * times * (TERM_SATURATION + 1) / (times + self._norms[places])
+                scores[positions] += rarity * times * (TERM_SATURATION + 1) / (times + self._norms[positions])
         return scores
 
 
@@ -129,10 +129,10 @@ class _Index:
             "score sum": standardised(lexical) + standardised(dense),
         }
         for name, scores in found.items():
-            yield name, first_appearances(self._ids[unit][place] for place in _best_first(scores))
+            yield name, first_appearances(self._ids[unit][position] for position in _best_first(scores))
         if unit == "conversation":
-            places = _best_first(self._whole_words.scores(stems))
-            yield "BM25, whole conversations", tuple(self._conversations[place] for place in places)
+            positions = _best_first(self._whole_words.scores(stems))
+            yield "BM25, whole conversations", tuple(self._conversations[position] for position in positions)
 
 
 def standardised(scores: Scores) -> Scores:

@@ -35,11 +35,11 @@ def stream(count: int, *, seed: int, tail_count: int = 0) -> Iterator[str]:
     for start in range(0, count, BLOCK_SENTENCES):
         lengths = random.integers(MIN_WORDS, MAX_WORDS + 1, min(BLOCK_SENTENCES, count - start))
         drawn = np.searchsorted(chances, random.random(int(lengths.sum())))
-        place = 0
+        position = 0
         for length in lengths:
-            chosen = [words[rank] for rank in drawn[place : place + length]]
+            chosen = [words[rank] for rank in drawn[position : position + length]]
             yield " ".join(chosen).capitalize() + "."
-            place += length
+            position += length
 
 
 @cache

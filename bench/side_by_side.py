@@ -201,13 +201,13 @@ def open_driver(
     embedder: str = "",
 ) -> Iterator[Driver]:
     """A driver with an empty store. For searching, `embedder` is the socket of the embedding service."""
-    place = stores / contestant.name
+    folder = stores / contestant.name
     for name in ("data", "home"):
-        (place / name).mkdir(parents=True)
-    log = place / "log"
+        (folder / name).mkdir(parents=True)
+    log = folder / "log"
     with ExitStack() as stack:
-        conninfo = stack.enter_context(_database(place)) if contestant.needs_database else ""
-        command = [str(interpreter), "-m", contestant.driver, str(work), str(place / "data")]
+        conninfo = stack.enter_context(_database(folder)) if contestant.needs_database else ""
+        command = [str(interpreter), "-m", contestant.driver, str(work), str(folder / "data")]
         process = subprocess.Popen(
             [*command, "--conninfo", conninfo, "--variant", contestant.variant, "--embedder", embedder],
             stdin=subprocess.PIPE,
@@ -215,7 +215,7 @@ def open_driver(
             stderr=stack.enter_context(log.open("w")),
             text=True,
             cwd=REPOSITORY,
-            env=quiet_environment(contestant, place / "home"),
+            env=quiet_environment(contestant, folder / "home"),
         )
         driver = Driver(process, log, time_left_s)
         stack.callback(driver.stop)
@@ -223,9 +223,9 @@ def open_driver(
 
 
 @contextmanager
-def _database(place: Path) -> Iterator[str]:
+def _database(folder: Path) -> Iterator[str]:
     """A fresh embedded server with an empty database in it."""
-    data_dir = place / "server"
+    data_dir = folder / "server"
     try:
         with EmbeddedServer.start(data_dir) as server:
             conninfo = server.conninfo(user=ADMIN_ROLE, dbname="postgres")

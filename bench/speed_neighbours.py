@@ -61,8 +61,8 @@ async def measure_neighbours(
     measured_count = min(tenant_count, MEASURED_TENANTS_MAX)
     alone_ms: list[float] = []
     beside_ms: list[float] = []
-    for place in range(measured_count):
-        number = place * tenant_count // measured_count
+    for position in range(measured_count):
+        number = position * tenant_count // measured_count
         asked = questions(WARM_UP_CALLS + CALLS_PER_TENANT, of_count=MEMORIES_PER_TENANT, seed=SEED + number)
         engine = NearVectors(model, {each.question: each.about for each in asked})
         async with (
@@ -85,8 +85,8 @@ async def _take_turns(
 ) -> None:
     """Ask each question on both servers, alternating which is first."""
     turns = [(alone, alone_ms), (beside, beside_ms)]
-    for place, each in enumerate(asked):
-        for memory, times_ms in turns if place % 2 == 0 else reversed(turns):
+    for position, each in enumerate(asked):
+        for memory, times_ms in turns if position % 2 == 0 else reversed(turns):
             began_s = time.perf_counter()
             await memory.recall(each.question, limit=LIMIT, refuse_below=NEVER_REFUSE)
             times_ms.append((time.perf_counter() - began_s) * 1000)

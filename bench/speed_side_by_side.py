@@ -105,8 +105,8 @@ class _OpenStores:
             self._send(contestant, "bulk", start=0, count=memory_count)
             self._send(contestant, "settle")
         per_limit = len(asked) // len(LIMITS)
-        for place, limit in enumerate(LIMITS):
-            self._search(asked[place * per_limit : (place + 1) * per_limit], limit)
+        for position, limit in enumerate(LIMITS):
+            self._search(asked[position * per_limit : (position + 1) * per_limit], limit)
 
     def _search(self, asked: Sequence[AskedQuestion], limit: int) -> None:
         answers: dict[Contestant, list[dict[str, Any]]] = {contestant: [] for contestant in self.drivers}

@@ -32,12 +32,12 @@ class AskedQuestion:
 
 def turns(count: int, *, seed: int) -> Iterator[dict[str, Any]]:
     """Items for `retain_many`."""
-    for place, text in enumerate(texts(count, seed=seed)):
+    for position, text in enumerate(texts(count, seed=seed)):
         yield {
             "content": text,
-            "conversation": f"conversation {place // TURNS_PER_CONVERSATION}",
-            "role": SPEAKERS[place % len(SPEAKERS)],
-            "at": FIRST_AT + timedelta(minutes=place),
+            "conversation": f"conversation {position // TURNS_PER_CONVERSATION}",
+            "role": SPEAKERS[position % len(SPEAKERS)],
+            "at": FIRST_AT + timedelta(minutes=position),
         }
 
 
@@ -49,8 +49,8 @@ def texts(count: int, *, seed: int) -> Iterator[str]:
 def questions(count: int, *, of_count: int, seed: int) -> list[AskedQuestion]:
     """`count` different questions about random turns of a store of `of_count`."""
     random = np.random.default_rng(seed)
-    places = set(random.choice(of_count, size=count, replace=of_count < count).tolist())
-    chosen = [text for place, text in enumerate(texts(of_count, seed=seed)) if place in places]
+    positions = set(random.choice(of_count, size=count, replace=of_count < count).tolist())
+    chosen = [text for position, text in enumerate(texts(of_count, seed=seed)) if position in positions]
     asked: dict[str, AskedQuestion] = {}
     while len(asked) < count:
         about = chosen[int(random.integers(len(chosen)))]
@@ -62,4 +62,4 @@ def questions(count: int, *, of_count: int, seed: int) -> list[AskedQuestion]:
 def _question(words: Sequence[str], random: np.random.Generator) -> str:
     count = int(random.integers(QUESTION_MIN_WORDS, QUESTION_MAX_WORDS + 1))
     picked = np.sort(random.choice(len(words), size=count, replace=False))
-    return f"What about {' '.join(words[place] for place in picked).lower()}?"
+    return f"What about {' '.join(words[position] for position in picked).lower()}?"

@@ -2,8 +2,8 @@
 
 A request is *unknown*, then *running* after `begin`, then *done* after `finish` has stored its response,
 which is kept for `KEPT_S`. A request that fails is abandoned and *unknown* again: nothing was written, so it
-may be retried. An attempt that has been running for `STALE_S` died with its server, and the next attempt replaces
-it. In that case a write may happen twice, as without a key; `retain` recognises duplicates.
+may be retried. An attempt that has been running for `STALE_S` died with its server, and the next attempt
+replaces it. In that case a write may happen twice, as without a key; `retain` recognises duplicates.
 
 `begin` and `finish` are one statement each (docs/adr/0017-statements-that-carry-their-signature.md), because
 every write of the SDK over HTTP waits for both.

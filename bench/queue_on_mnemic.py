@@ -6,7 +6,7 @@ from collections.abc import Callable
 from bench.queue_program import Program, run
 from mnemic import AsyncMemory
 from mnemic.config import Settings
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 
 

@@ -13,7 +13,7 @@ from bench.ready_vectors import ReadyVectors, random_vectors
 from bench.sentences import sentences
 from mnemic import AsyncMemory, Memory
 from mnemic.models.embedding import TextEmbedder, open_embedder
-from mnemic.retain.pipeline import BATCH_ROWS
+from mnemic.retain.batches import BATCH_ROWS
 
 # Each part draws its sentences from a seed of its own, so that no part meets another's duplicates.
 BULK_SEED = 1_000

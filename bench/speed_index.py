@@ -18,8 +18,8 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.vector_index import find_index, nearest, nearest_exact
 from mnemic.db.vectors import find_vectors
 from mnemic.embeddings.indexes import TURN_WAIT_S, index_owner
-from mnemic.recall.calls import refresh_statistics
-from mnemic.recall.words import STATISTICS_MIN_MEMORIES
+from mnemic.recall.candidates.query_terms import STATISTICS_MIN_MEMORIES
+from mnemic.recall.index_maintenance import refresh_word_statistics
 
 BEST_COUNT = 10
 MEGABYTE = 1024**2
@@ -54,7 +54,7 @@ async def settle(memory: AsyncMemory, data_dir: Path, owner: str, memory_count: 
     """Make what upkeep would make for an owner of this size, and tidy up; returns the seconds it took."""
     began_s = time.perf_counter()
     if memory_count > STATISTICS_MIN_MEMORIES:
-        await refresh_statistics(memory._core, owner)
+        await refresh_word_statistics(memory._core, owner)
     await index_owner(memory._core, owner, turn_wait_s=TURN_WAIT_S)
     await asyncio.to_thread(tidy_up, data_dir)
     return time.perf_counter() - began_s

@@ -383,7 +383,8 @@ ANY_MEMORY = (
 )
 SEARCHES = (
     "SELECT unnest(memory_ids) AS memory_id"
-    f" FROM mnemic.lexical_candidates('somebody', ARRAY['secret'], NULL, 1, {ANY_MEMORY}, {{as_of}}, 100)",
+    " FROM mnemic.lexical_candidates("
+    f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
 )
 # The same by functions that run behind the caller's wall, and are told whose rows to look for.

@@ -14,7 +14,7 @@ from mnemic.db.access import Access
 from mnemic.db.database import Database, Transaction
 from mnemic.db.tenancy import Tenant
 from mnemic.db.vector_index import (
-    Usual,
+    CosineStatistics,
     build_index,
     count_indexes,
     count_vectors,
@@ -130,9 +130,9 @@ async def test_the_nearest_are_found_exactly_with_what_is_usual(
     assert nearest.memory_ids == tuple(filled.ids[place] for place in best)
     assert np.allclose(nearest.cosines, cosines[best], atol=1e-5)
     assert nearest.cosines.dtype == np.float32
-    assert nearest.usual is not None
-    assert nearest.usual.count == ROWS
-    usual = (nearest.usual.mean, nearest.usual.deviation)
+    assert nearest.statistics is not None
+    assert nearest.statistics.count == ROWS
+    usual = (nearest.statistics.mean, nearest.statistics.deviation)
     assert np.allclose(usual, (cosines.mean(), cosines.std()), atol=1e-5)
 
 
@@ -143,7 +143,7 @@ async def test_an_owner_without_vectors_has_none_that_are_near(
     async with database.transaction(tenant_a) as transaction:
         exact = await nearest_exact(transaction, filled.table, "nobody", query, 10)
     assert (exact.memory_ids, len(exact.cosines)) == ((), 0)
-    assert exact.usual == Usual(0.0, 0.0, 0)
+    assert exact.statistics == CosineStatistics(0.0, 0.0, 0)
 
 
 async def test_the_index_finds_what_an_exact_search_finds(
@@ -156,7 +156,7 @@ async def test_the_index_finds_what_an_exact_search_finds(
         for query in clustered(20, seed=7):
             exact = await nearest_exact(transaction, filled.table, OWNER, query, 10)
             indexed = await nearest(transaction, filled.table, OWNER, query, 10, 2 * ROWS)
-            assert indexed.usual is None, "the index was used"
+            assert indexed.statistics is None, "the index was used"
             shares.append(len({*exact.memory_ids} & {*indexed.memory_ids}) / 10)
             assert list(indexed.cosines) == sorted(indexed.cosines, reverse=True)
     assert np.mean(shares) >= 0.95

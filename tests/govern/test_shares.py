@@ -373,7 +373,9 @@ async def test_recalls_question_and_the_lists_go_by_their_indexes(
 
     async def plan(name: str, **parameters: object) -> str:
         async with place_a.transaction() as transaction:
-            cursor = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
+            cursor = await transaction.connection.execute(
+                f"EXPLAIN {query(name)}".encode(), transaction.values(name, parameters)
+            )
             return "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
 
     readable_plan = await plan("shares.readable", granted_to="reader 7")

@@ -38,7 +38,7 @@ CHEAP_USE = """
 import sys
 from mnemic.models.language import open_language_model
 from mnemic.models.reranking import open_reranker
-import mnemic.recall.rephrase
+import mnemic.recall.query_expansion
 assert open_language_model(None) is None and open_reranker(None, None, timeout_s=1) is None
 print("pydantic_ai" in sys.modules)
 """

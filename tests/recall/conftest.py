@@ -1,4 +1,4 @@
-"""What the tests of recalling share."""
+"""Fixtures of the tests of recall."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -6,9 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.config import Settings
 from mnemic.db.database import Database
-from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
@@ -18,19 +16,17 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database_name,
     superuser,
 )
+from tests.opened import opened
 
 OpenWith = Callable[..., Awaitable[AsyncMemory]]
 
 
 @pytest.fixture
 def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
-    """Opens alice's memory in a fresh tenant with models and settings of the test's own."""
+    """Opens alice's memory in a fresh tenant with the models and settings that a test gives."""
 
     async def open_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncMemory:
         tenant = await shared_database.open_tenant(f"tenant {uuid4()}")
-        settled = Settings(tenant=tenant.name, **settings or {})
-        opened = AsyncMemory(owner="alice", settings=settled, **{"embedder": "test", **options})
-        opened._core._storage = Storage(shared_database, tenant, server=None)
-        return opened
+        return opened(shared_database, tenant, settings=settings, **{"embedder": "test", **options})
 
     return open_one

@@ -1,4 +1,4 @@
-"""Recalling the past: what was known and valid at a moment, found by the words that it had then."""
+"""Recall with `as_of`: memories that were known and valid at a moment, found by their words of that time."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -20,13 +20,13 @@ async def only(memory: AsyncMemory, content: str, **fields: object) -> UUID:
 
 
 async def by_words(memory: AsyncMemory, query: str, as_of: datetime | str | None = None) -> list[str]:
-    """What is found by words alone: the words of that time."""
+    """The hits of the lexical search: by the words of that time."""
     found = await memory.recall(query, as_of=as_of, techniques=["text"], **ANYTHING)  # type: ignore[arg-type]
     return [hit.memory.content for hit in found]
 
 
 async def found_at_all(memory: AsyncMemory, query: str, as_of: datetime | str | None = None) -> set[str]:
-    """What is found by any technique, nearest meanings included."""
+    """The hits of all techniques, semantic search included."""
     found = await memory.recall(query, as_of=as_of, **ANYTHING)  # type: ignore[arg-type]
     return {hit.memory.content for hit in found}
 

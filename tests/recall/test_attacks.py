@@ -1,4 +1,4 @@
-"""What SQL in the hands of one tenant, or a stolen statement, can read by what recall asks."""
+"""What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,7 @@ OWNER = "alice"
 
 @pytest.fixture
 async def known(database: Database, tenant_a: Tenant, tenant_b: Tenant) -> list[AsyncMemory]:
-    """Both tenants remember something, of an owner of the same name."""
+    """A memory in each of two tenants, with owners of the same name."""
     memories = [opened(database, tenant, embedder="test", owner=OWNER) for tenant in (tenant_a, tenant_b)]
     for memory in memories:
         await memory.retain(f"The secret of {memory._core.storage.tenant_database.tenant.name}.")
@@ -30,7 +30,7 @@ async def known(database: Database, tenant_a: Tenant, tenant_b: Tenant) -> list[
 
 
 def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[str, dict[str, Any]]:
-    """The queries of a recall, each with what finds all that a tenant has."""
+    """The queries of a recall, each with parameters that find all memories of a tenant."""
     rows = admin.execute("SELECT memory_id FROM state.memories WHERE tenant_id = %s", [tenant.id]).fetchall()
     (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone() or ("",)
     everything = (*[None] * 8, ["active"], datetime.now(UTC), False)
@@ -56,7 +56,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
 
 
 def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
-    """What a query gives of memories: their ids, contents, vectors."""
+    """The parts of memories that a query returns: ids, contents, vectors."""
     rows = connection.execute(query(name), parameters).fetchall()
     return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
 
@@ -96,7 +96,7 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
         seen = []
     connection.close()
     assert f"secret of {tenant_b.name}" not in str(seen)
-    # What was asked about is told back by nobody but the one who has it.
+    # Only the tenant that has the memories gets them.
     assert not any(memory_id in str(seen) for memory_id in foreign)
 
 

@@ -1,4 +1,4 @@
-"""Techniques that ask a language model: used when on, timed, and left out with a note when they fail."""
+"""Techniques that call a language model: used if switched on, timed, left out with a note if they fail."""
 
 import asyncio
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ async def test_without_a_model_the_techniques_are_left_out_with_a_note(open_with
 
 
 async def test_no_transaction_is_open_while_the_model_works(open_with: OpenWith) -> None:
-    """More calls wait for their models than there are connections; another one gets through all the same."""
+    """More calls wait for models than there are connections; another call still succeeds."""
     waiting, go_on = asyncio.Semaphore(0), asyncio.Event()
 
     async def reply(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
@@ -165,7 +165,7 @@ async def test_a_reranker_turns_the_order(open_with: OpenWith) -> None:
 
 
 class Reversing:
-    """Likes best what stood last, and remembers what it was given."""
+    """Scores the last text best, and records the texts."""
 
     name = "reversing"
 
@@ -173,7 +173,7 @@ class Reversing:
         self.texts: Sequence[str] = ()
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """The later, the better."""
+        """A higher score for a later text."""
         self.texts = texts
         return [place / len(texts) for place in range(len(texts))]
 

@@ -1,4 +1,4 @@
-"""Queries that nobody expects are answered, or refused with a clear error, also on an empty memory."""
+"""Unusual queries are answered, or rejected with a clear error, also on an empty memory."""
 
 import pytest
 
@@ -74,7 +74,9 @@ async def test_a_word_between_odd_characters_is_found(memory: AsyncMemory, query
 
 
 @pytest.mark.parametrize("query", ["東京", "🦊"])
-async def test_other_scripts_are_found_by_the_model_of_words(memory: AsyncMemory, query: str) -> None:
+async def test_other_scripts_are_found_by_the_embedding_of_their_words(
+    memory: AsyncMemory, query: str
+) -> None:
     await memory.retain([KNOWN, "something else entirely"])
     found = await memory.recall(query, refuse_below=0)
     assert found[0].memory.content == KNOWN
@@ -96,12 +98,14 @@ async def test_a_blank_query_is_an_error(memory: AsyncMemory, query: str) -> Non
         (["tea"], "query must be text, not list"),
     ],
 )
-async def test_what_is_no_text_is_an_error(memory: AsyncMemory, query: object, message: str) -> None:
+async def test_a_query_that_is_not_a_text_is_an_error(
+    memory: AsyncMemory, query: object, message: str
+) -> None:
     with pytest.raises(InvalidInputError, match=message):
         await memory.recall(query)  # type: ignore[arg-type]
 
 
-async def test_a_long_query_is_cut_and_told(memory: AsyncMemory) -> None:
+async def test_a_long_query_is_truncated_with_a_note(memory: AsyncMemory) -> None:
     await memory.retain([KNOWN, "something else"])
     query = "lighthouse keeper " + "x " * 50_000 + "else"
     found = await memory.recall(query, explain=True)
@@ -113,7 +117,7 @@ async def test_a_long_query_is_cut_and_told(memory: AsyncMemory) -> None:
     assert all(hit.explain is not None and "els" not in hit.explain.words for hit in found)
 
 
-async def test_a_query_that_is_just_short_enough_is_not_cut(memory: AsyncMemory) -> None:
+async def test_a_query_that_is_just_short_enough_is_not_truncated(memory: AsyncMemory) -> None:
     assert (await memory.recall("x" * QUERY_MAX_CHARACTERS)).notes == ()
     assert len((await memory.recall("x" * (QUERY_MAX_CHARACTERS + 1))).notes) == 1
 

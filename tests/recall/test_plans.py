@@ -1,7 +1,7 @@
-"""At 100,000 memories of one owner, recall finds what it looks for by indexes, as the application's role.
+"""With 100,000 memories of one owner, recall uses indexes, as the application's role.
 
-The server counts how often each index and each table was scanned, and how many rows were fetched. A recall
-runs on a pool of one connection, which is then told to hand in its counts: so they are about nothing else.
+The server counts the scans of each index and each table, and the rows fetched. A recall runs on a pool of one
+connection, which then flushes its counters, so that they include nothing else.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -14,19 +14,19 @@ import pytest
 
 from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
-from mnemic.recall.calls import refresh_statistics
+from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
 from tests.opened import opened
 
 MEMORIES = 100_000
 FETCHED_MAX = 5_000
-"""Rows that a recall may look at: a fraction of what its owner has, and far less than everybody has."""
+"""Rows that a recall may fetch: a fraction of its owner's, and far fewer than all owners' together."""
 FETCHED_BY_FEW_MAX = 200
 TURNS = 100
 
-# A text of a frequent word, a usual one, a rare one, and a number. Many tenants with a memory each make the
-# planner believe that every tenant, and every owner, has few.
+# Each text has a frequent word, a common one, a rare one, and a number. Many tenants with one memory each
+# make the planner assume that every tenant and every owner has few.
 FILL = f"""
     INSERT INTO state.tenants (name) VALUES ('large') ON CONFLICT DO NOTHING;
     INSERT INTO state.conversations (tenant_id, owner, conversation, channel)
@@ -77,13 +77,13 @@ COUNTERS = """
 
 @dataclass
 class Watched:
-    """A memory, and what its recalls cost."""
+    """A memory, and the counters of its recalls."""
 
     memory: AsyncMemory
     admin: AppConnection
 
     async def recall(self, query: str, **options: Any) -> dict[str, int]:
-        """Recall, and how far each counter grew; those that did not are left out."""
+        """Recall; returns by how much each counter grew, without those that did not."""
         before = await self._counters()
         found = await self.memory.recall(query, refuse_below=0, **options)
         assert found, "a search that finds nothing shows nothing"
@@ -98,7 +98,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def large_name(template_access: Access, databases: Databases, server: EmbeddedServer) -> Iterator[str]:
-    """A database with a large owner, made once."""
+    """A database with a large owner, created once."""
     name = databases.make(template=DATABASE_NAME)
     with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as admin:
         admin.execute(FILL.encode())
@@ -108,13 +108,13 @@ def large_name(template_access: Access, databases: Databases, server: EmbeddedSe
 
 @pytest.fixture
 async def watched(template_access: Access, large_name: str, server: EmbeddedServer) -> AsyncIterator[Watched]:
-    """Alice's memory, with statistics and one vector; what is done in the background is done already."""
+    """Alice's memory, with statistics and one vector, so that no background task runs."""
     limits = replace(LIMITS, pool_size=1)
     conninfo = server.conninfo(user=ADMIN_ROLE, dbname=large_name)
     async with open_database(access_to(template_access, large_name), limits) as database:
         memory = opened(database, await database.open_tenant("large"), embedder="test")
         await memory.retain("a kayak")
-        await refresh_statistics(memory._core, "alice")
+        await refresh_word_statistics(memory._core, "alice")
         with psycopg.connect(conninfo, autocommit=True) as admin:
             yield Watched(memory, admin)
 
@@ -152,7 +152,7 @@ async def test_words_that_every_memory_has_do_not_read_every_memory(watched: Wat
 async def test_filters_are_found_by_their_index(
     watched: Watched, options: dict[str, Any], index: str
 ) -> None:
-    """Filters that leave few are searched first, and the few compared in meaning."""
+    """A filter that leaves few memories is searched first, and their vectors are compared."""
     used = await watched.recall("rare7", **options, techniques=["vector", "text"])
     without = await watched.recall("rare7", **options, techniques=["text"])
     assert_found_by(used, index, fetched_max=3_000)
@@ -181,10 +181,11 @@ async def test_a_small_owner_does_not_pay_for_a_large_one(watched: Watched) -> N
     assert_found_by(used, "memories_words", fetched_max=FETCHED_BY_FEW_MAX)
 
 
-async def test_what_a_recall_calls_is_planned_once_for_a_connection(watched: Watched) -> None:
+async def test_the_functions_of_recall_are_planned_once_per_connection(watched: Watched) -> None:
     settings = watched.admin.execute(
         "SELECT proname, 'plan_cache_mode=force_generic_plan' = ANY(proconfig), prorows FROM pg_proc"
-        " WHERE pronamespace = 'mnemic'::regnamespace AND proname IN ('find_words', 'evidence')"
+        " WHERE pronamespace = 'mnemic'::regnamespace"
+        " AND proname IN ('candidate_features', 'lexical_candidates')"
         " ORDER BY proname"
     )
-    assert settings.fetchall() == [("evidence", True, 1.0), ("find_words", True, 1.0)]
+    assert settings.fetchall() == [("candidate_features", True, 1.0), ("lexical_candidates", True, 1.0)]

@@ -1,4 +1,4 @@
-"""Recall: what comes first, why, how much of it, and when nothing at all."""
+"""Recall: order, explanations, limits and refusals."""
 
 import asyncio
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError
 from mnemic.models.tokens import count_tokens
-from mnemic.recall.choose import CONVERSATION_SHARE
+from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
 from tests.recall.conftest import OpenWith
@@ -211,7 +211,7 @@ async def test_turns_around_every_hit_come_with_it_however_many_hits_there_are(m
     for number in range(10):
         turns = [f"before {number}", f"the eclipse of year {number}", f"after {number}"]
         await memory.retain(turns, conversation=f"sky {number}")
-    # One technique alone: another one might look around the hits that this one does not.
+    # One technique alone: another one could add neighbours.
     found = await memory.recall(
         "eclipse", include=["neighbours"], limit=10, techniques=["text", "neighbours"]
     )
@@ -388,7 +388,7 @@ async def test_a_grant_lets_memories_in_and_says_so(memory: AsyncMemory) -> None
 
 
 async def test_a_memory_that_two_grants_open_comes_once_at_its_better_place(memory: AsyncMemory) -> None:
-    """It stands out among the few behind one grant, and is one of many behind the other."""
+    """It scores best among the few memories of one grant, and is one of many of the other."""
     await memory.retain("a painting of cows", owner="bob", tags=["home"])
     await memory.retain([f"the safe is behind painting number {number}" for number in range(20)], owner="bob")
     for tags in (None, ["home"]):
@@ -417,7 +417,7 @@ async def test_more_grants_than_a_recall_looks_at_are_told(memory: AsyncMemory) 
 async def test_meaning_finds_the_few_that_pass_a_filter_among_many_that_are_nearer(
     memory: AsyncMemory, narrow: dict[str, Any]
 ) -> None:
-    """Those that do not pass must not crowd out those that do."""
+    """Memories that do not pass the filter must not take the places of those that do."""
     near = [{"content": f"harbour pilot boat {number}", "confidence": 0.5} for number in range(300)]
     await memory.retain(near, channel="home")
     wanted = await memory.retain("boat", channel="work" if "channel" in str(narrow) else "home")

@@ -1,4 +1,4 @@
-"""A recalled memory is the memory: every field as `memories.get` gives it, whichever way it was read."""
+"""Every field of a hit's memory is as `memories.get` returns it, whichever query read it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.recall.search import ALONG_MAX_BYTES
+from mnemic.recall.candidates.neighbours import RECORD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, MemoryRecord
 from tests.opened import opened
 
-LONG = "lighthouse " + "stone " * (ALONG_MAX_BYTES // 6)
+LONG = "lighthouse " + "stone " * (RECORD_MAX_BYTES // 6)
 ODD = ['comma, and "quotes"', "{braces}", "back\\slash", "ünïcode 🗼", "NULL"]
 ITEMS: list[dict[str, Any]] = [
     {"content": "A lighthouse, and nothing else said about it."},
     {"content": LONG},
     {"content": 'lighthouse 🗼 \\ " { } , NULL', "tags": ODD, "metadata": {"a": {"b": [1, None, "x"]}}},
-    {"content": "The lighthouse with much metadata.", "metadata": {"text": "x" * ALONG_MAX_BYTES}},
+    {"content": "The lighthouse with much metadata.", "metadata": {"text": "x" * RECORD_MAX_BYTES}},
     {"content": "The lighthouse was proved.", "evidence": ["message 1", 'a "second", one']},
     {
         "content": "A lighthouse of a time.",
@@ -43,7 +43,7 @@ ITEMS: list[dict[str, Any]] = [
 
 @pytest.fixture
 async def memory(database: Database) -> AsyncMemory:
-    """A memory of lighthouses of all kinds, some of them superseded or recalled before."""
+    """A memory with all kinds of lighthouses, some superseded or recalled before."""
     memory = opened(database, await database.open_tenant("default"), embedder="test", owner="alice")
     retained = await memory.retain(ITEMS)
     await memory.retain("Is that a lighthouse?", conversation="talk", role="user")
@@ -57,19 +57,19 @@ async def memory(database: Database) -> AsyncMemory:
 async def test_a_hit_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
     found = await memory.recall("lighthouse", limit=50, refuse_below=0, statuses=["active", "superseded"])
     assert len(found) >= len(ITEMS) + 3
-    assert {len(hit.memory.content) > ALONG_MAX_BYTES for hit in found} == {True, False}
+    assert {len(hit.memory.content) > RECORD_MAX_BYTES for hit in found} == {True, False}
     for hit in found:
         assert hit.memory == await memory.memories.get(hit.memory.memory_id)
 
 
-async def test_so_are_the_turns_around_it(memory: AsyncMemory) -> None:
+async def test_a_neighbour_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
     found = await memory.recall("Is that a lighthouse?", limit=1, refuse_below=0, include=["neighbours"])
     (around,) = found[0].neighbours
     assert around.content == "It is, said the keeper."
     assert around == await memory.memories.get(around.memory_id)
 
 
-async def test_the_past_has_its_own_fields(memory: AsyncMemory) -> None:
+async def test_a_hit_as_of_the_past_has_the_fields_of_that_time(memory: AsyncMemory) -> None:
     before = datetime.now(UTC)
     first = await memory.recall("lighthouse", limit=50, refuse_below=0)
     for hit in first:
@@ -81,13 +81,13 @@ async def test_the_past_has_its_own_fields(memory: AsyncMemory) -> None:
 
 
 def _known(memory: MemoryRecord) -> tuple[object, ...]:
-    """What does not depend on when it was asked for."""
+    """The fields that do not depend on the time of the recall."""
     return (memory.memory_id, memory.version, memory.content, memory.tags, memory.metadata, memory.evidence)
 
 
 @pytest.mark.parametrize("name", ['a,"b\\)(', "{x}", "null", "it's", "(", "\\", '""', "ü🗼"])
-async def test_a_filter_means_what_it_says_whatever_its_letters(memory: AsyncMemory, name: str) -> None:
-    """A filter travels as one row of the database, in which commas, quotes and brackets have a meaning."""
+async def test_a_filter_works_with_any_characters(memory: AsyncMemory, name: str) -> None:
+    """A filter is sent as one composite value, in which commas, quotes and brackets have a meaning."""
     await memory.retain(
         "A lighthouse to look for.", conversation=name, role="user", channel=name, tags=[name]
     )

@@ -1,4 +1,4 @@
-"""What was recalled is counted: in this process first, written later, and lost by no normal end."""
+"""Recall counts: counted in the process, written later, and not lost when a process ends normally."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ COUNTS = "SELECT retrieval_count, last_retrieved_at, version FROM state.memory_r
 
 
 WRITERS = 8
-# Somebody who waits for a lock that somebody else holds.
+# A session that waits for a lock that another one holds.
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 )
@@ -58,7 +58,7 @@ async def recall_and_write(memory: AsyncMemory, **options: str) -> None:
 
 @pytest.fixture
 async def memory(database: Database) -> AsyncMemory:
-    """Alice's memory in a database of the test's own."""
+    """Alice's memory in a separate database."""
     return opened(database, await database.open_tenant(f"tenant {uuid4()}"), embedder="test")
 
 
@@ -125,7 +125,7 @@ async def test_a_change_keeps_the_count_and_an_earlier_version_what_it_was_then(
 async def test_many_writers_of_the_same_memories_lose_no_count(
     memory: AsyncMemory, admin: AppConnection
 ) -> None:
-    """Those that no one has counted before, and those that somebody has."""
+    """Memories without a count so far, and memories with one."""
     ids = await retained(memory, *(f"memory number {number}" for number in range(100)))
     for round_number in (1, 2):
         writers = [RecallCounts() for _ in range(WRITERS)]
@@ -211,7 +211,7 @@ async def test_nobody_counts_for_another_owner_or_another_tenant(
 async def test_counts_are_looked_up_by_key(
     memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs, name: str
 ) -> None:
-    """However many there are, and although the server has not noticed that yet."""
+    """Any number of them, and although the server has not noticed it yet."""
     admin.execute(MANY, [memory.tenant.id])
     connection = connect_as(memory.tenant)
     connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")

@@ -1,4 +1,4 @@
-"""Recall gives back exactly what it may: random stores, against the model in `visible_model`."""
+"""Recall returns exactly the memories that it may: random stores, compared with `visible_model`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from tests.recall.visible_model import Asked, Granted, visible
 
 TENANTS = 2
 OWNERS = ("alice", "bob", "carol")
-# Drawn more often, so that requests meet what is stored and granted.
+# Drawn more often, so that requests match stored and granted memories.
 TENANT = st.sampled_from([0, 0, 0, 1])
 READER = st.sampled_from(["alice", "alice", "bob"])
 CHANNELS = ("_global", "work", "home")
@@ -51,7 +51,7 @@ TECHNIQUES = (
     ("vector", "text", "graph", "time", "neighbours"),
 )
 
-# What only the curator will do, and it is not there yet; the database keeps the version before all the same.
+# Only curation will do this, which does not exist yet; the database keeps the earlier version in any case.
 SET_STATUS = "UPDATE state.memories SET status = %s WHERE memory_id = %s"
 MOVE = "UPDATE state.memories SET channel = %s WHERE memory_id = %s"
 EXPIRE_GRANT = (
@@ -97,7 +97,7 @@ ENDS = ("active", "active", "active", "revoked", "expired")
 
 
 def together(*parts: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """One dictionary of several, the later ones on top. With all filters at once nothing would be left."""
+    """Merge some of the dictionaries, later ones win. All filters at once would leave nothing."""
     return st.tuples(*parts).map(lambda drawn: {key: value for part in drawn for key, value in part.items()})
 
 
@@ -131,7 +131,7 @@ REQUESTS = together(
 
 @dataclass
 class Store:
-    """One example: the memories of two tenants, what became of them, and the moments in between."""
+    """One example: the memories of two tenants, their changes, and the moments in between."""
 
     memories: list[AsyncMemory]
     admin: AppConnection
@@ -140,7 +140,7 @@ class Store:
     moments: dict[str | None, datetime | None]
 
     async def fill(self, items: Sequence[dict[str, Any]]) -> None:
-        """Retain everything, then let each memory meet its fate."""
+        """Retain everything, then apply each memory's change."""
         ids = [await self._retain(number, item) for number, item in enumerate(items)]
         self.moments["retained"] = datetime.now(UTC)
         kept = [
@@ -163,7 +163,7 @@ class Store:
         return memory_id
 
     async def _meet(self, memory: AsyncMemory, memory_id: UUID, fate: str) -> UUID | None:
-        """What happens to a memory; returns the one that takes its place, if any."""
+        """Apply a change to a memory; returns the memory that replaces it, if any."""
         match fate:
             case "superseded":
                 old = await memory.memories.get(memory_id)
@@ -273,7 +273,7 @@ async def test_recall_gives_exactly_what_the_rules_let_through(
 async def test_the_same_store_seen_from_every_side(
     shared_database: Database, superuser: AppConnection
 ) -> None:
-    """One large store with all fates, owners and channels; each owner asks plainly in each channel."""
+    """One large store with all changes; each owner recalls without filters in each channel."""
     store = await open_store(shared_database, superuser)
     places = [
         (tenant, owner, channel) for tenant in range(TENANTS) for owner in OWNERS for channel in CHANNELS
@@ -297,7 +297,7 @@ async def test_the_same_store_seen_from_every_side(
 
 
 def varied(owner: str) -> list[dict[str, Any]]:
-    """Active memories of one owner: one for each combination of what filters and grants look at."""
+    """Active memories of one owner: one for each combination that filters and grants distinguish."""
     places = product(CHANNELS, CATEGORIES[:2], ([], ["red"], ["red", "blue"]), (None, "monday"))
     return [
         {"tenant": 0, "owner": owner, "channel": channel, "category": category, "tags": tags}
@@ -339,7 +339,7 @@ async def test_each_filter_lets_through_what_it_should(
 async def test_each_grant_opens_what_it_should(
     shared_database: Database, superuser: AppConnection, end: str
 ) -> None:
-    """Every scope has a reader of its own, who has nothing himself."""
+    """Every scope has a separate reader, who has no memories."""
     store = await open_store(shared_database, superuser)
     await store.fill(varied("bob"))
     scopes: list[dict[str, Any]] = [

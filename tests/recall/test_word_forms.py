@@ -1,13 +1,13 @@
-"""Forms of one word that a stemmer does not bring together are looked up as one term."""
+"""Irregular forms of a word, which a stemmer does not join, are one term."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from mnemic.recall import words
-from mnemic.recall.calls import refresh_statistics
-from mnemic.recall.understand import understand
-from mnemic.recall.words import Terms, terms_of, terms_parameters
+from mnemic.recall.candidates import lexical
+from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
+from mnemic.recall.index_maintenance import refresh_word_statistics
+from mnemic.recall.query_analysis import analyse_query
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 
@@ -20,15 +20,13 @@ BOATS = (
 )
 
 
-async def terms(memory: AsyncMemory, query: str) -> Terms:
-    question = understand(query, datetime.now(UTC), lambda text, moment: ())
-    database = memory._core.storage.tenant_database
-    (row,) = await database.read("recall.terms", terms_parameters("alice", question))
-    return terms_of(row, question)
+async def terms(memory: AsyncMemory, query: str) -> QueryTerms:
+    analysis = analyse_query(query, datetime.now(UTC))
+    return await read_query_terms(memory._core.storage.tenant_database, "alice", analysis)
 
 
 @pytest.mark.parametrize(
-    ("told", "query"),
+    ("content", "query"),
     [
         ("Ann bought a boat", "buying"),
         ("Ann went to Rome", "gone"),
@@ -39,17 +37,17 @@ async def terms(memory: AsyncMemory, query: str) -> Terms:
         ("a favourite song", "favorites"),
     ],
 )
-async def test_a_word_is_found_by_its_other_forms(memory: AsyncMemory, told: str, query: str) -> None:
-    await memory.retain(told)
+async def test_a_word_is_found_by_its_other_forms(memory: AsyncMemory, content: str, query: str) -> None:
+    await memory.retain(content)
     await memory.retain("nothing of that")
     found = await memory.recall(query, techniques=["text"], explain=True, refuse_below=0)
-    assert [hit.memory.content for hit in found] == [told]
+    assert [hit.memory.content for hit in found] == [content]
     explanation = found.hits[0].explain
     assert explanation is not None
     assert len(explanation.words) == 1
 
 
-async def test_a_form_that_is_another_word_is_not_taken_for_it(memory: AsyncMemory) -> None:
+async def test_a_form_that_is_also_another_word_is_not_joined(memory: AsyncMemory) -> None:
     await memory.retain("a red rose")
     assert not await memory.recall("the sun will rise", techniques=["text"], refuse_below=0)
 
@@ -57,12 +55,12 @@ async def test_a_form_that_is_another_word_is_not_taken_for_it(memory: AsyncMemo
 async def test_two_forms_in_a_query_are_one_term(memory: AsyncMemory) -> None:
     known = await terms(memory, "who went where others go, by boat")
     assert known.lexemes == ("go", "other", "boat")
-    assert known.terms == ("('go' | 'goe' | 'gone' | 'went')", "('other')", "('boat')")
+    assert known.tsqueries == ("('go' | 'goe' | 'gone' | 'went')", "('other')", "('boat')")
 
 
-async def test_the_kept_counts_of_all_forms_count(memory: AsyncMemory) -> None:
+async def test_the_statistics_of_a_term_include_all_forms(memory: AsyncMemory) -> None:
     await memory.retain_many(BOATS)
-    await refresh_statistics(memory._core, "alice")
+    await refresh_word_statistics(memory._core, "alice")
     known = await terms(memory, "did Ann buy a boat or a zeppelin")
     assert dict(zip(known.lexemes, known.counts, strict=True)) == {
         "ann": 1,
@@ -72,18 +70,18 @@ async def test_the_kept_counts_of_all_forms_count(memory: AsyncMemory) -> None:
     }
 
 
-async def test_frequent_words_are_searched_for_together_in_all_of_their_forms(
+async def test_a_conjunction_of_frequent_terms_has_all_forms(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await memory.retain_many(BOATS)
-    await refresh_statistics(memory._core, "alice")
-    monkeypatch.setattr(words, "MATCHES_ENOUGH", 1)
-    monkeypatch.setattr(words, "MATCHES_GROWTH_MAX", 1.0)
+    await refresh_word_statistics(memory._core, "alice")
+    monkeypatch.setattr(lexical, "MATCHES_ENOUGH", 1)
+    monkeypatch.setattr(lexical, "MATCHES_GROWTH_MAX", 1.0)
     found = await memory.recall("buy a boat", techniques=["text"], refuse_below=0)
     assert [hit.memory.content for hit in found] == ["Ann bought a boat"]
 
 
-def test_every_form_knows_all_others(superuser: AppConnection) -> None:
+def test_every_form_lists_all_others(superuser: AppConnection) -> None:
     listed = superuser.execute("SELECT word, forms FROM mnemic.word_forms").fetchall()
     families: dict[str, list[str]] = dict(listed)  # type: ignore[arg-type]
     assert families["bought"] == families["buy"] == ["bought", "buy"]

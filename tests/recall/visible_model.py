@@ -1,6 +1,6 @@
-"""Which memories a recall may give back, as a plain model: every rule once, in Python, without an index.
+"""Which memories a recall may return, as a plain model in Python: every rule once, without an index.
 
-A memory is the list of its versions, as `memory.memories.history` tells it. A recall sees one version of
+A memory is the list of its versions, as `memory.memories.history` returns it. A recall sees one version of
 each, or none, and either it belongs to the caller or a grant lets it in; then the filters decide.
 """
 
@@ -14,7 +14,7 @@ from mnemic.types.memory import MemoryRecord
 
 @dataclass(frozen=True)
 class Granted:
-    """A grant as the test gave it, and whether it still holds."""
+    """A grant of the test, and whether it is still active."""
 
     grant_id: UUID
     giver: str
@@ -38,7 +38,7 @@ class Granted:
 
 @dataclass(frozen=True)
 class Asked:
-    """The arguments of a recall that decide what it may see; None is what is not given."""
+    """The arguments of a recall that decide which memories it may see; None means not given."""
 
     owner: str
     channel: str
@@ -56,7 +56,7 @@ class Asked:
 def visible(
     histories: Sequence[Sequence[MemoryRecord]], grants: Sequence[Granted], asked: Asked, now: datetime
 ) -> dict[UUID, set[UUID | None]]:
-    """The memories that must come back, each with the grants that let it in; None for the owner's own."""
+    """The memories that recall must return, each with the grants that open it; None for the owner's own."""
     known = [_known(history, asked.as_of) for history in histories]
     passing = [
         memory for memory in known if memory is not None and _passes(memory, asked, asked.as_of or now)
@@ -66,13 +66,13 @@ def visible(
 
 
 def _known(history: Sequence[MemoryRecord], as_of: datetime | None) -> MemoryRecord | None:
-    """What was known of a memory at the moment, or is known now."""
+    """The version of a memory at the moment, or the current one."""
     versions = [version for version in history if as_of is None or version.recorded_at <= as_of]
     return versions[-1] if versions else None
 
 
 def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[UUID | None]:
-    """How the caller comes to it. A grant for a channel holds wherever its reader is, if he names none."""
+    """The grants that open it. The active channel does not restrict a grant for a channel."""
     usual = memory.channel in (asked.channels or (asked.channel, "_global"))
     if memory.owner == asked.owner:
         return {None} if usual else set()

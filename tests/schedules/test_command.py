@@ -58,7 +58,7 @@ def test_without_pg_cron_the_command_says_how_to_get_it(mnemic: Run, folder: Pat
     assert (mnemic("schedules", "pg-cron", "--json").out, refused.out) == ("", "")
 
 
-def test_pg_cron_is_told_and_left(mnemic: Run, password_server: PasswordServer) -> None:  # noqa: F811
+def test_pg_cron_is_used_and_left(mnemic: Run, password_server: PasswordServer) -> None:  # noqa: F811
     name = f"pg_cron_{uuid4().hex}"
     password_server.execute(f"CREATE DATABASE {name}")
     url = password_server.url(dbname=name)

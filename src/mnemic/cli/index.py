@@ -11,8 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
 from mnemic.cli.output import err, out, print_json, table
 from mnemic.db.vector_index import INDEX_MIN_ROWS
-from mnemic.embeddings.indexes import OwnerIndex, make_missing
+from mnemic.embeddings.indexes import OwnerIndex, build_missing
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 
 OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner. Default: all owners.")]
@@ -28,7 +29,7 @@ def index(
 ) -> None:
     """Build missing vector indexes of owners with many memories. A URL must be an administrator's."""
     settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
-    core = Core(settings, Models(settings, embedder))
+    core = Core(settings, Models(settings, embedder), JobTable())
     owners = asyncio.run(_make(core, owner, quiet=json))
     if json:
         print_json({"owners": [asdict(each) for each in owners]})
@@ -48,7 +49,7 @@ async def _make(core: Core, owner: str | None, *, quiet: bool) -> list[OwnerInde
 
         await core.open()
         try:
-            return [each async for each in make_missing(core, owner, show)]
+            return [each async for each in build_missing(core, owner, show)]
         finally:
             await core.aclose()
 

@@ -1,6 +1,5 @@
 """Show the progress of a job until it ends."""
 
-import asyncio
 from uuid import UUID
 
 from rich.markup import escape
@@ -10,7 +9,7 @@ from mnemic.cli.output import err
 from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
 
-POLL_INTERVAL_S = 0.2
+SHOW_EVERY_S = 0.2
 
 
 async def follow_job(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bool) -> None:
@@ -18,10 +17,9 @@ async def follow_job(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bo
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, disable=quiet) as bar:
         task = bar.add_task(escape(title), total=None)
-        while not (job := await memory.jobs.status(job_id)).has_ended:
+        while not (job := await memory.jobs.wait(job_id, timeout_s=SHOW_EVERY_S)).has_ended:
             if job.progress is not None and job.progress.total is not None:
                 bar.update(task, completed=job.progress.done or 0, total=job.progress.total)
-            await asyncio.sleep(POLL_INTERVAL_S)
         if job.state == "done" and job.progress is not None and job.progress.total is not None:
             bar.update(task, completed=job.progress.total, total=job.progress.total)
     if job.state != "done":

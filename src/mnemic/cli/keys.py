@@ -115,7 +115,7 @@ async def _memory(
 ) -> AsyncIterator[AsyncMemory]:
     """A memory with the given owner, or none: MNEMIC_OWNER does not count."""
     async with memory_from(url, data_dir, tenant, creates_tenant=creates_tenant) as memory:
-        yield memory._view(memory._core, Scope(owner, memory.channel, memory.process))
+        yield memory._in_scope(Scope(owner, memory.channel, memory.process))
 
 
 def _print_table(keys: Sequence[ApiKey]) -> None:

@@ -35,7 +35,7 @@ def mcp(
 ) -> None:
     """Serve an MCP client over standard input and output, until it closes them."""
     try:
-        from mnemic.mcp.asker import Asker, check_compat  # noqa: PLC0415 - the extra mcp
+        from mnemic.mcp.client_scope import ClientScope, check_compat  # noqa: PLC0415 - the extra mcp
         from mnemic.mcp.stdio import serve_stdio  # noqa: PLC0415 - the extra mcp
     except ImportError as error:
         raise ConfigurationError(
@@ -50,7 +50,7 @@ def mcp(
 
     async def run() -> None:
         async with memory:
-            await serve_stdio(Asker(memory.scope(process="mcp"), compat=chosen))
+            await serve_stdio(ClientScope(memory.scope(process="mcp"), compat=chosen))
 
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)

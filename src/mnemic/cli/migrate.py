@@ -8,7 +8,7 @@ import typer
 from mnemic.cli.options import DataDir, Json, Url, settings_from
 from mnemic.cli.output import out, print_json, table
 from mnemic.db.migrate import MigrationStatus
-from mnemic.maintenance.migration import migrate_place, migration_status
+from mnemic.maintenance.migration import migrate_database, migration_status
 
 
 def migrate(
@@ -33,7 +33,7 @@ def migrate(
         else:
             _print_status(found)
         return
-    done = asyncio.run(migrate_place(settings))
+    done = asyncio.run(migrate_database(settings))
     if json:
         print_json(_changes(done, "applied_now"))
     elif done.is_current:

@@ -18,10 +18,9 @@ from mnemic.config import Settings
 from mnemic.errors import ConfigurationError
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
-from mnemic.sdk.working import tenants_worker
 
 if TYPE_CHECKING:
-    from mnemic.server.app import Served
+    from mnemic.server.app import ServerApp
 
 DEFAULT_PORT = 8420
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
@@ -68,30 +67,30 @@ async def _run(
     async with Tenants(settings, embedder=embedder) as tenants:
         await check_host(host, tenants)
         has_keys = await keys.any_exist(tenants.database)
-        served = build_app(tenants, settings)
+        server_app = build_app(tenants, settings)
         if with_mcp:
-            _add_mcp(served, host)
+            _add_mcp(server_app, host)
         with listen(host, port) as listening:
             address = url_of(listening)
-            server = Server(served, on_started=lambda: _say_started(address, has_keys, json=json))
+            server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))
             async with _working(tenants) if worker else nullcontext():
                 await server.serve(sockets=[listening])
 
 
-def _add_mcp(served: "Served", host: str) -> None:
+def _add_mcp(server_app: "ServerApp", host: str) -> None:
     """Mount MCP. It checks the Host header only on loopback addresses: elsewhere a server has many names."""
     from mnemic.mcp.http import LOOPBACK_HOSTS, build_http_app  # noqa: PLC0415 (extra: mcp)
     from mnemic.server.app import mount_mcp  # noqa: PLC0415 (extra: server)
     from mnemic.server.running import is_loopback  # noqa: PLC0415 (extra: server)
 
     hosts = LOOPBACK_HOSTS if is_loopback(host) else None
-    mount_mcp(served.app, build_http_app(served.admission.resolve, allowed_hosts=hosts))
+    mount_mcp(server_app.app, build_http_app(server_app.authenticator.resolve, allowed_hosts=hosts))
 
 
 @asynccontextmanager
 async def _working(tenants: Tenants) -> AsyncIterator[None]:
     """Run a worker beside the server. If it fails, the server ends, too, so that somebody notices."""
-    worker = tenants_worker(tenants.database, tenants.core)
+    worker = tenants.worker()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.run())

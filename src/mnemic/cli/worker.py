@@ -12,7 +12,6 @@ from mnemic.cli.output import remark
 from mnemic.config import Settings
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, Worker
 from mnemic.sdk.tenants import Tenants
-from mnemic.sdk.working import tenants_worker
 
 OneTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant. Default: all tenants.")]
 Concurrency = Annotated[
@@ -45,9 +44,7 @@ async def _work(
 ) -> None:
     async with Tenants(settings, embedder=embedder) as tenants:
         only_tenant = await tenants.database.open_tenant(tenant, create=False) if tenant is not None else None
-        made = tenants_worker(
-            tenants.database, tenants.core, concurrency=concurrency, only_tenant=only_tenant
-        )
+        made = tenants.worker(concurrency=concurrency, only_tenant=only_tenant)
         _stop_on_signals(made, grace_s)
         remark(f"worker {made.name} is working, {concurrency} jobs at a time; Ctrl-C stops it")
         await made.run()

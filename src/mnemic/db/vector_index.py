@@ -34,7 +34,7 @@ from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
 from mnemic.db.database import Transaction
 from mnemic.db.half_vectors import HalfVector
 from mnemic.db.machine_memory import memory_mb
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.db.translate import translated
 from mnemic.db.vectors import Vectors, VectorTable
@@ -115,21 +115,21 @@ class LargeOwner:
 
 
 @dataclass(frozen=True)
-class Usual:
-    """What cosines are usual among an owner's vectors, by which a high one can be told from others."""
+class CosineStatistics:
+    """Mean, standard deviation and number of the cosines between a query and an owner's vectors."""
 
     mean: float
     deviation: float
     count: int
 
     @classmethod
-    def of(cls, cosines: Sequence[float]) -> "Usual":
-        """What is usual among these, of which there is at least one."""
+    def of(cls, cosines: Sequence[float]) -> "CosineStatistics":
+        """Statistics of these cosines, at least one."""
         return cls(float(np.mean(cosines)), float(np.std(cosines)), len(cosines))
 
     @classmethod
-    def from_row(cls, row: Row) -> "Usual | None":
-        """Mean and deviation of all cosines, from `mnemic.nearest_vectors`; None if an index was searched."""
+    def from_row(cls, row: Row) -> "CosineStatistics | None":
+        """From a row of `mnemic.nearest_vectors`; None if an index was searched."""
         if row["row_count"] is None:
             return None
         return cls(row["mean"] or 0.0, row["deviation"] or 0.0, row["row_count"])
@@ -137,11 +137,11 @@ class Usual:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest memories, best first, with their cosines; `usual` where all vectors were compared."""
+    """The nearest memories, best first, with their cosines; `statistics` if all vectors were compared."""
 
     memory_ids: tuple[UUID, ...]
     cosines: Vectors
-    usual: Usual | None
+    statistics: CosineStatistics | None
 
 
 def index_name(table_name: str, tenant_id: UUID, owner: str) -> str:
@@ -206,7 +206,7 @@ async def _nearest(
     return Nearest(
         memory_ids=tuple(UUID(bytes=key) for key in row["memory_ids"] or ()),
         cosines=np.array(row["cosines"] or (), dtype=np.float32),
-        usual=Usual.from_row(row),
+        statistics=CosineStatistics.from_row(row),
     )
 
 
@@ -412,7 +412,7 @@ async def _watched(
     try:
         yield
     finally:
-        await end(watching)
+        await cancel_and_wait(watching)
 
 
 async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:

@@ -1,1 +1,1 @@
-"""Recall: find what matters, say why, or refuse."""
+"""Recall: memories that matter for a query, each explained, or a refusal. Start with `pipeline.py`."""

@@ -1,7 +1,7 @@
-"""The memories that were chosen, as records.
+"""The records of the selected memories.
 
-Short ones came along with the candidates, column by column (`mnemic.candidate_features`), and are put
-together here; long ones, of which a search passes many to choose a few, are read when they are chosen.
+The searches return short records with the candidates, column by column (mnemic.candidate_features). Long
+ones are read here, since only few of the candidates are selected.
 """
 
 from collections.abc import Sequence
@@ -14,51 +14,54 @@ import numpy as np
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
-from mnemic.recall.choose import Choice
-from mnemic.recall.pool import Pool
+from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.request import Request
+from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
 
-_REALS = ("confidence", "usefulness", "salience")
-_REALS_KEPT = 1_024
+_FLOAT4_COLUMNS = ("confidence", "usefulness", "salience")
+_CACHED_FLOATS = 1_024
 
 
-async def records_of(
-    database: TenantDatabase, request: Request, chosen: Sequence[Choice]
+async def read_records(
+    database: TenantDatabase, request: Request, selected: Sequence[RankedCandidate]
 ) -> dict[Key, MemoryRecord]:
-    """The memories that were chosen, and with `include` the turns around them."""
-    wanted = {choice.key: (choice.pool, choice.place) for choice in chosen}
+    """The records of the selected memories, and of their neighbours if `include` asks for them.
+
+    A memory that was erased since it was found is missing.
+    """
+    wanted = {candidate.key: (candidate.pool, candidate.index) for candidate in selected}
     if "neighbours" in request.include:
-        for choice in chosen:
-            around = choice.neighbour_places
-            wanted |= {choice.pool.keys[place]: (choice.pool, place) for place in around}
+        for candidate in selected:
+            pool = candidate.pool
+            wanted |= {pool.keys[index]: (pool, index) for index in candidate.neighbour_indexes}
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
     missing = [key for key in wanted if key not in records]
     return records | await _read(database, request, missing) if missing else records
 
 
 async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key]) -> dict[Key, MemoryRecord]:
-    """Memories from the database; what was erased meanwhile is gone."""
+    """Records from the database, as they are or as they were at `as_of`."""
     if request.as_of is None:
         rows = await database.read("recall.records", {"ids": IdArray(keys)})
     else:
         parameters = {"ids": IdArray(keys), "as_of": request.as_of}
         async with database.transaction() as transaction:
             rows = await transaction.rows_planned_anew("recall.records_as_of", parameters)
-    exact = ({**row, **{name: _exact(row[name]) for name in _REALS}} for row in rows)
+    exact = ({**row, **{name: _exact(row[name]) for name in _FLOAT4_COLUMNS}} for row in rows)
     return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in exact}
 
 
-def _record(pool: Pool, place: int) -> MemoryRecord | None:
-    """A member of a pool as a record; None if it is one that did not come along."""
-    row, at = pool.origins[place]
+def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
+    """The record of a candidate; None if it is a long one, which the search did not return."""
+    row, at = pool.origins[index]
     content = row["content"][at]
     if content is None:
         return None
     return MemoryRecord(
-        memory_id=UUID(bytes=pool.keys[place]),
+        memory_id=UUID(bytes=pool.keys[index]),
         version=row["version"][at],
-        owner=pool.source.owner,
+        owner=pool.readable.owner,
         channel=row["channels"][at],
         process=row["process"][at],
         conversation=row["conversations"][at],
@@ -99,10 +102,10 @@ def _record(pool: Pool, place: int) -> MemoryRecord | None:
     )
 
 
-@lru_cache(_REALS_KEPT)
-def _exact(real: float) -> float:
-    """A number of four bytes as it was stored, .3 and not .30000001192092896; most are the same few."""
-    return float(str(np.float32(real)))
+@lru_cache(_CACHED_FLOATS)
+def _exact(value: float) -> float:
+    """A 4-byte float as it was stored: 0.3, not 0.30000001192092896. Most memories share a few values."""
+    return float(str(np.float32(value)))
 
 
 def _texts(written: str | None) -> tuple[str, ...]:

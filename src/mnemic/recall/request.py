@@ -1,4 +1,4 @@
-"""What a caller asks for, checked: the query, the filters, the limits, the techniques."""
+"""A validated recall request: query, filters, limits, techniques."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from mnemic.types.scope import Scope, check_name
 from mnemic.types.tags import check_tags
 
 QUERY_MAX_CHARACTERS = 4_000
-"""What lies behind is not searched with, and a note says so."""
+"""A longer query is truncated, and a note says so."""
 
 LIMIT_MAX = 1_000
 MAX_TOKENS_MAX = 1_000_000
@@ -24,7 +24,7 @@ SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
 
 @dataclass(frozen=True)
 class Filter:
-    """What may be found; None lets everything through. As the SQL type mnemic.recall_filter."""
+    """Which memories may be found; None does not restrict. The same fields as mnemic.recall_filter in SQL."""
 
     channels: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
@@ -38,13 +38,13 @@ class Filter:
 
     @property
     def leaves_few(self) -> bool:
-        """Whether it probably lets so little through that the filter should be searched first."""
+        """Whether so few memories probably pass that the filter should be searched first."""
         return any((self.tags, self.any_tags, self.conversation, self.since, self.until, self.categories))
 
 
 @dataclass(frozen=True)
 class Request:
-    """One recall."""
+    """One recall. `names_channels` says that the caller named channels."""
 
     query: str
     scope: Scope
@@ -62,7 +62,7 @@ class Request:
 
     @property
     def moment(self) -> datetime:
-        """The moment whose memories are wanted."""
+        """The moment that the answer is about: `as_of`, or now."""
         return self.as_of or datetime.now(UTC)
 
 
@@ -87,7 +87,7 @@ def check_request(
     explain: bool,
     include: object,
 ) -> Request:
-    """The request, or InvalidInputError that names the field and says what would be right."""
+    """Validate the arguments of `recall`. Raises InvalidInputError with the field and what is allowed."""
     text = check_text("query", query)
     window = check_window(since, until)
     request = Request(
@@ -124,7 +124,7 @@ def check_request(
 
 
 def _channels(scope: Scope, channels: object) -> tuple[str, ...]:
-    """The channels named, or else the active one and `_global`."""
+    """The channels that the caller named, by default the active one and `_global`."""
     if channels is None:
         return tuple(dict.fromkeys((scope.channel, GLOBAL_CHANNEL)))
     names = _list("channels", channels)
@@ -134,7 +134,7 @@ def _channels(scope: Scope, channels: object) -> tuple[str, ...]:
 
 
 def _techniques(techniques: object) -> frozenset[str]:
-    """At least one that brings candidates: the others only add to what was found."""
+    """Checked techniques, at least one of which finds candidates on its own."""
     chosen = frozenset(_choices("techniques", techniques, TECHNIQUES) or ())
     if chosen.isdisjoint(SEARCHING_TECHNIQUES):
         raise InvalidInputError(

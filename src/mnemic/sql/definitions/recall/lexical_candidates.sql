@@ -1,14 +1,14 @@
 -- Lexical search. Row-level security makes the index on words unusable for the application (`@@` is not
 -- leakproof), so this runs as mnemic_definer and filters by the verified tenant.
 --
--- Each of `terms` is searched separately; the score of a memory is the sum of the weights of its terms, less for
--- long texts. Without `weights`, a term weighs more the rarer it is among `memory_total` memories. Returns one
--- row: the best `most` memories; the number of memories per term; and for at most `most` conversations with the
--- most terms a bitmap of their terms. IS TRUE keeps the planner, which has no statistics about owners, from using
--- an index by owner.
+-- Each of `terms` is searched separately; mnemic.lexical_score scores the memories that have any. Without `weights`,
+-- mnemic.term_weight weighs the terms by the number of memories found. Without `mean_bytes`, the mean length is that of
+-- the memories found, each counted once per term. Returns one row: the best `most` memories; the number of memories per
+-- term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
+-- which has no statistics about owners, from using an index by owner.
 CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
-    wanted_owner text, terms text[], weights real[], memory_total int, filter mnemic.recall_filter,
-    as_of timestamptz, most int
+    wanted_owner text, terms text[], weights real[], memory_total int, mean_bytes real,
+    filter mnemic.recall_filter, as_of timestamptz, most int
 )
 RETURNS TABLE (memory_ids uuid[], counts int[], conversations text[], conversation_terms bigint[])
 -- It returns one row. The default estimate of 1,000 would make the statement look expensive enough for JIT.
@@ -64,10 +64,7 @@ BEGIN
     weighed AS (
         SELECT
             counted.place,
-            coalesce(
-                weights[counted.place],
-                ln(1 + greatest(memory_total - counted.hits, 0) / (counted.hits + 0.5))
-            ) AS weight
+            coalesce(weights[counted.place], mnemic.term_weight(counted.hits, memory_total)) AS weight
         FROM counted
     ),
     best AS (
@@ -76,7 +73,10 @@ BEGIN
         JOIN weighed USING (place)
         GROUP BY hit.memory_id
         -- A scalar sub-select is computed once; a join would compute it for every hit.
-        ORDER BY sum(weighed.weight) / (1.5 + 1.5 * max(hit.bytes) / (SELECT avg(hit.bytes) FROM hit)) DESC,
+        ORDER BY
+            mnemic.lexical_score(
+                sum(weighed.weight), max(hit.bytes), coalesce(mean_bytes, (SELECT avg(hit.bytes) FROM hit))
+            ) DESC,
             hit.memory_id DESC
         LIMIT most
     ),
@@ -95,4 +95,6 @@ BEGIN
         ARRAY(SELECT covered.bits FROM covered ORDER BY covered.conversation);
 END
 $$;
-CALL mnemic.run_as_definer('mnemic.lexical_candidates(text, text[], real[], int, mnemic.recall_filter, timestamptz, int)');
+CALL mnemic.run_as_definer(
+    'mnemic.lexical_candidates(text, text[], real[], int, real, mnemic.recall_filter, timestamptz, int)'
+);

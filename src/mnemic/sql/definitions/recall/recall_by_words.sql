@@ -1,8 +1,8 @@
 -- Lexical search (mnemic.lexical_candidates) if `searched` has any terms, with the features and vectors of the
 -- candidates.
 CREATE OR REPLACE FUNCTION mnemic.recall_by_words(
-    of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, most int,
-    filter mnemic.recall_filter, as_of timestamptz,
+    of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, mean_bytes real,
+    most int, filter mnemic.recall_filter, as_of timestamptz,
     OUT found_ids uuid[], OUT counts int[], OUT found_conversations text[], OUT conversation_terms bigint[],
     OUT words_ms float8
 )
@@ -14,7 +14,9 @@ BEGIN
     IF searched <> '{}' THEN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
-        FROM mnemic.lexical_candidates(wanted_owner, searched, weights, memory_total, filter, as_of, most) AS words;
+        FROM mnemic.lexical_candidates(
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+        ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
 END

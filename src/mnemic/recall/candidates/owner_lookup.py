@@ -1,0 +1,47 @@
+"""The first step for each readable owner, without a vector: the query's terms, entities and time windows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mnemic.db.database import TenantDatabase
+from mnemic.db.id_arrays import Key
+from mnemic.recall.candidates.entities import search_entities
+from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
+from mnemic.recall.candidates.time_windows import search_windows
+from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.readable_owners import ReadableOwner
+from mnemic.recall.request import Request
+from mnemic.recall.stage_timer import StageTimer
+
+
+@dataclass(frozen=True)
+class OwnerLookup:
+    """What the lexical and the semantic search of one owner start from.
+
+    `entity_hops` are the candidates by entity, with how many relations they are away from the query's
+    entities; `in_windows` are memories of the times that the query names.
+    """
+
+    readable: ReadableOwner
+    terms: QueryTerms
+    entity_hops: Mapping[Key, int]
+    in_windows: Sequence[Key]
+
+
+async def look_up_owner(
+    database: TenantDatabase,
+    readable: ReadableOwner,
+    request: Request,
+    analysis: QueryAnalysis,
+    timer: StageTimer,
+) -> OwnerLookup:
+    """Read the query's terms, then candidates by entity and by time."""
+    with timer.measure("text"):
+        terms = await read_query_terms(database, readable.owner, analysis)
+    with timer.measure("graph"):
+        entity_hops: Mapping[Key, int] = {}
+        if "graph" in request.techniques and terms.has_entities:
+            entity_hops = await search_entities(database, readable.owner, analysis)
+    with timer.measure("time"):
+        in_windows = await search_windows(database, readable, request, analysis)
+    return OwnerLookup(readable, terms, entity_hops, in_windows)

@@ -1,0 +1,84 @@
+"""The terms of a query, the statistics that the database keeps about them, and other facts about the owner.
+
+A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms) or a
+quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
+memories each word occurs.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from mnemic.db.connection import Row
+from mnemic.db.database import TenantDatabase
+from mnemic.db.vectors import VectorTable
+from mnemic.recall.query_analysis import QueryAnalysis
+
+TERMS_MAX = 32
+STATISTICS_MIN_MEMORIES = 2_000
+STATISTICS_AGE = timedelta(days=1)
+"""Older statistics are refreshed in the background."""
+COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
+"""Without statistics, the database counts an owner's memories up to this number."""
+
+
+@dataclass(frozen=True)
+class QueryTerms:
+    """The terms of a query and what is known before the search.
+
+    `tsqueries` has one PostgreSQL tsquery per term, with all forms of the word; `counts` the number of
+    memories that have the term, None where statistics do not say; `mean_bytes` the mean length of the
+    owner's memories, None without statistics. `vector_table` holds the vectors of the model that serves the
+    tenant.
+    """
+
+    lexemes: tuple[str, ...]
+    tsqueries: tuple[str, ...]
+    counts: tuple[int | None, ...]
+    memory_count: int
+    mean_bytes: float | None
+    has_statistics: bool
+    is_stale: bool
+    has_entities: bool
+    has_grants: bool
+    vector_table: VectorTable | None
+
+    @property
+    def lacks_statistics(self) -> bool:
+        """Whether statistics should be made or refreshed for this owner."""
+        is_large = self.memory_count > STATISTICS_MIN_MEMORIES
+        return self.is_stale or (not self.has_statistics and is_large)
+
+
+async def read_query_terms(database: TenantDatabase, owner: str, analysis: QueryAnalysis) -> QueryTerms:
+    """Have the database parse the query and look up the statistics of its terms."""
+    parameters = {
+        "owner": owner,
+        "query": analysis.lexical_text,
+        "phrases": list(analysis.phrases),
+        "count_max": COUNTED_MAX,
+        "statistics_age": STATISTICS_AGE,
+    }
+    (row,) = await database.read("recall.terms", parameters)
+    return _query_terms(row, analysis)
+
+
+def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:
+    phrases = [
+        (phrase, tsquery)
+        for phrase, tsquery in zip(analysis.phrases, row["phrase_terms"], strict=True)
+        if tsquery is not None  # A phrase of stopwords has no indexed word.
+    ]
+    return QueryTerms(
+        lexemes=(*row["lexemes"][:TERMS_MAX], *(phrase for phrase, _ in phrases)),
+        tsqueries=(*row["terms"][:TERMS_MAX], *(tsquery for _, tsquery in phrases)),
+        counts=(*row["counts"][:TERMS_MAX], *(None for _ in phrases)),
+        memory_count=row["counted"] if row["kept_count"] is None else row["kept_count"],
+        mean_bytes=row["mean_bytes"],
+        has_statistics=row["kept_count"] is not None,
+        is_stale=row["is_stale"],
+        has_entities=row["has_entities"],
+        has_grants=row["has_grants"],
+        vector_table=VectorTable(row["model"], row["dimensions"], row["table_name"])
+        if row["model"]
+        else None,
+    )

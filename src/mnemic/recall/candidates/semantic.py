@@ -1,0 +1,120 @@
+"""Candidates by vector: semantic search for the memories with the highest cosines.
+
+For most owners the database compares all vectors; for large owners it searches their HNSW index. The same
+statement reads the candidates by time, the turns around the best of both, and their cosines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from mnemic.db.connection import Row
+from mnemic.db.database import TenantDatabase
+from mnemic.db.half_vectors import HalfVector
+from mnemic.db.id_arrays import IdArray, Key
+from mnemic.db.vector_index import INDEX_MIN_ROWS, CosineStatistics, ef_search_for, index_name
+from mnemic.db.vectors import ModelChanged
+from mnemic.recall.candidates.filtered import FilteredMatches, search_filtered
+from mnemic.recall.candidates.limits import candidate_limit
+from mnemic.recall.candidates.neighbours import features_parameters
+from mnemic.recall.candidates.owner_lookup import OwnerLookup
+from mnemic.recall.candidates.time_windows import nearest_in_windows
+from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
+from mnemic.recall.request import Request
+from mnemic.recall.stage_timer import StageTimer
+
+
+@dataclass(frozen=True)
+class SemanticMatches:
+    """The nearest memories, best first, and the candidates by time.
+
+    `statistics` are of the owner's cosines, None if an index was searched; `is_exact` says that all of the
+    owner's vectors were compared; `row` is the result of `recall.near`, None if it was not executed.
+    """
+
+    keys: Sequence[Key] = ()
+    by_time: Sequence[Key] = ()
+    statistics: CosineStatistics | None = None
+    is_exact: bool = False
+    row: Row | None = None
+
+    @property
+    def lacks_index(self) -> bool:
+        """Whether an index would have made the search faster."""
+        return self.is_exact and self.statistics is not None and self.statistics.count > INDEX_MIN_ROWS
+
+
+async def search_semantic(
+    database: TenantDatabase,
+    lookup: OwnerLookup,
+    request: Request,
+    embedding: QueryEmbedding | None,
+    timer: StageTimer,
+) -> SemanticMatches:
+    """The nearest memories among those that pass the filter, candidates by time, and turns around both."""
+    query = VectorQuery.of(lookup.terms.vector_table, embedding)
+    with timer.measure("time"):
+        by_time = await nearest_in_windows(database, query, lookup.in_windows)
+    search = _SemanticSearch(database, lookup, request, query, by_time, timer)
+    if query is None:
+        return await search.run() if by_time else SemanticMatches()
+    if lookup.readable.filter.leaves_few and request.as_of is None:
+        return await search.run(await search_filtered(database, query, lookup.readable, request, timer))
+    matches = await search.run()
+    if _is_crowded_out(matches, request):
+        filtered = await search_filtered(database, query, lookup.readable, request, timer)
+        return await search.run(filtered) if filtered is not None else matches
+    return matches
+
+
+@dataclass(frozen=True)
+class _SemanticSearch:
+    """The search of one owner, which may be repeated with the nearest of a filter."""
+
+    database: TenantDatabase
+    lookup: OwnerLookup
+    request: Request
+    query: VectorQuery | None
+    by_time: Sequence[Key]
+    timer: StageTimer
+
+    async def run(self, filtered: FilteredMatches | None = None) -> SemanticMatches:
+        """Execute one statement, which itself measures how long its vector search took."""
+        query, request = self.query, self.request
+        owner, tenant_id = self.lookup.readable.owner, self.database.tenant.id
+        limit = candidate_limit(request)
+        parameters = {
+            **features_parameters(self.lookup, request, self.by_time),
+            "model": query and query.table.model,
+            "vector_table": query and query.table.name,
+            "vector": query and HalfVector(query.vector),
+            "near": filtered and IdArray(filtered.keys),
+            "index_name": query and index_name(query.table.name, tenant_id, owner),
+            "ef_search": ef_search_for(limit, self.lookup.terms.memory_count),
+        }
+        started_s = perf_counter()
+        (row,) = await self.database.read("recall.near", parameters)
+        if query is not None and row["model"] != query.table.model:
+            raise ModelChanged(row["model"])
+        self.timer.add("vector", row["near_ms"])
+        self.timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
+        return SemanticMatches(
+            keys=row["near_ids"],
+            by_time=self.by_time,
+            statistics=filtered.statistics if filtered is not None else CosineStatistics.from_row(row),
+            is_exact=row["row_count"] is not None,
+            row=row,
+        )
+
+
+def _is_crowded_out(matches: SemanticMatches, request: Request) -> bool:
+    """Whether memories that do not pass the filter took the places of some that do.
+
+    Only after an exact search: an owner with an index is so large that reading the memories that pass could
+    take seconds.
+    """
+    statistics, row = matches.statistics, matches.row
+    if not matches.is_exact or statistics is None or statistics.count <= len(matches.keys):
+        return False
+    passing = set(row["memory_ids"] or () if row is not None else ())
+    return len(passing.intersection(matches.keys)) < request.limit and request.as_of is None

@@ -1,0 +1,82 @@
+"""Query analysis by rules: topic, times, quoted phrases, speakers. No model, no database."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemic.recall.query_filler import (
+    QUESTION_STOPWORDS,
+    remove_filler,
+    remove_function_words,
+    strip_filler,
+)
+from mnemic.text_analysis.detect import detect_times
+from mnemic.text_analysis.times import DetectedTime
+
+PHRASES_MAX = 4
+WINDOWS_MAX = 8
+
+_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“”]{2,200})[“”]|«([^»]{2,200})»')
+_FIRST_PERSON = re.compile(r"\b(i|i'm|i've|i'd|i'll|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_SAID_BY_ASSISTANT = re.compile(
+    r"\b(?:did|have|had) you\b|\byou (?:\w+ ){0,2}?"
+    r"(?:said|told|mentioned|gave|recommended|suggested|provided|advised|explained|listed|wrote|shared)\b"
+    r"|\byour (?:answer|advice|recommendation|suggestion|explanation|list|reply|response)s?\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class QueryAnalysis:
+    """What a query says. Windows are in seconds since 1970, from the first on, before the second.
+
+    `topic` is the query without conversational filler, to be embedded; `lexical_text` are its words for the
+    lexical search. `speaker_roles` are the roles whose words the query is about: a question in the first
+    person is mostly about what the user said, one about what "you" said about what the assistant said.
+    `is_time_only` means that the query names a time and nothing else: "What happened last week?"
+    """
+
+    topic: str
+    lexical_text: str
+    windows: tuple[tuple[float, float], ...]
+    phrases: tuple[str, ...]
+    speaker_roles: frozenset[str]
+    casefolded_words: frozenset[str]
+    is_time_only: bool
+
+    def mentions(self, name: str) -> bool:
+        """Whether the query has the first word of this name, or all of its words."""
+        words = _WORD.findall(name.casefold())
+        return bool(words) and (words[0] in self.casefolded_words or self.casefolded_words.issuperset(words))
+
+
+def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
+    """Analyse a query. Relative times ("last week") count from `asked_at`."""
+    times = detect_times(query, moment=asked_at)[:WINDOWS_MAX]
+    phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
+    topic = strip_filler(query)
+    return QueryAnalysis(
+        topic=topic,
+        lexical_text=remove_function_words(topic),
+        windows=tuple((time.value.start.timestamp(), time.value.end.timestamp()) for time in times),
+        phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
+        speaker_roles=_speaker_roles(query),
+        casefolded_words=frozenset(_WORD.findall(query.casefold())),
+        is_time_only=bool(times) and not _words_beside_times(query, times),
+    )
+
+
+def _words_beside_times(query: str, times: Sequence[DetectedTime]) -> set[str]:
+    """The content words of a query, without those that name its times."""
+    rest = list(query)
+    for time in times:
+        rest[time.start : time.end] = " " * (time.end - time.start)
+    return set(_WORD.findall(remove_filler("".join(rest)).casefold())) - QUESTION_STOPWORDS
+
+
+def _speaker_roles(query: str) -> frozenset[str]:
+    if _SAID_BY_ASSISTANT.search(query):
+        return frozenset({"assistant"})
+    return frozenset({"user"}) if _FIRST_PERSON.search(query) else frozenset()

@@ -1,0 +1,219 @@
+"""Ranking: the fused score of a candidate is a weighted sum of named parts, which `explain` shows.
+
+There are three kinds of parts. **The candidate's own evidence**: its cosine and its lexical score, both as
+standard scores among the owner's memories (z-scores), so that they can be added. **Evidence of its
+context**: the same for the turns before and after it, less for long ones, and how well its whole
+conversation matches. **Metadata**: who said it, whether it has more than a few words, when it happened,
+which entities it mentions, how salient, useful, certain and recent it is. The last ones are small, and zero
+for a memory without any feedback.
+
+The weights were fitted once (listwise, on the turns of LoCoMo and BEAM, some twenty numbers for 1,100
+questions; weights fitted on two thirds of the conversations did as well on the last third), then rounded.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from mnemic.recall.candidates.lexical import LexicalMatches
+from mnemic.recall.candidates.neighbours import ConversationTurns
+from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.lexical_score import Floats, lexical_scores
+from mnemic.recall.query_analysis import QueryAnalysis
+
+WEIGHTS: Mapping[str, float] = {
+    "meaning": 1.3,
+    "words": 1.0,
+    "meaning before": 0.5,
+    "meaning after": 0.6,
+    "words before": 0.5,
+    "words after": 0.1,
+    "meaning around": 0.25,
+    "words around": 0.3,
+    "conversation words": 8.0,
+    "conversation meaning": 0.5,
+    "speaker": 2.0,
+    "role": 4.0,
+    "length": 1.0,
+    "time": 7.0,
+    "graph": 1.0,
+    "salience": 1.0,
+    "usefulness": 1.0,
+    "confidence": 2.0,
+    "recency": 0.3,
+    "tense": 1.0,
+    "anchored": 0.5,
+}
+
+NEIGHBOUR_PARTS = (
+    "words before",
+    "words after",
+    "words around",
+    "meaning before",
+    "meaning after",
+    "meaning around",
+)
+"""The parts that come from neighbouring turns."""
+
+# A turn longer than this contributes less to its neighbours: it covers more topics.
+NEIGHBOUR_FULL_BYTES = 300.0
+# The shorter a turn below this, the less it answers: "Wow, great!" A fact outside of a conversation may be
+# short.
+BRIEF_BYTES = 150.0
+# The prior of the lexical scores' deviation: as a divisor of the squared weights, and the number of memories
+# that it counts as.
+PRIOR_VARIANCE_DIVISOR = 20
+PRIOR_MEMORIES = 20.0
+# A conversation is scored by this many of its turns, the nearest ones.
+BEST_TURNS = 3
+RECENCY_HALF_LIFE_S = 30 * 86_400.0
+# The logistic function from the fused score to a score from 0 to 1.
+SCORE_MIDDLE = 8.0
+SCORE_SPREAD = 4.0
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The fused score of each candidate of a pool, and the weighted parts that it is the sum of."""
+
+    fused: Floats
+    parts: Mapping[str, Floats]
+
+    def parts_of(self, index: int) -> dict[str, float]:
+        """The parts of one candidate that are not zero."""
+        return {name: round(float(part[index]), 3) for name, part in self.parts.items() if part[index]}
+
+
+def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
+    """Score every candidate of the pool."""
+    features = {**_own_evidence(pool), **_metadata(pool, analysis, now_s)}
+    features |= _context_evidence(pool, features["words"], features["meaning"])
+    weights = np.array([WEIGHTS[name] for name in features])
+    parts = np.array(list(features.values())) * weights[:, None]
+    return Ranking(parts.sum(axis=0), dict(zip(features, parts, strict=True)))
+
+
+def score(fused: float) -> float:
+    """Map a fused score to a number from 0 to 1; higher stays higher."""
+    return float(1 / (1 + np.exp(-(fused - SCORE_MIDDLE) / SCORE_SPREAD)))
+
+
+def _own_evidence(pool: CandidatePool) -> dict[str, Floats]:
+    """The cosine and the lexical score, in standard deviations above the mean of the owner's memories."""
+    lexical = pool.lexical
+    mean_bytes = lexical.terms.mean_bytes or (float(pool.bytes.mean()) if len(pool) else 1.0)
+    scores = lexical_scores(lexical.weights_of(pool.terms), pool.bytes, mean_bytes)
+    mean, deviation = _lexical_statistics(lexical)
+    meaning = (pool.cosines - pool.cosine_mean) / pool.cosine_deviation
+    return {"meaning": np.nan_to_num(meaning), "words": (scores - mean) / deviation}
+
+
+def _lexical_statistics(lexical: LexicalMatches) -> tuple[float, float]:
+    """Mean and standard deviation of the summed weights, as if terms were independent; with a prior."""
+    mean = float((lexical.weights * lexical.shares).sum())
+    squares = lexical.weights**2
+    variance = float((squares * lexical.shares * (1 - np.minimum(lexical.shares, 1))).sum())
+    prior = float(squares.sum()) / PRIOR_VARIANCE_DIVISOR
+    share = PRIOR_MEMORIES / (PRIOR_MEMORIES + lexical.terms.memory_count)
+    return mean, math.sqrt((1 - share) * variance + share * prior) or 1.0
+
+
+def _context_evidence(pool: CandidatePool, words: Floats, meaning: Floats) -> dict[str, Floats]:
+    return {
+        **_neighbour_evidence(pool, words, meaning),
+        "conversation words": _conversation_words(pool),
+        "conversation meaning": _conversation_meaning(pool, meaning),
+    }
+
+
+def _neighbour_evidence(pool: CandidatePool, words: Floats, meaning: Floats) -> dict[str, Floats]:
+    """The evidence of the turns before and after; zero for memories outside of conversations."""
+    if all(position is None for position in pool.positions):
+        return dict.fromkeys(NEIGHBOUR_PARTS, np.zeros(len(pool)))
+    turns = ConversationTurns(pool.conversations, pool.positions)
+    factor = np.minimum(1, NEIGHBOUR_FULL_BYTES / np.maximum(pool.bytes, 1))
+    near_words, near_meaning = words * factor, meaning * factor
+    return {
+        "words before": turns.shifted(near_words, -1),
+        "words after": turns.shifted(near_words, 1),
+        "words around": turns.shifted(near_words, -2) + turns.shifted(near_words, 2),
+        "meaning before": turns.shifted(near_meaning, -1),
+        "meaning after": turns.shifted(near_meaning, 1),
+        "meaning around": turns.shifted(near_meaning, -2) + turns.shifted(near_meaning, 2),
+    }
+
+
+def conversation_terms(pool: CandidatePool) -> dict[str, int]:
+    """The query's terms that each conversation has, as a bit field, as far as the searches show."""
+    covered = dict(pool.lexical.conversation_terms)
+    for conversation, bits in zip(pool.conversations, pool.terms, strict=True):
+        if conversation is not None:
+            covered[conversation] = covered.get(conversation, 0) | bits
+    return covered
+
+
+def _conversation_words(pool: CandidatePool) -> Floats:
+    """The conversation's share of the weight of all terms, minus the mean of all conversations."""
+    covered = conversation_terms(pool)
+    total = float(pool.lexical.weights.sum())
+    if len(covered) < 2 or not total:
+        return np.zeros(len(pool))
+    shares = pool.lexical.weights_of(list(covered.values())) / total
+    above = dict(zip(covered, (shares - shares.mean()).tolist(), strict=True))
+    return np.array([above[name] if name is not None else 0.0 for name in pool.conversations])
+
+
+def _conversation_meaning(pool: CandidatePool, meaning: Floats) -> Floats:
+    """The mean of the conversation's nearest turns, minus the mean of all conversations."""
+    turns: dict[str, list[float]] = {}
+    for conversation, value in zip(pool.conversations, meaning.tolist(), strict=True):
+        if conversation is not None:
+            turns.setdefault(conversation, []).append(value)
+    if len(turns) < 2:
+        return np.zeros(len(pool))
+    best = {name: fmean(sorted(values)[-BEST_TURNS:]) for name, values in turns.items()}
+    mean = fmean(best.values())
+    return np.array([best[name] - mean if name is not None else 0.0 for name in pool.conversations])
+
+
+def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dict[str, Floats]:
+    age = np.maximum(now_s - pool.happened_at_s, 0) / RECENCY_HALF_LIFE_S
+    return {
+        "speaker": _speakers(pool, analysis),
+        "role": np.array([float(role in analysis.speaker_roles) for role in pool.roles]),
+        "length": _turn_lengths(pool),
+        "time": in_windows(pool.happened_at_s, analysis),
+        "graph": np.where(np.isfinite(pool.hops), 1.0 / (1.0 + pool.hops), 0.0),
+        "salience": pool.saliences - 0.5,
+        "usefulness": pool.usefulnesses - 0.5,
+        "confidence": pool.confidences - 1.0,
+        "recency": np.exp2(-age),
+        "tense": -np.abs(pool.tenses),
+        "anchored": pool.anchored,
+    }
+
+
+def _turn_lengths(pool: CandidatePool) -> Floats:
+    """The logarithm of a turn's length up to `BRIEF_BYTES`, minus the mean; 0 outside of conversations."""
+    is_turn = np.array([conversation is not None for conversation in pool.conversations], bool)
+    lengths = np.zeros(len(pool))
+    if is_turn.any():
+        logarithms = np.log(np.clip(pool.bytes[is_turn], 1, BRIEF_BYTES))
+        lengths[is_turn] = logarithms - logarithms.mean()
+    return lengths
+
+
+def _speakers(pool: CandidatePool, analysis: QueryAnalysis) -> Floats:
+    named = {name: float(analysis.mentions(name)) for name in set(pool.names) if name}
+    return np.array([named.get(name or "", 0.0) for name in pool.names])
+
+
+def in_windows(happened_at_s: Floats, analysis: QueryAnalysis) -> Floats:
+    """1 for each moment in a window that the query names, else 0."""
+    inside = np.zeros(len(happened_at_s))
+    for start, end in analysis.windows:
+        inside = np.maximum(inside, (happened_at_s >= start) & (happened_at_s < end))
+    return inside

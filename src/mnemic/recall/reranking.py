@@ -1,0 +1,50 @@
+"""Reranking: an optional model reorders the selected candidates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mnemic.db.id_arrays import Key
+from mnemic.errors import LanguageModelError
+from mnemic.models.reranking import RERANK_MAX, Reranker
+from mnemic.recall.packing import prompt_line
+from mnemic.recall.selection import RankedCandidate
+from mnemic.recall.stage_timer import StageTimer
+from mnemic.types.memory import MemoryRecord
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """Candidates in their final order; a note if the reranker failed."""
+
+    candidates: Sequence[RankedCandidate]
+    notes: tuple[str, ...] = ()
+
+
+def rerank_limit(reranker: Reranker | None) -> int:
+    """How many candidates the reranker scores."""
+    return RERANK_MAX if reranker is not None else 0
+
+
+async def rerank(
+    reranker: Reranker | None,
+    query: str,
+    selected: Sequence[RankedCandidate],
+    records: Mapping[Key, MemoryRecord],
+    timer: StageTimer,
+) -> Reranked:
+    """Order the candidates by the reranker's scores; equal scores keep their order.
+
+    Without a reranker, or if it fails, the order stays. Memories that were erased since they were found have
+    no record and are left out.
+    """
+    present = [candidate for candidate in selected if candidate.key in records]
+    if reranker is None or not present:
+        return Reranked(present)
+    with timer.measure("rerank"):
+        try:
+            lines = [prompt_line(records[candidate.key]) for candidate in present]
+            scores = await reranker.rerank(query, lines)
+        except LanguageModelError as error:
+            return Reranked(present, (f"The reranker was left out: {error}",))
+    scored = [replace(candidate, reranked=score) for candidate, score in zip(present, scores, strict=True)]
+    return Reranked(sorted(scored, key=lambda candidate: -candidate.score))

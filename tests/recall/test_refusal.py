@@ -1,0 +1,130 @@
+"""The confidence of recall: what raises it and what lowers it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mnemic.recall.candidates.lexical import LexicalMatches
+from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.candidates.query_terms import QueryTerms
+from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.ranking import rank
+from mnemic.recall.readable_owners import ReadableOwner
+from mnemic.recall.refusal import MEMORIES_MAX, MEMORIES_MIN, confidence
+from mnemic.recall.request import Filter
+
+LOCAL = "local:all-MiniLM-L6-v2"
+ANALYSIS = QueryAnalysis(
+    topic="garden pond",
+    lexical_text="garden pond",
+    windows=(),
+    phrases=(),
+    speaker_roles=frozenset(),
+    casefolded_words=frozenset({"garden", "pond"}),
+    is_time_only=False,
+)
+
+
+def sample_words(
+    counts: tuple[int | None, ...] = (3, 3), *, memory_count: int = 100, has_statistics: bool = False
+) -> LexicalMatches:
+    """A query of two terms, with the number of memories that have each."""
+    terms = QueryTerms(
+        lexemes=("garden", "pond"),
+        tsqueries=("'garden'", "'pond'"),
+        counts=counts,
+        memory_count=memory_count,
+        mean_bytes=100.0,
+        has_statistics=has_statistics,
+        is_stale=False,
+        has_entities=False,
+        has_grants=False,
+        vector_table=None,
+    )
+    shares = np.array([(1 if count is None else count) / memory_count for count in counts])
+    return LexicalMatches(terms, np.array([4.0, 4.0]), shares, (), {})
+
+
+def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1, 0)) -> CandidatePool:
+    """Candidates with these terms and medium cosines."""
+    zeros = np.zeros(len(terms))
+    nothing = (None,) * len(terms)
+    return CandidatePool(
+        readable=ReadableOwner("ada", Filter()),
+        lexical=words or sample_words(),
+        keys=[bytes([number]) * 16 for number in range(len(terms))],
+        origins=[({}, number) for number in range(len(terms))],
+        conversations=nothing,
+        positions=nothing,
+        roles=nothing,
+        names=nothing,
+        channels=("default",) * len(terms),
+        bytes=zeros + 100,
+        happened_at_s=zeros,
+        confidences=zeros + 1,
+        usefulnesses=zeros + 0.5,
+        saliences=zeros + 0.5,
+        anchored=zeros,
+        tenses=zeros,
+        terms=terms,
+        found_by=(("vector",),) * len(terms),
+        hops=zeros + np.inf,
+        cosines=np.array([0.35, 0.2])[: len(terms)],
+        cosine_mean=0.05,
+        cosine_deviation=0.09,
+        counts={},
+    )
+
+
+def sure(pool: CandidatePool, model: str | None = LOCAL) -> float:
+    """The confidence of a single pool."""
+    return confidence([pool], [rank(pool, ANALYSIS, 0.0)], ANALYSIS, model)
+
+
+def test_near_memories_words_in_common_and_a_fitting_owner_raise_confidence() -> None:
+    usual = sure(sample_pool())
+    assert 0 < usual < 1
+    assert sure(replace(sample_pool(), cosines=np.array([0.6, 0.2]))) > usual
+    assert sure(replace(sample_pool(), cosine_mean=0.2, cosines=np.array([0.5, 0.35]))) > usual
+    assert sure(sample_pool(terms=(3, 0))) > usual
+
+
+def test_a_term_that_no_memory_has_lowers_confidence_and_a_second_one_less() -> None:
+    known, one, two = (
+        sure(sample_pool(sample_words(counts), terms=(0, 0))) for counts in ((3, 3), (3, 0), (0, 0))
+    )
+    assert known > one > two
+    logits = [np.log(each / (1 - each)) for each in (known, one, two)]
+    assert logits[0] - logits[1] > logits[1] - logits[2]
+
+
+def test_a_term_without_a_count_is_unknown_unless_a_candidate_has_it() -> None:
+    rare = sample_words((3, None), memory_count=5_000, has_statistics=True)
+    counted = sample_words((3, 1), memory_count=5_000, has_statistics=True)
+    assert sure(sample_pool(rare)) < sure(sample_pool(counted))
+    assert sure(sample_pool(rare, terms=(1, 2))) == sure(sample_pool(counted, terms=(1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("fewer", "more", "is_equal"),
+    [(1, MEMORIES_MIN, True), (20, 500, False), (MEMORIES_MAX, 1_000_000, True)],
+)
+def test_more_memories_lower_confidence_within_what_was_measured(
+    fewer: int, more: int, is_equal: bool
+) -> None:
+    few, many = (sure(sample_pool(sample_words(memory_count=count)), None) for count in (fewer, more))
+    assert few == many if is_equal else few > many
+
+
+def test_without_a_calibration_the_mean_cosine_does_not_count() -> None:
+    pool, nearer = sample_pool(), replace(sample_pool(), cosine_mean=0.4)
+    assert sure(pool, "openai:some-model") == sure(nearer, "openai:some-model")
+    assert sure(pool) != sure(nearer)
+
+
+def test_a_pool_without_candidates_does_not_count() -> None:
+    pool, empty = sample_pool(), sample_pool(terms=())
+    assert sure(empty) == 0.0
+    rankings = [rank(each, ANALYSIS, 0.0) for each in (empty, pool)]
+    assert confidence([empty, pool], rankings, ANALYSIS, LOCAL) == sure(pool)

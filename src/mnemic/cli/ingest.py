@@ -59,7 +59,8 @@ def ingest(
         print_json({"documents": [asdict(ingestion) for ingestion in done]})
     else:
         for ingestion in done:
-            print_line(f"{ingestion.document.name}: {ingestion.chunk_count:,} chunks")
+            plural = "" if ingestion.chunk_count == 1 else "s"
+            print_line(f"{ingestion.document.name}: {ingestion.chunk_count:,} chunk{plural}")
 
 
 async def _ingest(

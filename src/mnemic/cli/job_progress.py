@@ -20,6 +20,8 @@ async def follow_job(memory: AsyncMemory, job_id: UUID, title: str, *, quiet: bo
         while not (job := await memory.jobs.wait(job_id, timeout_s=SHOW_EVERY_S)).has_ended:
             if job.progress is not None and job.progress.total is not None:
                 bar.update(task, completed=job.progress.done or 0, total=job.progress.total)
+        if job.state == "done" and job.progress is not None and job.progress.total is not None:
+            bar.update(task, completed=job.progress.total, total=job.progress.total)
     if job.state != "done":
         reason = f": {job.error.message}" if job.error is not None else "."
         raise ConflictError(f"The job {job_id} is {job.state}{reason} See `mnemic jobs show {job_id}`.")

@@ -103,11 +103,13 @@ class RecallArguments(Arguments):
     tags: Tags = Field(default=[], description="Only memories that have all of these tags.")
     conversation: Name | None = Field(default=None, description="Only memories from this conversation.")
     since: Time = Field(
-        default=None, description="Only what happened from then on, ISO 8601 with zone, or a date."
+        default=None, description="Only what happened since this time, ISO 8601 with zone, or a date."
     )
-    until: Time = Field(default=None, description="Only what happened before, ISO 8601 with zone, or a date.")
+    until: Time = Field(
+        default=None, description="Only what happened before this time, ISO 8601 with zone, or a date."
+    )
     as_of: Time = Field(
-        default=None, description="Answer with what was known and valid then, ISO 8601 with zone, or a date."
+        default=None, description="Search what was known and valid then, ISO 8601 with zone, or a date."
     )
 
 

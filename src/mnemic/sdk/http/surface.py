@@ -182,7 +182,7 @@ ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
 
 _WORKER = "handlers run in a worker, which needs direct access to the database"
 _FILES = "it reads or writes a file on the machine of the database: run it there, or use `mnemic {}`"
-_TENANTS = "the API key determines the tenant: manage tenants where the database is, or use `mnemic tenants`"
+_TENANTS = "the API key decides the tenant: manage tenants at the database, by `mnemic tenants`"
 LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,

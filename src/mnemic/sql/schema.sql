@@ -1974,14 +1974,14 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
     vector_table text;
 BEGIN
     IF is_wanted THEN
-        SELECT known.table_name INTO vector_table
+        SELECT known.model, known.table_name INTO vector_model, vector_table
         FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model;
     END IF;
     IF vector_table IS NULL THEN

@@ -582,7 +582,7 @@ class Admin(Facade[AsyncAdmin]):
         return self._portal.run(self._async.owners(after=after, limit=limit))
 
     def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
-        """The tenants of this database, by name; `after` is the last one of the page before.
+        """Return the tenants of this database by name; `after` is the last name of the previous page.
 
         A `postgresql://` URL must be that of an administrator: a superuser, or a role with BYPASSRLS.
         """

@@ -133,7 +133,7 @@ class AsyncAdmin(CallGroup):
 
     @routed("admin.tenants")
     async def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
-        """The tenants of this database, by name; `after` is the last one of the page before.
+        """Return the tenants of this database by name; `after` is the last name of the previous page.
 
         A `postgresql://` URL must be that of an administrator: a superuser, or a role with BYPASSRLS.
         """
@@ -157,7 +157,7 @@ class AsyncAdmin(CallGroup):
         tenant records it. A `postgresql://` URL must be that of an administrator.
         """
         return await delete_tenant(
-            self._caller.database, self._caller.scope, name, administrator=self._administrator
+            self._caller.database, self._scope, name, administrator=self._administrator
         )
 
     @property

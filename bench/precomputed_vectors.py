@@ -1,4 +1,4 @@
-"""Embedding engines that cost next to nothing, so that what is measured is the writing."""
+"""Embedding engines that take almost no time, so that benchmarks measure writing only."""
 
 from collections.abc import Sequence
 
@@ -10,31 +10,31 @@ DIMENSIONS = 384
 
 
 def random_vectors(count: int, *, seed: int) -> FloatArray:
-    """Vectors in all directions, none of length one: scaling them is part of what is measured."""
+    """Random vectors, not normalised: normalising them is part of the measurement."""
     return np.random.default_rng(seed).standard_normal((count, DIMENSIONS), dtype=np.float32)
 
 
-class ReadyVectors:
-    """Looks up vectors that were computed before."""
+class PrecomputedVectors:
+    """Looks up precomputed vectors."""
 
     name = "bench:ready"
     dimensions = DIMENSIONS
 
     def __init__(self, texts: Sequence[str], vectors: FloatArray) -> None:
-        self._places = {text: place for place, text in enumerate(texts)}
+        self._positions = {text: position for position, text in enumerate(texts)}
         self._vectors = vectors
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
         """The vector of each text."""
-        found: FloatArray = self._vectors[[self._places[text] for text in texts]]
+        found: FloatArray = self._vectors[[self._positions[text] for text in texts]]
         return found
 
     async def aclose(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""
 
 
-class MadeUpVectors:
-    """Makes vectors up on the fly, for more texts than one wants to keep in memory."""
+class RandomVectors:
+    """Generates random vectors, for more texts than fit in memory."""
 
     name = "bench:ready"
     dimensions = DIMENSIONS
@@ -43,8 +43,8 @@ class MadeUpVectors:
         self._random = np.random.default_rng(seed)
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
-        """Any vector for each text."""
+        """A random vector for each text."""
         return self._random.standard_normal((len(texts), DIMENSIONS), dtype=np.float32)
 
     async def aclose(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""

@@ -184,7 +184,8 @@ async def test_a_small_owner_does_not_pay_for_a_large_one(watched: Watched) -> N
 async def test_the_functions_of_recall_are_planned_once_per_connection(watched: Watched) -> None:
     settings = watched.admin.execute(
         "SELECT proname, 'plan_cache_mode=force_generic_plan' = ANY(proconfig), prorows FROM pg_proc"
-        " WHERE pronamespace = 'mnemic'::regnamespace AND proname IN ('lexical_candidates', 'candidate_features')"
+        " WHERE pronamespace = 'mnemic'::regnamespace"
+        " AND proname IN ('candidate_features', 'lexical_candidates')"
         " ORDER BY proname"
     )
     assert settings.fetchall() == [("candidate_features", True, 1.0), ("lexical_candidates", True, 1.0)]

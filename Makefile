@@ -41,27 +41,23 @@ FOUNDATION := tests/bench tests/db tests/embedded tests/sql
 MACHINERY := tests/documents tests/events tests/jobs tests/observe tests/embeddings tests/schedules tests/webhooks
 SDK := tests/sdk
 OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-# What fails beside six other parts on a few cores may have been too slow for its deadline: it is said aloud and run
-# once more. Only failed tests (pytest's exit code 1) get that, never what could not be collected or was interrupted.
 PYTEST = $(BIN)/python -m pytest --quiet -o cache_dir=.pytest_cache/$@
-part = $(PYTEST) $(1) || { [ $$? -eq 1 ] && echo "$@: what failed is run once more." >&2 && \
-	$(PYTEST) --last-failed --last-failed-no-failures=none $(1); }
 .PHONY: $(PARTS)
 $(PARTS): $(INSTALLED)
 test-server:
-	@$(call part,$(SERVER))
+	@$(PYTEST) $(SERVER)
 test-agents:
-	@$(call part,$(AGENTS))
+	@$(PYTEST) $(AGENTS)
 test-commands:
-	@$(call part,$(COMMANDS))
+	@$(PYTEST) $(COMMANDS)
 test-machinery:
-	@$(call part,$(MACHINERY))
+	@$(PYTEST) $(MACHINERY)
 test-foundation:
-	@$(call part,$(FOUNDATION))
+	@$(PYTEST) $(FOUNDATION)
 test-record:
-	@$(call part,$(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK)))
+	@$(PYTEST) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
 test-sdk: lint
-	@$(call part,$(SDK))
+	@$(PYTEST) $(SDK)
 
 # Every folder that has a test which says so in its reason for being skipped.
 SLOW := tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server

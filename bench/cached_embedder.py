@@ -1,7 +1,7 @@
-"""An embedder that remembers its vectors on disk, for benchmarks that embed the same texts run after run.
+"""An embedder that caches its vectors on disk, for benchmarks that embed the same texts in every run.
 
-It passes for the engine that it wraps, by name and dimensions, and gives back the same numbers bit by bit:
-results with it and without it are the same. A file belongs to one model; texts are known by their sha256.
+It has the name and dimensions of the wrapped engine and returns identical vectors, so results do not change.
+A file belongs to one model; the key of a text is its sha256.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ import numpy as np
 
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 
-# So that a run that is interrupted has kept most of what it did.
+# Write after each block, so that an interrupted run keeps most of its vectors.
 BLOCK_TEXTS = 512
 
 _CREATE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
@@ -22,21 +22,21 @@ _KEEP = "INSERT OR IGNORE INTO vectors (key, vector) VALUES (?, ?)"
 
 
 class CachedEmbedder:
-    """Wraps an engine; whoever makes it closes it, and the engine with it."""
+    """Wraps an engine; closing it closes the engine."""
 
     def __init__(self, engine: EmbeddingEngine, folder: Path) -> None:
         self._engine = engine
         self.name = engine.name
         self.dimensions = engine.dimensions
         folder.mkdir(parents=True, exist_ok=True)
-        # Each call is one short statement, and calls come from one event loop, whichever thread runs it.
+        # All calls come from one event loop, which may run in another thread.
         self._file = sqlite3.connect(
             folder / f"{sha256(engine.name.encode()).hexdigest()[:16]}.sqlite", check_same_thread=False
         )
         self._file.execute(_CREATE)
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
-        """The vector of each text: remembered, or computed and remembered."""
+        """The vector of each text, from the cache or computed and cached."""
         keys = [_key(text, input_type) for text in texts]
         found = {key: vector for key in keys if (vector := self._find(key)) is not None}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
@@ -63,5 +63,5 @@ class CachedEmbedder:
 
 
 def _key(text: str, input_type: InputType) -> bytes:
-    """Models that embed questions in another way than texts have two vectors for the same words."""
+    """Some models embed queries differently from documents, so the input type is part of the key."""
     return sha256(f"{input_type}\n{text}".encode(errors="surrogatepass")).digest()

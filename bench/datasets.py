@@ -1,12 +1,12 @@
-"""Public questions about long conversations, read into one shape: who remembers what, and what is asked.
+"""Public datasets of questions about long conversations, read into one format.
 
-    LoCoMo         one memory per turn of a dialogue of two; to be found: turns
-    LongMemEval_S  one memory per turn of some fifty chats with an assistant; to be found: whole chats
-    BEAM           one memory per message of one very long chat; to be found: messages
+    LoCoMo         one memory per turn of a dialogue of two; evidence: turns
+    LongMemEval_S  one memory per turn of about fifty chats with an assistant; evidence: whole chats
+    BEAM           one memory per message of one very long chat; evidence: messages
 
 The files are read from a folder that the caller names, compressed (`.json.xz`) or not; none is part of this
-repository (LoCoMo's licence forbids commerce). What counts as found is defined as in the papers and in what
-others publish, so that numbers compare.
+repository (LoCoMo's licence forbids commercial use). Evidence is defined as in the papers and in published
+results, so that numbers are comparable.
 """
 
 import json
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 Unit = Literal["turn", "conversation"]
-"""What evidence names: single turns or whole conversations."""
+"""Whether evidence consists of single turns or of whole conversations."""
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
-# How each set writes a time.
+# The time format of each dataset.
 LOCOMO_TIME = "%I:%M %p on %d %B, %Y"
 LONGMEMEVAL_TIME = "%Y/%m/%d (%a) %H:%M"
 BEAM_TIME = "%B-%d-%Y"
@@ -33,12 +33,12 @@ _LOCOMO_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
 class MissingDataError(Exception):
-    """A file of questions is not where it should be; says which and where."""
+    """A dataset file is missing; the message names the file and the folder."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One thing that was said; `turn_id` is how evidence names it."""
+    """One turn of a conversation; evidence refers to its `turn_id`."""
 
     turn_id: str
     content: str
@@ -50,16 +50,16 @@ class Turn:
 
     @property
     def said(self) -> str:
-        """The text with its speaker, as a baseline embeds it."""
+        """The text with its speaker, as the baselines embed it."""
         return f"{self.name}: {self.content}" if self.name else self.content
 
     @property
     def dated(self) -> str:
-        """The same with its date as the set writes it, as a baseline indexes its words."""
+        """The same with its date in the dataset's format, as the baselines index it."""
         return f"{self.time_text} {self.said}" if self.time_text else self.said
 
     def item(self) -> dict[str, Any]:
-        """The item that `retain_many` is given."""
+        """The item for `retain_many`."""
         fields = {
             "content": self.content,
             "conversation": self.conversation,
@@ -73,7 +73,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Question:
-    """Something asked at a time. Without evidence it cannot be answered from what was said."""
+    """A question and when it was asked. Without evidence it is unanswerable."""
 
     text: str
     category: str
@@ -83,7 +83,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Owner:
-    """One memory of its own: what was said, in order, and what is asked about it."""
+    """The turns of one owner, in order, and the questions about them."""
 
     name: str
     turns: tuple[Turn, ...]
@@ -91,18 +91,18 @@ class Owner:
 
     @property
     def answerable(self) -> tuple[Question, ...]:
-        """The questions whose evidence is there."""
+        """The questions that have evidence."""
         return tuple(question for question in self.questions if question.evidence)
 
     @property
     def unanswerable(self) -> tuple[Question, ...]:
-        """The questions that only seem to belong here."""
+        """The questions without evidence (near misses)."""
         return tuple(question for question in self.questions if not question.evidence)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One public set."""
+    """One public dataset."""
 
     name: str
     unit: Unit
@@ -110,7 +110,7 @@ class Dataset:
 
 
 def read_locomo(data: Iterable[Any]) -> Dataset:
-    """One owner per dialogue. Questions without any evidence that resolves are left out."""
+    """One owner per dialogue. Questions without resolvable evidence are left out."""
     return Dataset("LoCoMo", "turn", tuple(_locomo_owner(each) for each in data))
 
 
@@ -126,7 +126,7 @@ def read_beam(data: Iterable[Any]) -> Dataset:
 
 @dataclass(frozen=True)
 class Source:
-    """How a set's file begins, and how it is read."""
+    """The prefix of a dataset's file name, and its reader."""
 
     file_prefix: str
     read: Callable[[Iterable[Any]], Dataset]
@@ -140,11 +140,11 @@ SOURCES = {
 
 
 def load(source: Source, folder: Path) -> Dataset:
-    """The set in the one file of `folder` that begins with its name. MissingDataError if there is none."""
+    """Read the dataset from the one matching file in `folder`. MissingDataError if there is none."""
     found = sorted(path for path in folder.glob(f"{source.file_prefix}*.json*") if path.is_file())
     if len(found) != 1:
         raise MissingDataError(
-            f"{folder} holds {len(found)} files {source.file_prefix}*.json or .json.xz; one is needed."
+            f"{folder} has {len(found)} files {source.file_prefix}*.json or .json.xz; one is needed."
         )
     written = found[0].read_bytes()
     return source.read(json.loads(lzma.decompress(written) if found[0].suffix == ".xz" else written))
@@ -201,13 +201,13 @@ def _longmemeval_turns(asked: Any) -> Iterator[Turn]:
     sessions = zip(
         asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"], strict=True
     )
-    for place, (session_id, date, turns) in enumerate(sessions):
+    for position, (session_id, date, turns) in enumerate(sessions):
         at = _time(date, LONGMEMEVAL_TIME)
         for number, turn in enumerate(turns):
-            # A turn or two in the set are blank: nothing that could be remembered or found.
+            # A few turns in the dataset are blank and cannot be stored.
             if turn["content"].strip():
-                # A haystack may hold a session twice; its place keeps their turns apart.
-                turn_id = f"{place}:{number}"
+                # A haystack may contain a session twice; the position makes the ids of turns unique.
+                turn_id = f"{position}:{number}"
                 yield Turn(turn_id, turn["content"], session_id, at, role=turn["role"])
 
 
@@ -228,5 +228,5 @@ def _beam_turns(chat: Any) -> Iterator[Turn]:
         yield Turn(str(message["id"]), message["content"], conversation, at, role=message["role"])
 
 
-def _time(text: str, written_as: str) -> datetime:
-    return datetime.strptime(text, written_as).replace(tzinfo=UTC)
+def _time(text: str, time_format: str) -> datetime:
+    return datetime.strptime(text, time_format).replace(tzinfo=UTC)

@@ -1,17 +1,16 @@
-"""How a server holds up: many connections that recall and retain at once, beside the same calls in-process.
+"""A server under load: many connections that recall and retain at once, beside the same calls in-process.
 
     python -m bench.load [--memories 100000] [--connections 64] [--seconds 60]
                          [--json bench/results/load.json]
 
-1. One owner is filled with made-up turns (`bench/speed_texts.py`), its index and statistics are made.
-2. The same calls are made in this process, and over HTTP on loopback to `mnemic serve` in a process of its
-   own: one after the other, by both ways in turns (what HTTP adds to a call); then nine recalls for one
-   retain by all connections at once for some seconds, by one way and then the other (throughput and p95).
+1. Fill one owner with generated turns (`bench/speed_texts.py`) and build its index and statistics.
+2. Make the same calls in this process, and over HTTP on loopback to `mnemic serve` in another process. First
+   single calls, alternating between both transports (the overhead of HTTP per call); then all connections at
+   once for `--seconds`, nine recalls for one retain, first one transport, then the other (throughput, p95).
 
-The client is Python, too, and shares the machine's cores with the server: what many connections reach over
-HTTP is a lower bound. Both use the local model for the queries; since the memories' vectors are made up, they
-must not refuse, so that there are hits to be sent. Prints a table beside the targets and ends with 1 when one
-is missed.
+The client is also Python and shares the cores with the server, so the throughput over HTTP is a lower bound.
+Both use the local model for queries; the vectors of the memories are generated, so refusal is switched off.
+Prints a table with the targets; the exit code is 1 when one is missed.
 """
 
 import argparse
@@ -31,7 +30,7 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
-from bench.report import Line, as_json, report_table, table_of
+from bench.report import ReportLine, as_json, report_table, table_of
 from bench.speed_index import settle
 from bench.speed_measure import Latency
 from bench.speed_sizes import OWNER, SEED, fill
@@ -47,7 +46,7 @@ DEFAULT_SECONDS = 60.0
 ALONE_CALLS = 200
 WARM_UP_CALLS = 30
 RETAIN_EVERY = 10
-"""One of so many calls writes."""
+"""One of this many calls is a retain."""
 START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 60.0
 OVERHEAD_MAX_MS = 5.0
@@ -59,15 +58,15 @@ Call = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Calls:
-    """The two calls, by one way."""
+    """Recall and retain over one transport."""
 
     recall: Call
     retain: Call
 
 
 @dataclass(frozen=True)
-class Way:
-    """What was measured by one way: callers one after the other, then all at once."""
+class TransportResult:
+    """Measurements over one transport: single calls, then concurrent ones."""
 
     name: str
     recall_alone: Latency
@@ -79,29 +78,35 @@ class Way:
 
 
 def main() -> int:
-    """Measure, show, keep."""
+    """Measure, print and write the results."""
     options = _options()
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
-        ways = asyncio.run(_measure(Path(folder) / "data", options, Console(stderr=True)))
-    lines = judged(*ways)
-    _show(Console(), ways, lines)
+        transports = asyncio.run(_measure(Path(folder) / "data", options, Console(stderr=True)))
+    lines = report_lines(*transports)
+    _show(Console(), transports, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         plan = {name: getattr(options, name) for name in ("memories", "connections", "seconds")}
-        options.json.write_text(as_json({"plan": plan, "ways": [asdict(way) for way in ways]}, lines))
+        options.json.write_text(
+            as_json({"plan": plan, "ways": [asdict(transport) for transport in transports]}, lines)
+        )
     return int(any(line.met is False for line in lines))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure a server under load.")
     parser.add_argument("--memories", type=int, default=DEFAULT_MEMORIES, help="memories of the owner")
-    parser.add_argument("--connections", type=int, default=DEFAULT_CONNECTIONS, help="callers at once")
-    parser.add_argument("--seconds", type=float, default=DEFAULT_SECONDS, help="how long they call")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    parser.add_argument("--connections", type=int, default=DEFAULT_CONNECTIONS, help="concurrent callers")
+    parser.add_argument(
+        "--seconds", type=float, default=DEFAULT_SECONDS, help="duration of the concurrent part"
+    )
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results to this file")
     return parser.parse_args()
 
 
-async def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> tuple[Way, Way]:
+async def _measure(
+    data_dir: Path, options: argparse.Namespace, progress: Console
+) -> tuple[TransportResult, TransportResult]:
     progress.print(f"filling {options.memories:,} memories …")
     async with AsyncMemory(data_dir=data_dir, embedder=ClusteredVectors()) as memory:
         await fill(memory, OWNER, options.memories, seed=SEED)
@@ -111,18 +116,18 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
     ]
     try:
         async with _in_process(data_dir) as direct, _over_http(data_dir, options.connections) as served:
-            progress.print("one call after the other …")
+            progress.print("single calls …")
             recalls_alone = await _in_turns(direct.recall, served.recall, asked)
             retains_alone = await _in_turns(
                 direct.retain, served.retain, [f"One by one, note {number}." for number in range(len(asked))]
             )
-            ways = list[Way]()
+            transports = list[TransportResult]()
             for number, (name, calls) in enumerate((("in-process", direct), ("over HTTP", served))):
-                progress.print(f"many at once, {name} …")
-                crowd = _Crowd(calls, asked)
+                progress.print(f"concurrent calls, {name} …")
+                crowd = _ConcurrentCallers(calls, asked)
                 calls_per_s = await crowd.call(options.connections, options.seconds)
-                ways.append(
-                    Way(
+                transports.append(
+                    TransportResult(
                         name,
                         Latency.of(recalls_alone[number]),
                         Latency.of(retains_alone[number]),
@@ -132,23 +137,23 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
                         crowd.error_count,
                     )
                 )
-        return ways[0], ways[1]
+        return transports[0], transports[1]
     finally:
         await asyncio.to_thread(stop, data_dir)
 
 
 async def _in_turns(direct: Call, served: Call, texts: Sequence[str]) -> tuple[list[float], list[float]]:
-    """Make a call with each text by both ways, each of them first in turns; what each took, in ms."""
+    """Make a call with each text over both transports, alternating which is first; returns times in ms."""
     took_ms: tuple[list[float], list[float]] = ([], [])
     for number, text in enumerate(texts):
-        ways = [(0, direct), (1, served)]
-        for way, call in ways if number % 2 else reversed(ways):
-            took_ms[way].append(await _timed(call(text)))
+        transports = [(0, direct), (1, served)]
+        for transport, call in transports if number % 2 else reversed(transports):
+            took_ms[transport].append(await _timed(call(text)))
     return took_ms[0][WARM_UP_CALLS:], took_ms[1][WARM_UP_CALLS:]
 
 
-class _Crowd:
-    """Callers that share a counter, so that one call of `RETAIN_EVERY` writes, whoever makes it."""
+class _ConcurrentCallers:
+    """Concurrent callers with a shared counter: one of `RETAIN_EVERY` calls is a retain."""
 
     def __init__(self, calls: Calls, asked: Sequence[str]) -> None:
         self._calls = calls
@@ -159,7 +164,7 @@ class _Crowd:
         self.error_count = 0
 
     async def call(self, connections: int, seconds: float) -> float:
-        """Have so many callers call for so long; returns the calls per second of all of them."""
+        """Run this many callers for this long; returns their calls per second in total."""
         began_s = time.perf_counter()
         async with asyncio.TaskGroup() as callers:
             for _ in range(connections):
@@ -171,7 +176,7 @@ class _Crowd:
             number = next(self._numbers)
             try:
                 if number % RETAIN_EVERY == 0:
-                    text = f"Many at once, note {number}."
+                    text = f"Concurrent, note {number}."
                     self.retain_ms.append(await _timed(self._calls.retain(text)))
                 else:
                     question = self._asked[number % len(self._asked)]
@@ -224,7 +229,7 @@ async def _over_http(data_dir: Path, connections: int) -> AsyncIterator[Calls]:
 
 
 class _server:
-    """`mnemic serve` in a process of its own; entering gives its URL."""
+    """`mnemic serve` in another process; entering returns its URL."""
 
     def __init__(self, data_dir: Path) -> None:
         command = [
@@ -243,17 +248,17 @@ class _server:
 
     def __enter__(self) -> str:
         assert self._process.stdout is not None
-        told = ""
-        while not told.endswith("}\n"):
+        output = ""
+        while not output.endswith("}\n"):
             line = self._process.stdout.readline()
             if not line:
-                raise RuntimeError("the server did not begin")
-            told += line
-        return str(json.loads(told)["url"])
+                raise RuntimeError("the server did not start")
+            output += line
+        return str(json.loads(output)["url"])
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        assert self._process.wait(START_TIMEOUT_S) == 0, "the server ends well when it is told to"
+        assert self._process.wait(START_TIMEOUT_S) == 0, "the server exits with 0 after SIGTERM"
 
 
 def _key(data_dir: Path) -> str:
@@ -269,36 +274,38 @@ def _key(data_dir: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def judged(direct: Way, served: Way) -> list[Line]:
-    """What was measured beside what it should be."""
+def report_lines(direct: TransportResult, served: TransportResult) -> list[ReportLine]:
+    """Measurements beside their targets."""
     overhead_ms = served.recall_alone.p50_ms - direct.recall_alone.p50_ms
     return [
-        Line("errors under load", str(served.error_count), "0", served.error_count == 0),
-        Line(
-            "what HTTP adds to a recall, p50",
+        ReportLine("errors under load", str(served.error_count), "0", served.error_count == 0),
+        ReportLine(
+            "overhead of HTTP per recall, p50",
             f"{overhead_ms:.1f} ms",
             f"≤ {OVERHEAD_MAX_MS:.0f} ms",
             overhead_ms <= OVERHEAD_MAX_MS,
         ),
-        Line("calls/s over HTTP, of those in-process", f"{served.calls_per_s / direct.calls_per_s:.2f}"),
+        ReportLine(
+            "calls/s over HTTP relative to in-process", f"{served.calls_per_s / direct.calls_per_s:.2f}"
+        ),
     ]
 
 
-def _show(console: Console, ways: Sequence[Way], lines: Sequence[Line]) -> None:
+def _show(console: Console, transports: Sequence[TransportResult], lines: Sequence[ReportLine]) -> None:
     table = table_of(
         "Under load, milliseconds",
         "",
-        "recall alone p50 / p95",
-        "retain alone p50 / p95",
-        "recall among many p50 / p95",
-        "retain among many p50 / p95",
+        "recall, one caller p50 / p95",
+        "retain, one caller p50 / p95",
+        "recall, concurrent p50 / p95",
+        "retain, concurrent p50 / p95",
         "calls/s",
         "errors",
     )
-    for way in ways:
-        latencies = (way.recall_alone, way.retain_alone, way.recall, way.retain)
+    for transport in transports:
+        latencies = (transport.recall_alone, transport.retain_alone, transport.recall, transport.retain)
         cells = [f"{latency.p50_ms:.1f} / {latency.p95_ms:.1f}" for latency in latencies]
-        table.add_row(way.name, *cells, f"{way.calls_per_s:.0f}", str(way.error_count))
+        table.add_row(transport.name, *cells, f"{transport.calls_per_s:.0f}", str(transport.error_count))
     console.print(table, report_table("Targets", lines))
 
 

@@ -1,9 +1,9 @@
-"""How much memory a process takes while one call of `retain_many` eats a generator.
+"""Memory use of a process while one call of `retain_many` consumes a generator.
 
     python -m bench.memory_use DATA_DIR COUNT
 
-prints the peak of its resident memory during the call, as JSON. Each size is measured in a process of its
-own: what one call leaves behind must not count for the next.
+prints the peak of its resident memory during the call, as JSON. Each size is measured in its own process, so
+that memory of an earlier call does not count.
 """
 
 import json
@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.ready_vectors import MadeUpVectors
+from bench.precomputed_vectors import RandomVectors
 from bench.sentences import stream
 from mnemic import Memory
 
@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Peak of the resident memory while so many memories were retained in one call."""
+    """Peak of the resident memory during one call that retains `count` memories."""
 
     count: int
     peak_mb: float
@@ -46,11 +46,11 @@ def measure_memory_use(data_dir: Path, *, count: int, timeout_s: float) -> Memor
 
 
 def main(data_dir: str, count: int) -> None:
-    """Be that process."""
-    engine = MadeUpVectors(seed=SEED + count)
+    """The measured process."""
+    engine = RandomVectors(seed=SEED + count)
     with Memory(data_dir=data_dir, owner=f"memory use {count}", embedder=engine) as memory:
         memory.retain_many(stream(WARM_UP_COUNT, seed=SEED))
-        _forget_peak()
+        _reset_peak()
         began_s = time.perf_counter()
         retained = memory.retain_many(stream(count, seed=SEED + count))
         took_s = time.perf_counter() - began_s
@@ -58,14 +58,14 @@ def main(data_dir: str, count: int) -> None:
         print(json.dumps({"count": count, "peak_mb": _peak_mb(), "rate_per_s": count / took_s}))
 
 
-def _forget_peak() -> None:
-    """Let the kernel count the peak from here on. Where it cannot, starting up counts as well."""
+def _reset_peak() -> None:
+    """Reset the kernel's peak counter. Where that is not supported, startup counts as well."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_mb() -> float:
-    # Not getrusage where it can be helped: on Linux its peak is never less than that of the parent process.
+    # Prefer /proc: on Linux the peak of getrusage is never less than that of the parent process.
     with suppress(OSError):
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
         if found is not None:

@@ -1,4 +1,4 @@
-"""Two plain plots as SVG, without a library: bars side by side, and lines over a logarithmic axis."""
+"""Two simple plots as SVG, without a library: grouped bars, and lines over a logarithmic axis."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ PAGE_COLOUR = "#ffffff"
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a group; bars of one name have one colour."""
+    """One bar of a group; bars with the same name have the same colour."""
 
     name: str
     value: float
@@ -33,12 +33,12 @@ class Bars:
     most: float
 
     def svg(self) -> str:
-        """The whole picture."""
+        """The whole image."""
         names = list(dict.fromkeys(bar.name for bars in self.groups.values() for bar in bars))
         parts = [*_grid(self.most, "{:.1f}"), *_legend(names)]
         step = (WIDTH - LEFT - RIGHT) / len(self.groups)
-        for place, (label, bars) in enumerate(self.groups.items()):
-            start = LEFT + place * step
+        for position, (label, bars) in enumerate(self.groups.items()):
+            start = LEFT + position * step
             parts.append(_text(start + step / 2, HEIGHT - BOTTOM + 18, label, anchor="middle"))
             width = step * BAR_SHARE / len(bars)
             for number, bar in enumerate(bars):
@@ -49,7 +49,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Series:
-    """One line: pairs of x, above 0, and y."""
+    """One line: pairs of x (above 0) and y."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -63,23 +63,23 @@ class Points:
     series: Sequence[Series]
 
     def svg(self) -> str:
-        """The whole picture."""
-        places = sorted({x for each in self.series for x, _ in each.points})
+        """The whole image."""
+        positions = sorted({x for each in self.series for x, _ in each.points})
         most = max(y for each in self.series for _, y in each.points) * 1.1
         parts = [*_grid(most, "{:.0f}"), *_legend([each.name for each in self.series])]
-        for x in places:
-            across = _across(x, places)
+        for x in positions:
+            across = _across(x, positions)
             parts.append(_text(across, HEIGHT - BOTTOM + 18, f"{x:,.0f}", anchor="middle"))
         for each, colour in zip(self.series, COLOURS, strict=False):
-            line = [(_across(x, places), _down(y, most)) for x, y in each.points]
+            line = [(_across(x, positions), _down(y, most)) for x, y in each.points]
             path = " ".join(f"{across:.1f},{down:.1f}" for across, down in line)
             parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in line]
         return _picture(self.title, parts)
 
 
-def _across(x: float, places: Sequence[float]) -> float:
-    first, last = math.log(places[0]), math.log(places[-1])
+def _across(x: float, positions: Sequence[float]) -> float:
+    first, last = math.log(positions[0]), math.log(positions[-1])
     share = (math.log(x) - first) / (last - first) if last > first else 0.5
     margin = 30
     return LEFT + margin + share * (WIDTH - LEFT - RIGHT - 2 * margin)
@@ -98,10 +98,10 @@ def _grid(most: float, form: str) -> Iterator[str]:
 
 
 def _legend(names: Sequence[str]) -> Iterator[str]:
-    for place, name in enumerate(names):
-        line, column = divmod(place, LEGEND_COLUMNS)
+    for position, name in enumerate(names):
+        line, column = divmod(position, LEGEND_COLUMNS)
         x, y = LEFT + column * LEGEND_STEP, HEIGHT - BOTTOM + 34 + line * LEGEND_LINE
-        colour = COLOURS[place % len(COLOURS)]
+        colour = COLOURS[position % len(COLOURS)]
         yield f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>'
         yield _text(x + 17, y + 10, name)
 

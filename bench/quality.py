@@ -1,15 +1,14 @@
-"""How well recall finds what matters, on public questions, beside the usual rankings in the same run.
+"""Retrieval quality of recall on public datasets, beside common baselines in the same run.
 
     python -m bench.quality DATA [--only locomo] [--cache FOLDER] [--json bench/results/quality.json]
 
-DATA is a folder with the files of LoCoMo, LongMemEval_S and BEAM (`bench/datasets.py`). Every set goes
+DATA is a folder with the files of LoCoMo, LongMemEval_S and BEAM (`bench/datasets.py`). Every dataset goes
 through the public API on an embedded server in a temporary folder, with the local embedder, no language model
-and one configuration for all: `retain_many` what was said, `recall` each question as of the time it was
-asked. The vectors of texts are remembered in the folder `--cache`: embedding LongMemEval takes twenty minutes
-on two cores.
+and one configuration: `retain_many` stores the turns, `recall` asks each question as of the time of the
+question. The folder `--cache` keeps the vectors: embedding LongMemEval takes twenty minutes on two cores.
 
-Then every owner's memory is asked its own questions and those of others, to see what it refuses
-(`bench/refusal.py`). Prints tables beside the targets and ends with 1 when one is missed.
+Then every owner's memory is asked its own questions and those of others, to measure refusal
+(`bench/refusal.py`). Prints tables with the targets; the exit code is 1 when one is missed.
 """
 
 import argparse
@@ -29,7 +28,7 @@ from bench.cached_embedder import CachedEmbedder
 from bench.datasets import SOURCES, Dataset, MissingDataError, Owner, Question, Unit, load
 from bench.quality_baselines import Stems, rank
 from bench.quality_metrics import LIMITS, Answered, averages, first_appearances
-from bench.quality_report import MNEMIC, Quality, judged, show
+from bench.quality_report import MNEMIC, Quality, report_lines, show
 from bench.refusal import Refusal, Verdict, measure_refusal
 from bench.report import as_json
 from mnemic import AsyncMemory
@@ -41,7 +40,7 @@ NEVER_REFUSE = 0.0
 
 
 def main() -> int:
-    """Measure, show, keep."""
+    """Measure, print and write the results."""
     options = _options()
     try:
         datasets = [load(SOURCES[name], options.data) for name in options.only or SOURCES]
@@ -52,7 +51,7 @@ def main() -> int:
         datasets = [replace(each, owners=each.owners[: options.owners]) for each in datasets]
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         qualities = measure(datasets, Path(folder) / "data", options.cache or Path(folder) / "cache")
-    lines = judged(qualities)
+    lines = report_lines(qualities)
     show(Console(), qualities, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -61,19 +60,19 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure how well recall finds what matters.")
-    parser.add_argument("data", type=Path, help="folder with the files of questions")
-    parser.add_argument("--only", action="append", choices=list(SOURCES), help="only this set; repeatable")
+    parser = argparse.ArgumentParser(description="Measure the retrieval quality of recall.")
+    parser.add_argument("data", type=Path, help="folder with the dataset files")
     parser.add_argument(
-        "--owners", type=int, metavar="N", help="only the first N owners of a set, for a trial"
+        "--only", action="append", choices=list(SOURCES), help="only this dataset; repeatable"
     )
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="where vectors of texts are remembered")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    parser.add_argument("--owners", type=int, metavar="N", help="only the first N owners of each dataset")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors of texts here")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results to this file")
     return parser.parse_args()
 
 
 def measure(datasets: Sequence[Dataset], data_dir: Path, cache: Path) -> list[Quality]:
-    """Every set on one embedded server."""
+    """All datasets on one embedded server."""
     try:
         return asyncio.run(_measure(datasets, data_dir, cache, Console(stderr=True)))
     finally:
@@ -94,7 +93,7 @@ async def _measure(
 
 @dataclass(frozen=True)
 class Bench:
-    """An open memory that sets of questions are tried on, one after the other."""
+    """Runs datasets on an open memory, one after the other."""
 
     memory: AsyncMemory
     engine: CachedEmbedder
@@ -102,7 +101,7 @@ class Bench:
     progress: Console
 
     async def measure(self, dataset: Dataset) -> Quality:
-        """Retain, ask, compare, see what is refused."""
+        """Retain, recall, compare with the baselines, measure refusal."""
         self.progress.print(f"{dataset.name}: retaining …")
         memory_count = 0
         for owner in dataset.owners:
@@ -126,11 +125,11 @@ class Bench:
     async def _retain(self, dataset: Dataset, owner: Owner) -> int:
         items = (turn.item() for turn in owner.turns)
         retained = await self.memory.retain_many(items, owner=_owner_name(dataset, owner))
-        assert retained.stored_count == len(owner.turns), "each turn is a memory of its own"
+        assert retained.stored_count == len(owner.turns), "each turn is one memory"
         return retained.stored_count
 
     async def _ask_all(self, dataset: Dataset) -> tuple[list[Answered], list[float]]:
-        """What recall finds for each answerable question, and how long each call took."""
+        """The ranking of each answerable question, and the time of each call."""
         answered, times_ms = [], []
         for owner in dataset.owners:
             for question in owner.answerable:
@@ -162,12 +161,12 @@ class Bench:
         return answered
 
     async def _refusal(self, dataset: Dataset) -> Refusal:
-        async def judge(owner: Owner, question: Question) -> Verdict:
+        async def ask(owner: Owner, question: Question) -> Verdict:
             # With the default threshold, as a user calls it.
             found = await self.memory.recall(question.text, owner=_owner_name(dataset, owner), at=question.at)
             return Verdict(found.confidence, found.refused)
 
-        return await measure_refusal(dataset, judge)
+        return await measure_refusal(dataset, ask)
 
 
 def _unit_id(memory: MemoryRecord, unit: Unit) -> str:

@@ -1,11 +1,11 @@
-"""The usual rankings, over the same texts with the same vectors, in memory: what recall must beat.
+"""Baseline rankings over the same texts and vectors, in memory.
 
 BM25 sees stemmed words, with the date and the speaker in the text; dense is the cosine of the query with the
-text and its speaker. Rank fusion and the sum of standardised scores combine the two. Where conversations are
-to be found, BM25 over whole conversations stands beside them.
+text and its speaker. Rank fusion and the sum of standardised scores combine the two. Where evidence is whole
+conversations, there is also BM25 over whole conversations.
 
-Stems are those of PostgreSQL's English dictionary (Snowball), asked for in bulk, without its list of stop
-words: the list here is the shorter one of the published baselines.
+PostgreSQL's English Snowball dictionary makes the stems, in bulk, without its list of stop words: the list
+here is the shorter one of the published baselines.
 """
 
 import re
@@ -41,14 +41,14 @@ _STEMS = (
 
 
 class Stems:
-    """The stem of every word of some texts."""
+    """The stem of every word in a set of texts."""
 
     def __init__(self, stems: Mapping[str, str]) -> None:
         self._stems = stems
 
     @classmethod
     def read(cls, conninfo: str, texts: Iterable[str]) -> "Stems":
-        """Ask a server for the stems of all words in these texts."""
+        """Get the stems of all words in these texts from a server."""
         words = {word for text in texts for word in _WORD.findall(text.lower())}
         with psycopg.connect(conninfo) as connection:
             connection.execute(_DICTIONARY)
@@ -70,9 +70,9 @@ class BM25:
         mean = max(float(lengths.mean()), 1.0)
         self._norms = TERM_SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * lengths / mean)
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, text in enumerate(texts):
+        for position, text in enumerate(texts):
             for stem, times in Counter(text).items():
-                postings[stem].append((place, times))
+                postings[stem].append((position, times))
         self._postings = {stem: np.array(found, np.int64) for stem, found in postings.items()}
 
     def scores(self, query: Iterable[str]) -> Scores:
@@ -80,14 +80,14 @@ class BM25:
         scores = np.zeros(self._count)
         for stem in sorted(set(query)):
             if (found := self._postings.get(stem)) is not None:
-                places, times = found[:, 0], found[:, 1].astype(np.float64)
+                positions, times = found[:, 0], found[:, 1].astype(np.float64)
                 rarity = np.log1p((self._count - len(found) + 0.5) / (len(found) + 0.5))
-                scores[places] += rarity * times * (TERM_SATURATION + 1) / (times + self._norms[places])
+                scores[positions] += rarity * times * (TERM_SATURATION + 1) / (times + self._norms[positions])
         return scores
 
 
 async def rank(owner: Owner, unit: Unit, stems: Stems, engine: EmbeddingEngine) -> dict[str, list[Answered]]:
-    """What each ranking finds for the answerable questions of an owner."""
+    """The result of each ranking for the answerable questions of an owner."""
     index = _Index(
         owner, stems, await engine.embed([turn.said for turn in owner.turns], input_type="document")
     )
@@ -100,7 +100,7 @@ async def rank(owner: Owner, unit: Unit, stems: Stems, engine: EmbeddingEngine) 
 
 
 class _Index:
-    """All that the rankings need of one owner's turns."""
+    """Indexes over the turns of one owner, for all rankings."""
 
     def __init__(self, owner: Owner, stems: Stems, vectors: FloatArray) -> None:
         self._stems = stems
@@ -118,7 +118,7 @@ class _Index:
         self._whole_words = BM25(list(whole.values()))
 
     def rankings(self, query: str, vector: FloatArray, unit: Unit) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Each ranking's name and what it finds, best first."""
+        """Each ranking's name and its ids, best first."""
         stems = self._stems.of(query)
         lexical = self._words.scores(stems)
         dense = (self._vectors @ vector).astype(np.float64)
@@ -129,14 +129,14 @@ class _Index:
             "score sum": standardised(lexical) + standardised(dense),
         }
         for name, scores in found.items():
-            yield name, first_appearances(self._ids[unit][place] for place in _best_first(scores))
+            yield name, first_appearances(self._ids[unit][position] for position in _best_first(scores))
         if unit == "conversation":
-            places = _best_first(self._whole_words.scores(stems))
-            yield "BM25, whole conversations", tuple(self._conversations[place] for place in places)
+            positions = _best_first(self._whole_words.scores(stems))
+            yield "BM25, whole conversations", tuple(self._conversations[position] for position in positions)
 
 
 def standardised(scores: Scores) -> Scores:
-    """With mean zero and deviation one; all zero where all are the same."""
+    """With mean zero and deviation one; all zero if all scores are equal."""
     deviation = float(scores.std())
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
 

@@ -1,7 +1,7 @@
-"""How good a ranking is: what of the evidence stands among its first k, question by question.
+"""Metrics of a ranking: how much of the evidence is among its first k, question by question.
 
-A ranking is a list of ids, best first. Where evidence names conversations, a conversation stands where the
-first of its memories does; where a long text was stored as several memories, the text does.
+A ranking is a list of ids, best first. Where evidence is conversations, a conversation has the rank of its
+first memory; a long text that was stored as several memories has the rank of the first of them.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -11,7 +11,7 @@ from statistics import fmean
 from bench.datasets import Question, Unit
 
 EVERYTHING = "all"
-"""The name under which all categories together are listed."""
+"""The name of the average over all categories."""
 
 Measure = Callable[[Set[str], Sequence[str]], float]
 """From the evidence and a ranking to a number from 0 to 1."""
@@ -19,7 +19,7 @@ Measure = Callable[[Set[str], Sequence[str]], float]
 
 @dataclass(frozen=True)
 class Answered:
-    """A question and what was found, best first."""
+    """A question and its ranking, best first."""
 
     question: Question
     ranked: tuple[str, ...]
@@ -27,7 +27,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Averages:
-    """Measures of a category, averaged over its questions."""
+    """Metrics of a category, averaged over its questions."""
 
     category: str
     question_count: int
@@ -35,7 +35,7 @@ class Averages:
 
 
 def fraction_at(k: int) -> Measure:
-    """What fraction of the evidence is among the first k."""
+    """The fraction of the evidence among the first k."""
     return lambda evidence, ranked: len(evidence & set(ranked[:k])) / len(evidence)
 
 
@@ -60,19 +60,19 @@ MEASURES: dict[Unit, dict[str, Measure]] = {
 }
 
 LIMITS: dict[Unit, int] = {"turn": 50, "conversation": 100}
-"""How many memories are asked for: enough for the largest k; ten conversations need more memories."""
+"""The `limit` of recall: enough for the largest k; ten conversations need more memories."""
 
 COMBINED = {"all but adversarial": {"multi-hop", "temporal", "open-domain", "single-hop"}}
 """Categories that papers also average together."""
 
 
 def first_appearances(ids: Iterable[str]) -> tuple[str, ...]:
-    """Each id once, where it first stands."""
+    """Each id once, in the order of first appearance."""
     return tuple(dict.fromkeys(ids))
 
 
 def averages(answered: Sequence[Answered], unit: Unit) -> list[Averages]:
-    """All questions together first, then combinations that the papers use, then each category."""
+    """First all questions, then combinations that the papers use, then each category."""
     categories = sorted({each.question.category for each in answered})
     groups = {EVERYTHING: set(categories)}
     groups |= {name: members for name, members in COMBINED.items() if members <= set(categories)}

@@ -1,4 +1,4 @@
-"""What the quality of recall should be, and the tables that say what it is."""
+"""Targets for the quality of recall, and tables of the results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bench.quality_metrics import EVERYTHING, Averages
 from bench.refusal import Refusal
-from bench.report import Line, report_table, table_of
+from bench.report import ReportLine, report_table, table_of
 
 MNEMIC = "Mnemic"
 
@@ -17,7 +17,7 @@ TARGETS: dict[str, dict[str, float]] = {
     "LongMemEval_S": {"any@5": 0.98, "all@5": 0.95},
     "BEAM": {"R@10": 0.62},
 }
-# LongMemEval has one question per owner, about everyday things that its other chats touch as well: shown
+# LongMemEval has one question per owner, about everyday things that its other chats also mention: shown
 # without a target.
 REFUSAL_SETS = frozenset({"LoCoMo", "BEAM"})
 AREA_TARGET = 0.98
@@ -27,7 +27,7 @@ OWN_REFUSED_TARGET = 0.05
 
 @dataclass(frozen=True)
 class Quality:
-    """What was measured on one set; `rankings` holds Mnemic's and those it is compared with."""
+    """Results of one dataset; `rankings` holds Mnemic's and those of the baselines."""
 
     dataset: str
     owner_count: int
@@ -38,36 +38,36 @@ class Quality:
     refusal: Refusal | None
 
 
-def judged(qualities: Sequence[Quality]) -> list[Line]:
-    """What was measured beside what it should be."""
-    return [line for quality in qualities for line in (*_judged_recall(quality), *_judged_refusal(quality))]
+def report_lines(qualities: Sequence[Quality]) -> list[ReportLine]:
+    """Measurements beside their targets."""
+    return [line for quality in qualities for line in (*_recall_lines(quality), *_refusal_lines(quality))]
 
 
-def _judged_recall(quality: Quality) -> Iterator[Line]:
+def _recall_lines(quality: Quality) -> Iterator[ReportLine]:
     everything = overall(quality.rankings[MNEMIC])
     for label, target in TARGETS.get(quality.dataset, {}).items():
         value = everything.values[label]
         what = f"{quality.dataset}, {label}, {everything.question_count:,} questions"
-        yield Line(what, f"{value:.4f}", f"≥ {target}", value >= target)
+        yield ReportLine(what, f"{value:.4f}", f"≥ {target}", value >= target)
 
 
-def _judged_refusal(quality: Quality) -> Iterator[Line]:
+def _refusal_lines(quality: Quality) -> Iterator[ReportLine]:
     found = quality.refusal
     if found is None or quality.dataset not in REFUSAL_SETS:
         return
-    yield Line(
+    yield ReportLine(
         f"{found.dataset}, own against foreign questions, area under the ROC curve",
         f"{found.area:.4f}",
         f"≥ {AREA_TARGET}",
         found.area >= AREA_TARGET,
     )
-    yield Line(
+    yield ReportLine(
         f"{found.dataset}, foreign questions refused",
         f"{found.foreign_refused:.2%} of {found.foreign_count:,}",
         f"≥ {FOREIGN_REFUSED_TARGET:.0%}",
         found.foreign_refused >= FOREIGN_REFUSED_TARGET,
     )
-    yield Line(
+    yield ReportLine(
         f"{found.dataset}, own questions refused",
         f"{found.own_refused:.2%} of {found.own_count:,}",
         f"≤ {OWN_REFUSED_TARGET:.0%}",
@@ -80,8 +80,8 @@ def overall(listed: Sequence[Averages]) -> Averages:
     return next(each for each in listed if each.category == EVERYTHING)
 
 
-def show(console: Console, qualities: Sequence[Quality], lines: Sequence[Line]) -> None:
-    """Print the tables: each set's rankings and categories, refusal, and what was asked for."""
+def show(console: Console, qualities: Sequence[Quality], lines: Sequence[ReportLine]) -> None:
+    """Print the tables: rankings and categories of each dataset, refusal, and the targets."""
     for quality in qualities:
         console.print(_rankings_table(quality))
         console.print(_categories_table(quality))
@@ -112,7 +112,7 @@ def _categories_table(quality: Quality) -> Table:
 def _refusal_table(refusals: Sequence[Refusal]) -> Table:
     table = table_of(
         "Refusal (area under the ROC curve; share refused by default)",
-        *("set", "area", "own refused", "foreign refused", "near: area", "near refused"),
+        *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused"),
     )
     for each in refusals:
         table.add_row(

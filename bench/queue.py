@@ -6,12 +6,11 @@
 2. Draining a full queue of no-op jobs with 1 and with 4 worker processes, 10 and 100 jobs at a time each.
 3. The time from adding a job in one process to its start in another one that is idle.
 
-Each has a database of its own on one embedded server with fsync on, and they take turns, measurement by
-measurement. pgqueuer claims as many jobs as it runs at a time; so does Mnemic; procrastinate always claims
-one. Mnemic does more per job: it keeps the payload, the attempt, its worker and its duration, checks a
-tenant's policy, and is fair between tenants. The machine is not ours alone, and may be half as fast a minute
-later: so what is judged is the ratio of measurements that followed each other, the median of all rounds. Ends
-with 1 when a target is missed.
+Each has its own database on one embedded server with fsync on, and their measurements alternate. pgqueuer and
+Mnemic claim as many jobs as they run at a time; procrastinate always claims one. Mnemic does more per job: it
+keeps the payload, the attempt, its worker and its duration, checks a tenant's policy, and is fair between
+tenants. The machine may be shared, and half as fast a minute later: so the targets apply to ratios of
+consecutive measurements, the median of all rounds. The exit code is 1 when a target is missed.
 """
 
 import argparse
@@ -34,7 +33,7 @@ from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 
 from bench.competitors import REPOSITORY, Contestant, NotInstalledError, interpreter_of, quiet_environment
-from bench.report import Line, as_json, report_table, table_of
+from bench.report import ReportLine, as_json, report_table, table_of
 from mnemic.db.access import DATABASE_NAME
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 
@@ -60,7 +59,7 @@ PROCRASTINATE = Contestant(
     ("procrastinate==3.10.0", "psycopg[binary,pool]==3.3.8"),
     needs_database=True,
 )
-# Whether there are jobs that are not done yet. Counting them all the time would slow down what is measured.
+# Whether unfinished jobs exist. Counting them repeatedly would slow down the measured queue.
 ANY_LEFT = {
     "Mnemic": "SELECT EXISTS (SELECT FROM queue.jobs)",
     "pgqueuer": "SELECT EXISTS (SELECT FROM pgqueuer)",
@@ -70,7 +69,7 @@ ANY_LEFT = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Numbers of jobs and rounds."""
 
     rounds: int = 5
     one: int = 500
@@ -84,7 +83,7 @@ QUICK = Sizes(rounds=1, one=200, drained=5_000, drained_one_by_one=1_000, latenc
 
 @dataclass
 class Measured:
-    """What was measured of one queue, a value for each round."""
+    """Measurements of one queue, a value for each round."""
 
     one_per_s: list[float] = field(default_factory=list)
     bulk_per_s: list[float] = field(default_factory=list)
@@ -115,8 +114,8 @@ class Queue:
         }
 
     @contextmanager
-    def program(self, task: str, **orders: Any) -> Iterator["subprocess.Popen[str]"]:
-        """Start a program; it is ready, and waits for a line."""
+    def program(self, task: str, **options: Any) -> Iterator["subprocess.Popen[str]"]:
+        """Start a program; when this returns, it is ready and waits for a line."""
         process = subprocess.Popen(
             [str(self._interpreter), "-m", self.contestant.driver],
             stdin=subprocess.PIPE,
@@ -128,29 +127,29 @@ class Queue:
         with process:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(json.dumps({**self._where, "task": task, **orders}) + "\n")
+            process.stdin.write(json.dumps({**self._where, "task": task, **options}) + "\n")
             process.stdin.flush()
             if process.stdout.readline() != "ready\n":
-                raise RuntimeError(f"{self.contestant.name} did not begin: {task}")
+                raise RuntimeError(f"{self.contestant.name} did not start: {task}")
             yield process
 
-    def do(self, task: str, **orders: Any) -> tuple[float, list[str]]:
+    def do(self, task: str, **options: Any) -> tuple[float, list[str]]:
         """Run a task; the seconds it took, and the lines it printed."""
-        with self.program(task, **orders) as process:
+        with self.program(task, **options) as process:
             printed, _ = process.communicate("go\n")
         *lines, last = printed.splitlines()
         return float(json.loads(last)["seconds"]), lines
 
     def drain(self, processes: int, batch: int) -> float:
-        """Work off what is in the queue; how long that took."""
+        """Run all jobs in the queue; returns the seconds that took."""
         with ExitStack() as stack:
             workers = [stack.enter_context(self.program("work", batch=batch)) for _ in range(processes)]
             admin = stack.enter_context(psycopg.connect(self._conninfo, autocommit=True))
             began_s = time.monotonic()
             for worker in workers:
-                _say(worker, "go")
+                _send(worker, "go")
             while self._has_jobs(admin):
-                assert time.monotonic() < began_s + DRAIN_TIMEOUT_S, "the queue does not get empty"
+                assert time.monotonic() < began_s + DRAIN_TIMEOUT_S, "the queue does not become empty"
                 time.sleep(POLL_S)
             seconds = time.monotonic() - began_s
             for worker in workers:
@@ -162,9 +161,9 @@ class Queue:
         return bool(is_left)
 
     def latencies_ms(self, count: int, batch: int) -> list[float]:
-        """From adding a job to its start, on an idle worker in another process."""
+        """Times from adding a job to its start, on an idle worker in another process."""
         with self.program("work_timed", batch=batch) as worker:
-            _say(worker, "go")
+            _send(worker, "go")
             time.sleep(1)  # until it listens
             _, added = self.do("enqueue_timed", count=count)
             time.sleep(1)
@@ -174,14 +173,14 @@ class Queue:
         return [1000 * (float(begun[number]) - float(at_s)) for number, at_s in pairs]
 
 
-def _say(process: "subprocess.Popen[str]", word: str) -> None:
+def _send(process: "subprocess.Popen[str]", word: str) -> None:
     assert process.stdin is not None
     process.stdin.write(f"{word}\n")
     process.stdin.flush()
 
 
 def measure(queues: list[Queue], sizes: Sizes) -> None:
-    """Everything, in turns."""
+    """Run all measurements, alternating between the queues."""
     for queue in queues:
         queue.do("setup")
     for _ in range(sizes.rounds):
@@ -204,12 +203,12 @@ def measure_drain(queue: Queue, sizes: Sizes, processes: int, batch: int) -> Non
     rates.append(count / queue.drain(processes, batch))
 
 
-def judge(queues: list[Queue]) -> list[Line]:
-    """Mnemic beside the faster of the others, round by round."""
+def report_lines(queues: list[Queue]) -> list[ReportLine]:
+    """Mnemic relative to the faster of the others, round by round."""
     mnemic, *others = [queue.measured for queue in queues]
     p95 = statistics.quantiles(mnemic.latency_ms, n=20)[18]
     lines = [
-        Line(
+        ReportLine(
             "enqueue to start, p95",
             f"{p95:.1f} ms",
             f"≤ {LATENCY_TARGET_MS:.0f} ms",
@@ -222,7 +221,9 @@ def judge(queues: list[Queue]) -> list[Line]:
                 max(each) for each in zip(*(other.drained_per_s[kind] for other in others), strict=True)
             )
             ratio = statistics.median(ours / best for ours, best in zip(rates, fastest, strict=True))
-            lines.append(Line(f"drain, {kind}, beside the faster", f"{ratio:.2f} times", "≥ 1", ratio >= 1))
+            lines.append(
+                ReportLine(f"drain, {kind}, relative to the faster", f"{ratio:.2f} times", "≥ 1", ratio >= 1)
+            )
     return lines
 
 
@@ -244,7 +245,7 @@ def show(console: Console, queues: list[Queue]) -> None:
 
 
 def _queues(console: Console, server: EmbeddedServer, folder: Path) -> list[Queue]:
-    """All that can be had here."""
+    """All queues that can be installed."""
     queues = []
     for contestant in (MNEMIC, PGQUEUER, PROCRASTINATE):
         try:
@@ -255,9 +256,9 @@ def _queues(console: Console, server: EmbeddedServer, folder: Path) -> list[Queu
 
 
 def main() -> int:
-    """Measure, print, write, judge."""
+    """Measure, print and write the results."""
     parser = argparse.ArgumentParser(description="Measure the queue.")
-    parser.add_argument("--quick", action="store_true", help="less of everything")
+    parser.add_argument("--quick", action="store_true", help="fewer jobs and rounds")
     parser.add_argument("--json", type=Path, default=REPOSITORY / "bench" / "results" / "queue.json")
     given = parser.parse_args()
     console = Console()
@@ -268,7 +269,7 @@ def main() -> int:
         queues = _queues(console, server, Path(folder))
         measure(queues, QUICK if given.quick else Sizes())
     show(console, queues)
-    lines = judge(queues)
+    lines = report_lines(queues)
     console.print(report_table("The queue", lines))
     results = {queue.contestant.name: asdict(queue.measured) for queue in queues}
     given.json.write_text(as_json({"queues": results}, lines))

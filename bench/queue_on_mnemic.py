@@ -6,19 +6,19 @@ from collections.abc import Callable
 from bench.queue_program import Program, run
 from mnemic import AsyncMemory
 from mnemic.config import Settings
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 
 
 class OnMnemic(Program):
-    """All tenants' jobs by one worker; attempts recorded, as always."""
+    """One worker for all tenants; attempts are recorded, as always."""
 
     async def open(self) -> None:
-        settings = Settings(data_dir=self.orders["data_dir"], worker=False)
+        settings = Settings(data_dir=self.options["data_dir"], worker=False)
         self.memory = await AsyncMemory(settings=settings, embedder="test", owner="bench").open()
 
     async def setup(self) -> None:
-        """Opening did it."""
+        """Opening the memory has migrated the database."""
 
     async def enqueue(self, kind: str, number: int) -> None:
         await self.memory.jobs.enqueue(kind, {"number": number})

@@ -1,4 +1,4 @@
-"""pgqueuer, for bench/queue.py, over asyncpg, its fastest driver. Runs in an environment of its own."""
+"""pgqueuer, for bench/queue.py, over asyncpg, its fastest driver. Runs in its own environment."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,10 +13,10 @@ from bench.queue_program import Program, run
 
 
 class OnPgqueuer(Program):
-    """Its queue manager, with `batch` jobs a time."""
+    """Its queue manager, with `batch` jobs at a time."""
 
     async def open(self) -> None:
-        self.driver = AsyncpgDriver(await asyncpg.connect(**self.orders["server"]))
+        self.driver = AsyncpgDriver(await asyncpg.connect(**self.options["server"]))
         self.queries = Queries(self.driver)
 
     async def setup(self) -> None:

@@ -1,4 +1,4 @@
-"""procrastinate, for bench/queue.py. Runs in an environment of its own."""
+"""procrastinate, for bench/queue.py. Runs in its own environment."""
 
 import logging
 from collections.abc import Callable
@@ -12,10 +12,10 @@ class OnProcrastinate(Program):
     """Its worker, with `batch` jobs at a time; it fetches one by one."""
 
     async def open(self) -> None:
-        server = self.orders["server"]
+        server = self.options["server"]
         parts = {**server, "dbname": server["database"]}
         del parts["database"]
-        # It warns about apps that are made in a program itself; here that is meant.
+        # It warns about apps that are defined in the main module; here that is intended.
         logging.getLogger("procrastinate").setLevel(logging.ERROR)
         self.app = App(connector=PsycopgConnector(kwargs=parts))
         self.on_timed: Callable[[int], None] = lambda number: None

@@ -1,11 +1,11 @@
-"""What the programs have in common that work on a queue for bench/queue.py; standard library only.
+"""The common part of the programs that bench/queue.py starts; standard library only.
 
-A program is started for one task and told about it in one line of JSON on standard input: `task`, and what
-that needs. It says ``ready`` when it is set up, waits for ``go``, does it, and prints one line of JSON with
-the seconds that it took. The tasks: `setup` makes the tables; `enqueue_one` adds `count` jobs one by one,
-`enqueue_bulk` in the largest calls that are usual; `work` runs no-op jobs, `batch` at a time, until its
-standard input is closed; `work_timed` prints for each job when it began; `enqueue_timed` prints for each
-job when it was added, a moment apart.
+A program runs one task. It reads `task` and its arguments as one line of JSON from standard input, prints
+``ready`` when it is set up, waits for ``go``, runs the task, and prints the seconds that it took as one line
+of JSON. The tasks: `setup` creates the tables; `enqueue_one` adds `count` jobs one by one, `enqueue_bulk` in
+calls of 1,000; `work` runs no-op jobs, `batch` at a time, until its standard input is closed; `work_timed`
+prints for each job when it started; `enqueue_timed` adds jobs with pauses and prints for each when it was
+added.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ PAUSE_S = 0.03
 
 
 class Program(ABC):
-    """One queue. `orders` is what the program was told."""
+    """One queue. `options` are the task and its arguments."""
 
-    def __init__(self, orders: dict[str, Any]) -> None:
-        self.orders = orders
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
 
     @abstractmethod
     async def open(self) -> None: ...
@@ -44,7 +44,7 @@ class Program(ABC):
 
 
 def run(program_class: type[Program]) -> None:
-    """The whole life of a program."""
+    """Read the task from standard input and run it."""
     asyncio.run(_run(program_class(json.loads(sys.stdin.readline()))))
 
 
@@ -53,12 +53,12 @@ async def _run(program: Program) -> None:
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     began_s = time.perf_counter()
-    await _do(program, program.orders["task"])
+    await _do(program, program.options["task"])
     print(json.dumps({"seconds": time.perf_counter() - began_s}), flush=True)
 
 
 async def _do(program: Program, task: str) -> None:
-    count = program.orders.get("count", 0)
+    count = program.options.get("count", 0)
     if task == "setup":
         await program.setup()
     elif task == "enqueue_one":
@@ -77,10 +77,10 @@ async def _do(program: Program, task: str) -> None:
 
 
 async def _work(program: Program) -> None:
-    def tell(number: int) -> None:
+    def print_time(number: int) -> None:
         print(f"{number} {time.monotonic()}", flush=True)
 
-    work = asyncio.create_task(program.work(program.orders["batch"], tell))
+    work = asyncio.create_task(program.work(program.options["batch"], print_time))
     await asyncio.to_thread(sys.stdin.readline)
     work.cancel()
     await asyncio.wait({work})

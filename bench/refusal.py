@@ -1,10 +1,10 @@
-"""Does a memory know what it does not know?
+"""Refusal: how well recall distinguishes questions that a memory can answer from others.
 
-Each owner's memory is asked its own questions and those of all other owners, about which it was never told
-anything. Recall says how confident it is; the area under the ROC curve is the chance that one of its own
-questions gets more confidence than a foreign one. At the threshold that recall uses by default, few of the
-own may be refused and most of the foreign must be. Questions that a set's authors made to be unanswerable
-are near misses, much harder, and reported beside it.
+Each owner's memory is asked its own questions and those of all other owners (foreign questions), about which
+it contains nothing. The area under the ROC curve is the probability that an own question gets more confidence
+than a foreign one. At the default threshold, recall should refuse few own questions and most foreign ones.
+Questions that a dataset's authors made unanswerable are near misses; they are much harder and reported
+separately.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,19 +17,19 @@ from bench.datasets import Dataset, Owner, Question
 
 @dataclass(frozen=True)
 class Verdict:
-    """How confident recall was about one question, and whether it refused."""
+    """The confidence of recall for one question, and whether it refused."""
 
     confidence: float
     refused: bool
 
 
-Judge = Callable[[Owner, Question], Awaitable[Verdict]]
+Ask = Callable[[Owner, Question], Awaitable[Verdict]]
 """Asks an owner's memory a question, its own or another's."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """One set's verdicts in numbers; what there were no questions for is None."""
+    """Refusal on one dataset; None where the dataset has no unanswerable questions."""
 
     dataset: str
     own_count: int
@@ -42,24 +42,24 @@ class Refusal:
     unanswerable_refused: float | None
 
 
-async def measure_refusal(dataset: Dataset, judge: Judge) -> Refusal:
-    """Ask every owner everything."""
-    own = [await judge(owner, question) for owner in dataset.owners for question in owner.answerable]
+async def measure_refusal(dataset: Dataset, ask: Ask) -> Refusal:
+    """Ask every owner all questions of the dataset."""
+    own = [await ask(owner, question) for owner in dataset.owners for question in owner.answerable]
     foreign = [
-        await judge(owner, question)
+        await ask(owner, question)
         for owner in dataset.owners
         for other in dataset.owners
         if other is not owner
         for question in other.answerable
     ]
-    near = [await judge(owner, question) for owner in dataset.owners for question in owner.unanswerable]
-    return summed_up(dataset.name, own, foreign, near)
+    near = [await ask(owner, question) for owner in dataset.owners for question in owner.unanswerable]
+    return summarise(dataset.name, own, foreign, near)
 
 
-def summed_up(
+def summarise(
     name: str, own: Sequence[Verdict], foreign: Sequence[Verdict], unanswerable: Sequence[Verdict]
 ) -> Refusal:
-    """The numbers of a set's verdicts."""
+    """Summary of the verdicts of a dataset."""
     return Refusal(
         dataset=name,
         own_count=len(own),
@@ -76,7 +76,7 @@ def summed_up(
 
 
 def area_under_curve(high: Sequence[float], low: Sequence[float]) -> float:
-    """The chance that one of `high` is greater than one of `low`; a tie counts half."""
+    """The probability that one of `high` is greater than one of `low`; a tie counts half."""
     ordered = np.sort(np.asarray(low, np.float64))
     below = np.searchsorted(ordered, high, side="left")
     not_above = np.searchsorted(ordered, high, side="right")

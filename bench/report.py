@@ -1,4 +1,4 @@
-"""What all benchmarks report alike: what was measured beside what it should be, and on what machine."""
+"""The report format of all benchmarks: measurements beside their targets, and the machine."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from rich.table import Table
 
 CPU_TIMES = Path("/proc/stat")
 STOLEN = 7
-"""The place of the time that the host gave to others, behind the name of the line; see proc_stat(5)."""
+"""Position of the stolen time after the name of the line; see proc_stat(5)."""
 
 
 @dataclass(frozen=True)
-class Line:
+class ReportLine:
     """One line of the report; `met` is None where there is no target."""
 
     what: str
@@ -34,8 +34,8 @@ def table_of(title: str, *columns: str) -> Table:
     return table
 
 
-def report_table(title: str, lines: Sequence[Line]) -> Table:
-    """What was measured beside its targets."""
+def report_table(title: str, lines: Sequence[ReportLine]) -> Table:
+    """Measurements beside their targets."""
     table = table_of(title, "what", "measured", "target", "")
     for line in lines:
         outcome = {True: "met", False: "missed", None: ""}[line.met]
@@ -44,10 +44,10 @@ def report_table(title: str, lines: Sequence[Line]) -> Table:
 
 
 def _cpu_times() -> list[int]:
-    """How long all cores have been busy since the machine began, and with what; empty where nobody knows."""
+    """CPU times of all cores since boot, by kind; empty where /proc/stat is missing."""
     if not CPU_TIMES.exists():
         return []
-    # Guests' time, which follows the stolen one, is contained in that of users.
+    # Guest time, which follows the stolen time, is part of the user time.
     return [int(time) for time in CPU_TIMES.read_text().split(maxsplit=STOLEN + 2)[1 : STOLEN + 2]]
 
 
@@ -55,16 +55,16 @@ _TIMES_AT_FIRST = _cpu_times()
 
 
 def stolen_share() -> float | None:
-    """The share of the cores' time that a virtual machine did not get since the benchmark began.
+    """The share of CPU time that the hypervisor gave to other machines since the benchmark started.
 
-    Where it is more than a few hundredths, times say more about the neighbours than about Mnemic.
+    Above a few hundredths, the measured times are unreliable.
     """
     spent = [now - first for now, first in zip(_cpu_times(), _TIMES_AT_FIRST, strict=True)]
     return round(spent[STOLEN] / sum(spent), 3) if sum(spent) else None
 
 
-def as_json(measured: Mapping[str, object], lines: Sequence[Line]) -> str:
-    """What was measured, when, on what, and how it was judged."""
+def as_json(measured: Mapping[str, object], lines: Sequence[ReportLine]) -> str:
+    """Results with time, machine and report."""
     about = {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {

@@ -2,8 +2,8 @@
 
     python -m bench.results_page
 
-What stands between `<!-- quality -->` and `<!-- /quality -->`, and so on, is replaced; the rest of the page
-is written by hand. So no number in it is typed, and none is older than the results beside it.
+Replaces the text between `<!-- quality -->` and `<!-- /quality -->`, and so on; the rest of the page is
+written by hand. So the numbers always match the results.
 """
 
 import json
@@ -20,12 +20,12 @@ RESULTS = REPOSITORY / "bench" / "results"
 PLOTS = "plots"
 NOT_MEASURED = "Not measured yet."
 
-Written = dict[str, Any]
-"""The results of one benchmark as its JSON has them."""
+ResultsJson = dict[str, Any]
+"""The parsed JSON of one benchmark."""
 
 
 def main() -> None:
-    """Bring the page up to date with whatever results there are."""
+    """Update the page from the existing results."""
     write_page(PAGE, RESULTS)
 
 
@@ -37,14 +37,14 @@ def write_page(page: Path, results: Path) -> None:
         written = results / f"{section}.json"
         lines = [NOT_MEASURED]
         if written.exists():
-            found: Written = json.loads(written.read_text("utf-8"))
+            found: ResultsJson = json.loads(written.read_text("utf-8"))
             lines = [_provenance(found), "", *describe(found, page.parent / PLOTS)]
         text = replaced(text, section, "\n".join(lines))
     page.write_text(text, "utf-8")
 
 
 def replaced(text: str, section: str, content: str) -> str:
-    """The text with other content between the marks of a section, which must be there."""
+    """The text with new content between the marks of a section, which must exist."""
     marks = re.compile(f"(<!-- {section} -->\n).*?(<!-- /{section} -->)", re.DOTALL)
     assert marks.search(text), f"the page has no section {section!r}"
     return marks.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
@@ -56,24 +56,24 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
     return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines]
 
 
-def _provenance(found: Written) -> str:
+def _provenance(found: ResultsJson) -> str:
     machine = found["machine"]
     return (
         f"Measured {found['measured_at'][:10]} on {machine['cores']} cores, Python {machine['python']}; "
-        "all of it in one run."
+        "in one run."
     )
 
 
-def _report(found: Written) -> Iterator[str]:
+def _report(found: ResultsJson) -> Iterator[str]:
     outcome = {True: "met", False: "**missed**", None: ""}
     rows = [
         [line["what"], line["measured"], line["target"], outcome[line["met"]]] for line in found["report"]
     ]
-    yield from markdown_table(["what", "measured", "wanted", ""], rows)
+    yield from markdown_table(["what", "measured", "target", ""], rows)
 
 
-def describe_quality(found: Written, plots: Path) -> Iterator[str]:
-    """The targets, then each set with its rankings and categories, then refusal."""
+def describe_quality(found: ResultsJson, plots: Path) -> Iterator[str]:
+    """The targets, then each dataset with its rankings and categories, then refusal."""
     yield from _report(found)
     for each in found["sets"]:
         yield from ("", f"### {each['dataset']}", "")
@@ -81,17 +81,17 @@ def describe_quality(found: Written, plots: Path) -> Iterator[str]:
         yield from ("", *_rankings(each), "", "By category, Mnemic:", "", *_categories(each), "")
         name = f"quality-{each['dataset'].lower().replace('_', '-')}.svg"
         (plots / name).write_text(_quality_plot(each).svg(), "utf-8")
-        yield f"![{each['dataset']}: Mnemic beside the usual rankings]({PLOTS}/{name})"
+        yield f"![{each['dataset']}: Mnemic beside the baselines]({PLOTS}/{name})"
     yield from ("", "### Refusal", "")
     yield from _refusals([each["refusal"] for each in found["sets"] if each["refusal"]])
 
 
-def _overall(averages: Sequence[Written]) -> Mapping[str, float]:
+def _overall(averages: Sequence[ResultsJson]) -> Mapping[str, float]:
     values: Mapping[str, float] = averages[0]["values"]
     return values
 
 
-def _rankings(each: Written) -> list[str]:
+def _rankings(each: ResultsJson) -> list[str]:
     labels = list(_overall(each["rankings"]["Mnemic"]))
     rows = [
         [name, *(f"{_overall(averages)[label]:.3f}" for label in labels)]
@@ -100,7 +100,7 @@ def _rankings(each: Written) -> list[str]:
     return markdown_table(["ranking", *labels], rows)
 
 
-def _categories(each: Written) -> list[str]:
+def _categories(each: ResultsJson) -> list[str]:
     averages = each["rankings"]["Mnemic"]
     rows = [
         [one["category"], f"{one['question_count']:,}", *(f"{value:.3f}" for value in one["values"].values())]
@@ -109,7 +109,7 @@ def _categories(each: Written) -> list[str]:
     return markdown_table(["category", "questions", *_overall(averages)], rows)
 
 
-def _quality_plot(each: Written) -> Bars:
+def _quality_plot(each: ResultsJson) -> Bars:
     labels = list(_overall(each["rankings"]["Mnemic"]))
     groups = {
         label: [Bar(name, _overall(averages)[label]) for name, averages in each["rankings"].items()]
@@ -118,7 +118,7 @@ def _quality_plot(each: Written) -> Bars:
     return Bars(each["dataset"], groups, most=1.0)
 
 
-def _refusals(refusals: Sequence[Written]) -> list[str]:
+def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
     def share(value: float | None) -> str:
         return f"{value:.1%}" if value is not None else "–"
 
@@ -136,11 +136,11 @@ def _refusals(refusals: Sequence[Written]) -> list[str]:
         ]
         for each in refusals
     ]
-    columns = ("set", "area, own/foreign", "own refused", "foreign refused")
+    columns = ("dataset", "area, own/foreign", "own refused", "foreign refused")
     return markdown_table([*columns, "area, own/near misses", "near misses refused"], rows)
 
 
-def describe_speed(found: Written, plots: Path) -> Iterator[str]:
+def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:
     """The targets, then each part that was measured."""
     yield from _report(found)
     results = found["results"]
@@ -156,7 +156,7 @@ def describe_speed(found: Written, plots: Path) -> Iterator[str]:
         yield from ("", "### Side by side", "", *_side_by_side(results["side_by_side"]))
 
 
-def _stages(size: Written) -> list[str]:
+def _stages(size: ResultsJson) -> list[str]:
     columns = {"cold, 1 reader": size["cold"], "warming up, 1 reader": size["warming"]}
     for each in size["warm"]:
         columns[f"warm, {each['reader_count']} reader{'s' if each['reader_count'] > 1 else ''}"] = each
@@ -168,12 +168,12 @@ def _stages(size: Written) -> list[str]:
     return markdown_table(["stage", *columns], rows)
 
 
-def _relations(relations: Sequence[Written]) -> list[str]:
+def _relations(relations: Sequence[ResultsJson]) -> list[str]:
     rows = [[each["name"], f"{each['table_mb']:,.1f}", f"{each['index_mb']:,.1f}"] for each in relations]
     return markdown_table(["table or index", "table", "indexes"], rows)
 
 
-def _side_by_side(speeds: Sequence[Written]) -> list[str]:
+def _side_by_side(speeds: Sequence[ResultsJson]) -> list[str]:
     limits = sorted({limit for speed in speeds for limit in speed["by_limit"]}, key=int)
     rows = [
         [
@@ -185,23 +185,23 @@ def _side_by_side(speeds: Sequence[Written]) -> list[str]:
         for speed in speeds
     ]
     columns = (f"k={limit}, ms" for limit in limits)
-    return markdown_table(["store", *columns, "versions", "to be fair"], rows)
+    return markdown_table(["store", *columns, "versions", "notes"], rows)
 
 
-def _searches(speed: Written, limit: str) -> str:
+def _searches(speed: ResultsJson, limit: str) -> str:
     if limit not in speed["by_limit"]:
         return "–"
     found = speed["found_per_search"].get(limit, int(limit))
     return _times(speed["by_limit"][limit]) + (f", finds {found:.0f}" if found < int(limit) else "")
 
 
-def _times(latency: Written) -> str:
+def _times(latency: ResultsJson) -> str:
     return f"{latency['p50_ms']:.1f} / {latency['p95_ms']:.1f} / {latency['p99_ms']:.1f}"
 
 
-def _speed_plot(sizes: Sequence[Written]) -> Points:
-    def alone(size: Written) -> Written:
-        found: Written = next(each for each in size["warm"] if each["reader_count"] == 1)["whole"]
+def _speed_plot(sizes: Sequence[ResultsJson]) -> Points:
+    def alone(size: ResultsJson) -> ResultsJson:
+        found: ResultsJson = next(each for each in size["warm"] if each["reader_count"] == 1)["whole"]
         return found
 
     return Points(
@@ -213,7 +213,7 @@ def _speed_plot(sizes: Sequence[Written]) -> Points:
     )
 
 
-SECTIONS: dict[str, Callable[[Written, Path], Iterator[str]]] = {
+SECTIONS: dict[str, Callable[[ResultsJson, Path], Iterator[str]]] = {
     "quality": describe_quality,
     "speed": describe_speed,
 }

@@ -1,4 +1,4 @@
-"""How fast `retain` and `retain_many` are by themselves, and beside the embedder that they wait for."""
+"""Speed of `retain` and `retain_many`, without an embedder and relative to the local embedder."""
 
 import os
 import statistics
@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.ready_vectors import ReadyVectors, random_vectors
+from bench.precomputed_vectors import PrecomputedVectors, random_vectors
 from bench.sentences import sentences
 from mnemic import AsyncMemory, Memory
 from mnemic.models.embedding import TextEmbedder, open_embedder
-from mnemic.retain.pipeline import BATCH_ROWS
+from mnemic.retain.batches import BATCH_ROWS
 
-# Each part draws its sentences from a seed of its own, so that no part meets another's duplicates.
+# Each part has its own seed, so that texts of different parts are no duplicates.
 BULK_SEED = 1_000
 SINGLE_SEED = 2_000
 SINGLE_TENANT = "test model"
 LOCAL_SEED = 3_000
 WARM_UP_COUNT = 20
-# Synchronous and asynchronous calls take turns, so that a slow minute of the machine hits both.
+# Synchronous and asynchronous calls alternate, so that a slow minute of the machine affects both.
 SINGLE_TURNS = 6
 DISK_SYNCS_PER_TURN = 10
 DISK_SYNC_BYTES = 8192
@@ -29,7 +29,7 @@ DISK_SYNC_BYTES = 8192
 
 @dataclass(frozen=True)
 class Bulk:
-    """Rounds of `retain_many`, each on top of what the rounds before it stored for the same owner."""
+    """Rounds of `retain_many` for one owner, whose memories accumulate."""
 
     count: int
     rates_per_s: list[float]
@@ -50,9 +50,9 @@ class Latency:
 
 @dataclass(frozen=True)
 class Single:
-    """Single calls by an owner who has nothing yet, and by one who has `filled_count` memories.
+    """Single calls by an owner without memories, and by one with `filled_count` memories.
 
-    `disk_sync_p50_ms` is what a bare write to the disk took in between: no durable call can be faster.
+    `disk_sync_p50_ms` is the time of a bare fsync in between: no durable call can be faster.
     """
 
     new_sync: Latency
@@ -65,7 +65,7 @@ class Single:
 
 @dataclass(frozen=True)
 class BesideEmbedder:
-    """Rounds of embedding alone and of retaining the same texts; a share of 1 would be writing for free."""
+    """Rounds of embedding alone and of retaining the same texts; with a share of 1 writing takes no time."""
 
     count: int
     embedder_rates_per_s: list[float]
@@ -78,9 +78,9 @@ class BesideEmbedder:
 
 
 async def measure_bulk(data_dir: Path, *, count: int, rounds: int) -> Bulk:
-    """`retain_many` with ready vectors, `rounds` times for one owner, whose memories so pile up."""
+    """`retain_many` with precomputed vectors, `rounds` times for one owner, whose memories accumulate."""
     texts = sentences(count * rounds, seed=BULK_SEED)
-    engine = ReadyVectors(texts, random_vectors(len(texts), seed=BULK_SEED))
+    engine = PrecomputedVectors(texts, random_vectors(len(texts), seed=BULK_SEED))
     rates_per_s = []
     async with AsyncMemory(data_dir=data_dir, owner="bulk", embedder=engine) as memory:
         for start in range(0, len(texts), count):
@@ -93,9 +93,9 @@ async def measure_bulk(data_dir: Path, *, count: int, rounds: int) -> Bulk:
 
 
 async def measure_single(data_dir: Path, *, count: int, filled_count: int) -> Single:
-    """`retain` one by one with the test model, through both faces.
+    """Single `retain` calls with the test model, by `Memory` and `AsyncMemory`.
 
-    The tenant is a new one, since the vectors that a tenant has decide which model serves it.
+    The tenant is new, because the existing vectors of a tenant decide which model serves it.
     """
     filling = sentences(filled_count, seed=SINGLE_SEED)
     async with AsyncMemory(
@@ -116,18 +116,18 @@ async def measure_single(data_dir: Path, *, count: int, filled_count: int) -> Si
 
 
 @dataclass(frozen=True)
-class _Turns:
-    """What took how long when everybody had had all their turns."""
+class _AlternatingTimes:
+    """Times of alternating calls."""
 
     sync_ms: list[float] = field(default_factory=list)
     async_ms: list[float] = field(default_factory=list)
     disk_ms: list[float] = field(default_factory=list)
 
 
-async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed: int) -> _Turns:
-    """Take turns between the synchronous face, the asynchronous face and the bare disk."""
+async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed: int) -> _AlternatingTimes:
+    """Alternate between `Memory`, `AsyncMemory` and a bare fsync."""
     texts = iter(sentences(2 * (count + WARM_UP_COUNT) + 2 * SINGLE_TURNS, seed=seed))
-    turns = _Turns()
+    turns = _AlternatingTimes()
     per_turn = -(-count // SINGLE_TURNS)
     with Memory(
         data_dir=data_dir, tenant=SINGLE_TENANT, owner=asynchronous.owner, embedder="test"
@@ -145,10 +145,10 @@ async def _alternate(asynchronous: AsyncMemory, data_dir: Path, count: int, seed
 
 
 async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) -> BesideEmbedder:
-    """The local model alone and inside `retain_many`, over the same texts, taking turns.
+    """The local model alone and inside `retain_many`, over the same texts, alternating.
 
-    Each round retains for another owner: nothing is known already, everything is embedded again. The tenant
-    is a new one, as in `measure_single`.
+    Each round retains for another owner, so that everything is embedded again. The tenant is new, as in
+    `measure_single`.
     """
     texts = sentences(count, seed=LOCAL_SEED)
     embedder = open_embedder("local")
@@ -171,13 +171,13 @@ async def measure_beside_embedder(data_dir: Path, *, count: int, rounds: int) ->
 
 
 async def _embed(embedder: TextEmbedder, texts: list[str]) -> None:
-    """As `retain_many` does it: so many texts at a time."""
+    """Embed in batches, as `retain_many` does."""
     for start in range(0, len(texts), BATCH_ROWS):
         await embedder.embed_documents(texts[start : start + BATCH_ROWS])
 
 
 def _disk_sync_ms(data_dir: Path) -> float:
-    """Write a block where the database writes, and wait until it is on the disk, as a commit does."""
+    """Write a block in the data folder and wait for the disk, as a commit does."""
     probe = data_dir.parent / "disk-probe"
     with probe.open("wb", buffering=0) as file:
         file.write(os.urandom(DISK_SYNC_BYTES))

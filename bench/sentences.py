@@ -1,8 +1,8 @@
-"""Made-up sentences whose words are as common and as rare as in English, the same for the same seed.
+"""Generated sentences with word frequencies as in English, the same for the same seed.
 
-The vocabulary of the local model lists its words by how often they occur. Drawn from it by Zipf's law,
-many words of a sentence are "the", "of" and their like, as in any text, and a long tail is rare: what an
-index on words has to do is as in life. Sense they make none.
+The vocabulary of the local model lists its words by frequency. Drawn from it by Zipf's law, many words of a
+sentence are "the" or "of", and a long tail is rare, so a lexical index has realistic work. The sentences make
+no sense.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,36 +15,36 @@ MIN_WORDS = 8
 MAX_WORDS = 40
 FIRST_WORD = "the"
 BLOCK_SENTENCES = 512
-# Zipf-Mandelbrot: how often a word occurs falls with its rank plus this.
+# Zipf-Mandelbrot: the frequency of a word falls with its rank plus this.
 RANK_OFFSET = 2.7
 
 
 def sentences(count: int, *, seed: int) -> list[str]:
-    """So many sentences of 8 to 40 words; that two are equal is as good as impossible."""
+    """`count` sentences of 8 to 40 words; two equal ones are practically impossible."""
     return list(stream(count, seed=seed))
 
 
 def stream(count: int, *, seed: int, tail_count: int = 0) -> Iterator[str]:
-    """The same, made when they are asked for, a small block at a time.
+    """The same as an iterator, generated in small blocks.
 
-    A large store has rare words that no list knows: names, compounds, slips of the pen. `tail_count` of them
-    are made up, of a word and endings, and come after all that are listed.
+    A large store has rare words that are in no vocabulary: names, compounds, typing errors. `tail_count` such
+    words are generated from a word and endings, and rank after the vocabulary.
     """
     random = np.random.default_rng(seed)
     words, chances = _vocabulary(tail_count)
     for start in range(0, count, BLOCK_SENTENCES):
         lengths = random.integers(MIN_WORDS, MAX_WORDS + 1, min(BLOCK_SENTENCES, count - start))
         drawn = np.searchsorted(chances, random.random(int(lengths.sum())))
-        place = 0
+        position = 0
         for length in lengths:
-            chosen = [words[rank] for rank in drawn[place : place + length]]
+            chosen = [words[rank] for rank in drawn[position : position + length]]
             yield " ".join(chosen).capitalize() + "."
-            place += length
+            position += length
 
 
 @cache
 def _vocabulary(tail_count: int) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.float64]]]:
-    """The words by rank, and for each the chance that a drawn word is this one or one before it."""
+    """The words by rank, and their cumulative probabilities."""
     listed = files("mnemic.models").joinpath("data", "bert-uncased-vocab.txt").read_text("utf-8").split("\n")
     words = [word for word in listed[listed.index(FIRST_WORD) :] if word.isascii() and word.isalpha()]
     endings = [word[2:] for word in listed if word.startswith("##") and word.isascii() and word[2:].isalpha()]

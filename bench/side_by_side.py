@@ -1,9 +1,8 @@
-"""Mnemic beside other stores: the same texts, the same ready vectors, on this machine, taking turns.
+"""Writing in Mnemic and in other stores: the same texts and vectors, on this machine, alternating.
 
-Each store lives in a process of its own (`bench/drivers`). In every round each starts from nothing, and all
-are open at once: first each is filled in bulk, then single additions go on top of that, a few for each in
-turn. So what the machine does besides hits all of them alike, and the ratios of a round hold even where its
-rates do not.
+Each store runs in its own process (`bench/drivers`). In every round each starts empty, and all are open at
+once: first each is filled in bulk, then single additions follow, a few for each store in turn. So other work
+on the machine affects all of them, and the ratios of a round are valid even if its rates are not.
 """
 
 import json
@@ -30,7 +29,7 @@ from bench.competitors import (
     interpreter_of,
     quiet_environment,
 )
-from bench.ready_vectors import random_vectors
+from bench.precomputed_vectors import random_vectors
 from bench.sentences import sentences
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.models.engine import FloatArray
@@ -40,7 +39,7 @@ WARM_UP_COUNT = 5
 SINGLES_PER_TURN = 10
 STOP_TIMEOUT_S = 30.0
 
-Order = Literal["bulk", "single", "settle", "search"]
+Command = Literal["bulk", "single", "settle", "search"]
 
 TimeLeft = Callable[[], float]
 """How many seconds the whole benchmark may still take."""
@@ -48,7 +47,7 @@ TimeLeft = Callable[[], float]
 
 @dataclass
 class Speed:
-    """What a store did in each round, per second; or why it did nothing."""
+    """Memories per second of a store in each round; `problem` says why it could not be measured."""
 
     name: str
     fairness: str
@@ -59,7 +58,7 @@ class Speed:
 
 
 def median_ratio(ours: list[float], theirs: list[float]) -> float | None:
-    """How many times as fast we were, round by round; None when they could not be measured."""
+    """Median over the rounds of `ours` / `theirs`; None if the other store could not be measured."""
     ratios = [mine / other for mine, other in zip(ours, theirs, strict=False)]
     return statistics.median(ratios) if ratios else None
 
@@ -67,7 +66,7 @@ def median_ratio(ours: list[float], theirs: list[float]) -> float | None:
 def measure_side_by_side(
     folder: Path, *, bulk_count: int, single_count: int, rounds: int, time_left_s: TimeLeft
 ) -> list[Speed]:
-    """Everybody's speed, Mnemic first. `folder` is for whatever the stores write."""
+    """The speed of all stores, Mnemic first. The stores write into `folder`."""
     work = folder / "work"
     count = WARM_UP_COUNT + bulk_count + single_count
     write_work(work, sentences(count, seed=SEED), random_vectors(count, seed=SEED))
@@ -75,7 +74,7 @@ def measure_side_by_side(
     speeds = {each: Speed(each.name, each.fairness, each.requirements) for each in contestants}
     interpreters = dict(_interpreters(speeds, time_left_s))
     for number in range(rounds):
-        # Whoever was first in one round is last in the next.
+        # Reverse the order in every round.
         able = [each for each in contestants if not speeds[each].problem]
         order = able if number % 2 == 0 else able[::-1]
         stores = folder / f"round-{number}"
@@ -90,7 +89,7 @@ def measure_side_by_side(
 
 
 def write_work(work: Path, texts: list[str], vectors: FloatArray) -> None:
-    """Write down what the drivers are to add, where they look for it."""
+    """Write the texts and vectors for the drivers."""
     work.mkdir()
     (work / "texts.json").write_text(json.dumps(texts), "utf-8")
     np.save(work / "vectors.npy", vectors)
@@ -109,7 +108,7 @@ def _interpreters(
 def _measure_round(
     drivers: dict[Contestant, "Driver"], speeds: dict[Contestant, Speed], bulk_count: int, single_count: int
 ) -> None:
-    """Bulk for each, then single ones in turns; a store that fails is out from then on."""
+    """Bulk for each store, then alternating single additions; a store that fails is left out from then on."""
     single_s = dict.fromkeys(drivers, 0.0)
     singles_start = WARM_UP_COUNT + bulk_count
     turns: list[tuple[Literal["warm-up", "bulk", "single"], int, int]] = [
@@ -124,7 +123,7 @@ def _measure_round(
             if speed.problem:
                 continue
             try:
-                done = driver.order("bulk" if what == "bulk" else "single", start=start, count=count)
+                done = driver.send("bulk" if what == "bulk" else "single", start=start, count=count)
             except DriverError as error:
                 speed.problem = str(error)
                 continue
@@ -138,46 +137,46 @@ def _measure_round(
 
 
 class DriverError(Exception):
-    """A driver failed or took too long; says how."""
+    """A driver failed or took too long; the message says how."""
 
 
 class Driver:
-    """A running driver. A thread reads its answers, so that waiting for one can be bounded."""
+    """A running driver. A thread reads its replies, so that waiting can have a timeout."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path, time_left_s: TimeLeft) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
-        self._orders: IO[str] = process.stdin
+        self._commands: IO[str] = process.stdin
         self._log = log
         self._time_left_s = time_left_s
         self._output: IO[str] = process.stdout
-        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=_read, args=(self._output, self._answers), daemon=True)
+        self._replies: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=_read, args=(self._output, self._replies), daemon=True)
         self._reader.start()
 
-    def answer(self) -> dict[str, Any]:
-        """The next answer; DriverError if there is none in time."""
+    def reply(self) -> dict[str, Any]:
+        """The next reply; DriverError if there is none in time."""
         try:
-            line = self._answers.get(timeout=max(self._time_left_s(), 0.0))
+            line = self._replies.get(timeout=max(self._time_left_s(), 0.0))
         except queue.Empty:
-            raise DriverError("took longer than all of it may take") from None
+            raise DriverError("took longer than the time limit") from None
         if not line:
             said = self._log.read_text(errors="replace").strip().splitlines()
-            raise DriverError(f"failed: {said[-1] if said else 'without a word'}")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+            raise DriverError(f"failed: {said[-1] if said else 'no output'}")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
 
-    def order(self, what: Order, **details: object) -> dict[str, Any]:
-        """Have something done (`bench/drivers/workload.py`); gives what the driver says about it."""
-        with suppress(BrokenPipeError):  # The answer will say why.
-            print(json.dumps({"do": what, **details}), file=self._orders, flush=True)
-        return self.answer()
+    def send(self, what: Command, **details: object) -> dict[str, Any]:
+        """Send a command (`bench/drivers/workload.py`) and return the reply."""
+        with suppress(BrokenPipeError):  # The reply says why.
+            print(json.dumps({"do": what, **details}), file=self._commands, flush=True)
+        return self.reply()
 
     def stop(self) -> None:
-        """Let it close its store and go; if it does not, end it."""
+        """Let the driver close its store and exit; kill it after a timeout."""
         try:
-            self._orders.close()
+            self._commands.close()
             self._process.wait(STOP_TIMEOUT_S)
         except (BrokenPipeError, subprocess.TimeoutExpired):
             self._process.kill()
@@ -186,10 +185,10 @@ class Driver:
         self._output.close()
 
 
-def _read(output: IO[str], answers: "queue.SimpleQueue[str]") -> None:
+def _read(output: IO[str], replies: "queue.SimpleQueue[str]") -> None:
     for line in output:
-        answers.put(line)
-    answers.put("")
+        replies.put(line)
+    replies.put("")
 
 
 @contextmanager
@@ -201,14 +200,14 @@ def open_driver(
     time_left_s: TimeLeft,
     embedder: str = "",
 ) -> Iterator[Driver]:
-    """A driver that opens an empty store. To search it needs an embedder, the socket of a service."""
-    place = stores / contestant.name
+    """A driver with an empty store. For searching, `embedder` is the socket of the embedding service."""
+    folder = stores / contestant.name
     for name in ("data", "home"):
-        (place / name).mkdir(parents=True)
-    log = place / "log"
+        (folder / name).mkdir(parents=True)
+    log = folder / "log"
     with ExitStack() as stack:
-        conninfo = stack.enter_context(_database(place)) if contestant.needs_database else ""
-        command = [str(interpreter), "-m", contestant.driver, str(work), str(place / "data")]
+        conninfo = stack.enter_context(_database(folder)) if contestant.needs_database else ""
+        command = [str(interpreter), "-m", contestant.driver, str(work), str(folder / "data")]
         process = subprocess.Popen(
             [*command, "--conninfo", conninfo, "--variant", contestant.variant, "--embedder", embedder],
             stdin=subprocess.PIPE,
@@ -216,7 +215,7 @@ def open_driver(
             stderr=stack.enter_context(log.open("w")),
             text=True,
             cwd=REPOSITORY,
-            env=quiet_environment(contestant, place / "home"),
+            env=quiet_environment(contestant, folder / "home"),
         )
         driver = Driver(process, log, time_left_s)
         stack.callback(driver.stop)
@@ -224,9 +223,9 @@ def open_driver(
 
 
 @contextmanager
-def _database(place: Path) -> Iterator[str]:
+def _database(folder: Path) -> Iterator[str]:
     """A fresh embedded server with an empty database in it."""
-    data_dir = place / "server"
+    data_dir = folder / "server"
     try:
         with EmbeddedServer.start(data_dir) as server:
             conninfo = server.conninfo(user=ADMIN_ROLE, dbname="postgres")

@@ -1,18 +1,18 @@
-"""How fast recall is, query embedding included, and what it takes to be so.
+"""Speed of recall, query embedding included.
 
     python -m bench.speed [--sizes 10000,100000] [--million] [--tenants 50] [--calls 200]
                           [--only sizes|neighbours|side-by-side] [--json bench/results/speed.json]
 
-1. One tenant with one owner of each size: cold and warm, one reader and eight, stage by stage, what the
-   index finds against an exact scan, what tables and indexes take on disk (`bench/speed_sizes.py`).
+1. One tenant with one owner of each size: cold and warm, one reader and eight, stage by stage, the
+   recall of the vector index against an exact scan, disk use (`bench/speed_sizes.py`).
 2. Small tenants of 1,000 memories with and without those large neighbours (`bench/speed_neighbours.py`).
-3. mem0, Chroma and LangGraph's PostgresStore with the same 10,000 memories and the same embedder, taking
-   turns (`bench/speed_side_by_side.py`).
+3. mem0, Chroma and LangGraph's PostgresStore with the same 10,000 memories and the same embedder,
+   alternating (`bench/speed_side_by_side.py`).
 
-Texts and vectors are made up from fixed seeds (`bench/speed_texts.py`, `bench/speed_vectors.py`). Everything
-runs on embedded servers in a temporary folder, with fsync on and default settings; nothing leaves the
-machine, except that the competitors are installed from the package registry on the first run. Prints tables
-beside the targets and ends with 1 when one is missed.
+Texts and vectors are generated from fixed seeds (`bench/speed_texts.py`, `bench/speed_vectors.py`).
+Everything runs on embedded servers in a temporary folder, with fsync on and default settings; nothing leaves
+the machine, except that the competitors are installed from the package registry on the first run.
+Prints tables with the targets; the exit code is 1 when one is missed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from rich.console import Console
 from bench.report import as_json
 from bench.speed_index import Relation, relation_sizes
 from bench.speed_neighbours import Neighbours, fill_tenants, measure_neighbours
-from bench.speed_report import Results, judged, show
+from bench.speed_report import Results, report_lines, show
 from bench.speed_side_by_side import SearchSpeed, measure_search_side_by_side
 from bench.speed_sizes import SizeResult, measure_size
 from bench.write import Clock
@@ -45,7 +45,7 @@ SIDE_BY_SIDE_COUNT = 10_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured."""
+    """Sizes and numbers of calls."""
 
     parts: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -55,7 +55,7 @@ class Plan:
 
 
 def main() -> int:
-    """Measure, show, keep."""
+    """Measure, print and write the results."""
     options = _options()
     plan = Plan(
         parts=tuple(options.only or PARTS),
@@ -66,7 +66,7 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         results = measure(Path(folder), plan, Clock(options.timeout), Console(stderr=True))
-    lines = judged(results)
+    lines = report_lines(results)
     show(Console(), results, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -80,13 +80,16 @@ def _options() -> argparse.Namespace:
         "--sizes", type=_sizes, default=DEFAULT_SIZES, metavar="N,N", help="memories of an owner"
     )
     parser.add_argument("--million", action="store_true", help="also with a million memories")
-    parser.add_argument("--tenants", type=int, default=DEFAULT_TENANTS, help="small tenants beside the large")
-    parser.add_argument("--calls", type=int, default=DEFAULT_CALLS, help="calls that are measured each time")
+    parser.add_argument("--tenants", type=int, default=DEFAULT_TENANTS, help="number of small tenants")
+    parser.add_argument("--calls", type=int, default=DEFAULT_CALLS, help="calls per measurement")
     parser.add_argument("--only", action="append", choices=PARTS, help="only this part; repeatable")
     parser.add_argument(
-        "--side-by-side-count", type=int, default=SIDE_BY_SIDE_COUNT, help="memories in each of the stores"
+        "--side-by-side-count",
+        type=int,
+        default=SIDE_BY_SIDE_COUNT,
+        help="memories in each store, side by side",
     )
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results to this file")
     parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, metavar="SECONDS")
     return parser.parse_args()
 
@@ -96,7 +99,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 
 def measure(folder: Path, plan: Plan, clock: Clock, progress: Console) -> Results:
-    """The parts that are wanted, one after the other."""
+    """Run the chosen parts, one after the other."""
     sizes, relations, neighbours = asyncio.run(_measure_mnemic(folder, plan, clock, progress))
     beside: list[SearchSpeed] = []
     if "side-by-side" in plan.parts:
@@ -119,13 +122,13 @@ async def _measure_mnemic(
     alone_dir, beside_dir = folder / "alone", folder / "beside"
     model = MiniLM()
     try:
-        await model.embed(["So that it is loaded."], input_type="query")
+        await model.embed(["Load the model."], input_type="query")
         if "neighbours" in plan.parts:
             progress.print(f"filling {plan.tenant_count:,} small tenants, twice …")
             for data_dir in (alone_dir, beside_dir):
                 await clock.within(fill_tenants(data_dir, plan.tenant_count))
         sizes = []
-        # Without them nobody would have large neighbours.
+        # The part about neighbours needs the large tenants.
         for count in plan.sizes if {"sizes", "neighbours"} & set(plan.parts) else ():
             progress.print(f"{count:,} memories …")
             measured = measure_size(beside_dir, model, memory_count=count, call_count=plan.call_count)

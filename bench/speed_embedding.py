@@ -1,7 +1,7 @@
-"""One embedder for all stores, a service on a socket in this process: each search pays the same for it.
+"""One embedder for all stores, a service on a socket in this process, so that it costs each search the same.
 
-Stores of others live in environments of their own, without Mnemic's model. Asking a service costs every one
-of them, and Mnemic here, a round trip over a Unix socket, some tenths of a millisecond.
+Other stores run in their own environments, without Mnemic's model. The service costs each of them, and Mnemic
+here, a round trip over a Unix socket, a few tenths of a millisecond.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from mnemic.models.engine import EmbeddingEngine
 
 @contextmanager
 def embedding_service(engine: EmbeddingEngine, socket: Path) -> Iterator[str]:
-    """Embed queries for whoever connects, as many as there are; yields where."""
+    """Embed queries for any number of clients; yields the address of the socket."""
     with Listener(str(socket), family="AF_UNIX") as listener:
         threading.Thread(target=_accept, args=(listener, engine), daemon=True).start()
         yield str(socket)
 
 
 def _accept(listener: Listener, engine: EmbeddingEngine) -> None:
-    # Closing the listener is how this ends.
+    # Closing the listener ends the loop.
     with suppress(OSError):
         while True:
             connection = listener.accept()

@@ -1,4 +1,4 @@
-"""The indexes of a large owner: making them, what they find against an exact scan, what they take on disk."""
+"""The indexes of a large owner: building them, their recall against an exact scan, their size on disk."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import dict_row
 
-from bench.speed_texts import Asked
+from bench.speed_texts import AskedQuestion
 from bench.speed_vectors import question_vector
 from mnemic import AsyncMemory
 from mnemic.db.access import DATABASE_NAME
@@ -43,7 +43,7 @@ WHERE pg_am.amname = 'hnsw' ORDER BY pg_relation_size(relation.oid) DESC
 
 @dataclass(frozen=True)
 class Relation:
-    """What a table and its indexes, or a single index, take on disk."""
+    """Size on disk of a table and its indexes, or of a single index."""
 
     name: str
     table_mb: float
@@ -51,7 +51,7 @@ class Relation:
 
 
 async def settle(memory: AsyncMemory, data_dir: Path, owner: str, memory_count: int) -> float:
-    """Make what upkeep would make for an owner of this size, and tidy up; returns the seconds it took."""
+    """Build the index and statistics of an owner of this size, and vacuum; returns the seconds it took."""
     began_s = time.perf_counter()
     if memory_count > STATISTICS_MIN_MEMORIES:
         await refresh_word_statistics(memory._core, owner)
@@ -61,7 +61,7 @@ async def settle(memory: AsyncMemory, data_dir: Path, owner: str, memory_count: 
 
 
 def tidy_up(data_dir: Path) -> None:
-    """Do at once what the server does by itself, sooner or later, after much was written."""
+    """Vacuum and analyze now, as autovacuum would later."""
     with EmbeddedServer.start(data_dir) as server:
         conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
         with psycopg.connect(conninfo, autocommit=True) as connection:
@@ -70,9 +70,9 @@ def tidy_up(data_dir: Path) -> None:
 
 
 async def measure_ann_recall(
-    memory: AsyncMemory, owner: str, asked: Sequence[Asked], memory_count: int
+    memory: AsyncMemory, owner: str, asked: Sequence[AskedQuestion], memory_count: int
 ) -> float | None:
-    """What share of the ten nearest the index finds; None where the owner has no index."""
+    """The share of the ten nearest that the index finds; None where the owner has no index."""
     found_count = 0
     async with memory._core.storage.tenant_database.transaction() as transaction:
         table = await find_vectors(transaction, memory._core.embedder.name)

@@ -1,4 +1,4 @@
-"""How long recalls take: all of a call and each of its stages, by one reader and by several at once."""
+"""Latency of recalls: whole calls and their stages, with one reader and with several at once."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.speed_texts import Asked
+from bench.speed_texts import AskedQuestion
 from mnemic import AsyncMemory
 
 NEVER_REFUSE = 0.0
@@ -33,7 +33,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Readers:
-    """What so many readers at once met: whole calls, their stages, and how many were answered per second."""
+    """Latencies with this many concurrent readers: whole calls, their stages, and calls per second."""
 
     reader_count: int
     whole: Latency
@@ -41,8 +41,10 @@ class Readers:
     calls_per_s: float
 
 
-async def measure_readers(memory: AsyncMemory, asked: Sequence[Asked], *, reader_count: int) -> Readers:
-    """Ask every question once; each reader takes the next one when it has its answer."""
+async def measure_readers(
+    memory: AsyncMemory, asked: Sequence[AskedQuestion], *, reader_count: int
+) -> Readers:
+    """Ask every question once; each reader takes the next one when its call has returned."""
     waiting = iter(asked)
     times_ms: dict[str, list[float]] = defaultdict(list)
     began_s = time.perf_counter()
@@ -56,10 +58,12 @@ async def measure_readers(memory: AsyncMemory, asked: Sequence[Asked], *, reader
 
 
 WHOLE = "whole call"
-"""As the caller sees it, from outside; the stages are what recall says about itself."""
+"""Measured by the caller; the stages are recall's own timings."""
 
 
-async def _read(memory: AsyncMemory, waiting: Iterator[Asked], times_ms: dict[str, list[float]]) -> None:
+async def _read(
+    memory: AsyncMemory, waiting: Iterator[AskedQuestion], times_ms: dict[str, list[float]]
+) -> None:
     for asked in waiting:
         began_s = time.perf_counter()
         found = await memory.recall(asked.question, limit=LIMIT, refuse_below=NEVER_REFUSE)

@@ -1,8 +1,8 @@
-"""Is a small tenant slowed by a large neighbour?
+"""Whether large tenants slow down small ones on the same server.
 
 Two servers hold the same small tenants; one of them also holds the large tenants of `speed_sizes`. A tenant
-is asked the same questions on both, one call here, one call there, so that what the machine does besides hits
-both alike. The neighbour is there, in the same tables and indexes, but asks nothing meanwhile.
+is asked the same questions on both, alternating, so that other work on the machine affects both. The large
+tenants are in the same tables and indexes, but idle.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.speed_index import tidy_up
 from bench.speed_measure import LIMIT, NEVER_REFUSE, Latency
 from bench.speed_sizes import OWNER, fill
-from bench.speed_texts import Asked, questions
+from bench.speed_texts import AskedQuestion, questions
 from bench.speed_vectors import ClusteredVectors, NearVectors
 from mnemic import AsyncMemory
 from mnemic.db.embedded import EmbeddedServer
@@ -29,7 +29,7 @@ WARM_UP_CALLS = 3
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Calls of small tenants, by themselves and beside large ones."""
+    """Latencies of small tenants, alone and beside large ones."""
 
     tenant_count: int
     memories_per_tenant: int
@@ -39,12 +39,12 @@ class Neighbours:
 
     @property
     def p95_ratio(self) -> float:
-        """How many times as long calls take beside the large neighbour."""
+        """p95 beside the large tenants, relative to p95 without them."""
         return self.beside.p95_ms / self.alone.p95_ms
 
 
 async def fill_tenants(data_dir: Path, tenant_count: int) -> None:
-    """Small tenants, all different, by one server: each would start and stop one of its own."""
+    """Fill small tenants with different texts, on one server that keeps running."""
     with await asyncio.to_thread(EmbeddedServer.start, data_dir):
         for number in range(tenant_count):
             engine = ClusteredVectors()
@@ -55,14 +55,14 @@ async def fill_tenants(data_dir: Path, tenant_count: int) -> None:
 async def measure_neighbours(
     alone_dir: Path, beside_dir: Path, model: EmbeddingEngine, *, tenant_count: int
 ) -> Neighbours:
-    """Ask small tenants all over the list on both servers, which are equally tidy."""
+    """Ask small tenants from the whole list on both servers, both vacuumed."""
     for data_dir in (alone_dir, beside_dir):
         await asyncio.to_thread(tidy_up, data_dir)
     measured_count = min(tenant_count, MEASURED_TENANTS_MAX)
     alone_ms: list[float] = []
     beside_ms: list[float] = []
-    for place in range(measured_count):
-        number = place * tenant_count // measured_count
+    for position in range(measured_count):
+        number = position * tenant_count // measured_count
         asked = questions(WARM_UP_CALLS + CALLS_PER_TENANT, of_count=MEMORIES_PER_TENANT, seed=SEED + number)
         engine = NearVectors(model, {each.question: each.about for each in asked})
         async with (
@@ -79,14 +79,14 @@ async def measure_neighbours(
 async def _take_turns(
     alone: AsyncMemory,
     beside: AsyncMemory,
-    asked: Sequence[Asked],
+    asked: Sequence[AskedQuestion],
     alone_ms: list[float],
     beside_ms: list[float],
 ) -> None:
-    """Each question on both servers, each time the other one first."""
+    """Ask each question on both servers, alternating which is first."""
     turns = [(alone, alone_ms), (beside, beside_ms)]
-    for place, each in enumerate(asked):
-        for memory, times_ms in turns if place % 2 == 0 else reversed(turns):
+    for position, each in enumerate(asked):
+        for memory, times_ms in turns if position % 2 == 0 else reversed(turns):
             began_s = time.perf_counter()
             await memory.recall(each.question, limit=LIMIT, refuse_below=NEVER_REFUSE)
             times_ms.append((time.perf_counter() - began_s) * 1000)

@@ -1,4 +1,4 @@
-"""How fast recall should be, and the tables that say how fast it is."""
+"""Targets for the speed of recall, and tables of the results."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.report import Line, report_table, table_of
+from bench.report import ReportLine, report_table, table_of
 from bench.speed_index import Relation
 from bench.speed_measure import Latency, Readers
 from bench.speed_neighbours import Neighbours
@@ -23,7 +23,7 @@ NEIGHBOUR_TARGET_RATIO = 1.5
 
 @dataclass(frozen=True)
 class Results:
-    """All that was measured; a part that was not is empty."""
+    """All results; parts that were not run are empty."""
 
     sizes: list[SizeResult]
     relations: list[Relation]
@@ -31,32 +31,32 @@ class Results:
     side_by_side: list[SearchSpeed]
 
 
-def judged(results: Results) -> list[Line]:
-    """What was measured beside what it should be."""
+def report_lines(results: Results) -> list[ReportLine]:
+    """Measurements beside their targets."""
     return [
-        *(line for size in results.sizes for line in _judged_size(size)),
-        *_judged_growth(results.sizes),
-        *_judged_neighbours(results.neighbours),
-        *_judged_side_by_side(results.side_by_side),
+        *(line for size in results.sizes for line in _size_lines(size)),
+        *_growth_lines(results.sizes),
+        *_neighbours_lines(results.neighbours),
+        *_side_by_side_lines(results.side_by_side),
     ]
 
 
 def warm_alone(size: SizeResult) -> Latency:
-    """What one reader meets when nothing is cold."""
+    """Latency of whole calls, warm, one reader."""
     return next(readers.whole for readers in size.warm if readers.reader_count == 1)
 
 
-def _judged_size(size: SizeResult) -> Iterator[Line]:
+def _size_lines(size: SizeResult) -> Iterator[ReportLine]:
     whole = warm_alone(size)
     target_ms = P95_TARGETS_MS.get(size.memory_count)
-    yield Line(
+    yield ReportLine(
         f"recall, {size.memory_count:,} memories, one reader",
         f"p50 {whole.p50_ms:.1f}, p95 {whole.p95_ms:.1f}, p99 {whole.p99_ms:.1f} ms",
         f"p95 ≤ {target_ms:.0f} ms" if target_ms is not None else "",
         whole.p95_ms <= target_ms if target_ms is not None else None,
     )
     if size.ann_recall is not None:
-        yield Line(
+        yield ReportLine(
             f"recall@10 of the vector index against an exact scan, {size.memory_count:,} memories",
             f"{size.ann_recall:.3f}",
             f"≥ {ANN_RECALL_TARGET}",
@@ -64,17 +64,17 @@ def _judged_size(size: SizeResult) -> Iterator[Line]:
         )
 
 
-def _judged_growth(sizes: Sequence[SizeResult]) -> Iterator[Line]:
+def _growth_lines(sizes: Sequence[SizeResult]) -> Iterator[ReportLine]:
     by_count = {size.memory_count: warm_alone(size).p95_ms for size in sizes}
     if GROWTH_FROM in by_count and GROWTH_TO in by_count:
         ratio = by_count[GROWTH_TO] / by_count[GROWTH_FROM]
         what = f"growth of the p95 from {GROWTH_FROM:,} to {GROWTH_TO:,} memories"
-        yield Line(what, f"{ratio:.2f} times", f"< {GROWTH_TARGET:.0f} times", ratio < GROWTH_TARGET)
+        yield ReportLine(what, f"{ratio:.2f} times", f"< {GROWTH_TARGET:.0f} times", ratio < GROWTH_TARGET)
 
 
-def _judged_neighbours(found: Neighbours | None) -> Iterator[Line]:
+def _neighbours_lines(found: Neighbours | None) -> Iterator[ReportLine]:
     if found is not None:
-        yield Line(
+        yield ReportLine(
             f"a tenant of {found.memories_per_tenant:,} beside the large ones, p95 against without them",
             f"{found.beside.p95_ms:.1f} / {found.alone.p95_ms:.1f} ms = {found.p95_ratio:.2f}",
             f"≤ {NEIGHBOUR_TARGET_RATIO}",
@@ -82,8 +82,8 @@ def _judged_neighbours(found: Neighbours | None) -> Iterator[Line]:
         )
 
 
-def _judged_side_by_side(speeds: Sequence[SearchSpeed]) -> Iterator[Line]:
-    """Ahead of all who could be measured, whatever the limit."""
+def _side_by_side_lines(speeds: Sequence[SearchSpeed]) -> Iterator[ReportLine]:
+    """Mnemic against each store that could be measured, for each limit."""
     if not speeds:
         return
     ours, *others = speeds
@@ -91,14 +91,14 @@ def _judged_side_by_side(speeds: Sequence[SearchSpeed]) -> Iterator[Line]:
         for limit in LIMITS:
             what = f"{ours.name} against {other.name}, p95 of a search for {limit}"
             if ours.problem or other.problem:
-                yield Line(what, ours.problem or other.problem, met=False if ours.problem else None)
+                yield ReportLine(what, ours.problem or other.problem, met=False if ours.problem else None)
             else:
                 ratio = other.by_limit[limit].p95_ms / ours.by_limit[limit].p95_ms
                 measured = f"{ratio:.2f} times as fast{other.shortfall(limit)}"
-                yield Line(what, measured, "ahead", ratio > 1)
+                yield ReportLine(what, measured, "ahead", ratio > 1)
 
 
-def show(console: Console, results: Results, lines: Sequence[Line]) -> None:
+def show(console: Console, results: Results, lines: Sequence[ReportLine]) -> None:
     """Print the tables."""
     for size in results.sizes:
         console.print(_size_table(size))
@@ -110,7 +110,7 @@ def show(console: Console, results: Results, lines: Sequence[Line]) -> None:
 
 
 def _size_table(size: SizeResult) -> Table:
-    """All stages of all readers; milliseconds are p50 / p95 / p99."""
+    """All stages for all numbers of readers; milliseconds are p50 / p95 / p99."""
     columns = [
         ("cold", size.cold),
         ("warming up", size.warming),

@@ -1,9 +1,9 @@
-"""Search in Mnemic beside other stores: the same texts, vectors, questions and embedder, taking turns.
+"""Search in Mnemic and in other stores: the same texts, vectors, questions and embedder, alternating.
 
-Each store is filled with the same memories in a process of its own, may settle (make its indexes, tidy up),
-and is then asked a few questions at a time, one store after the other. What is measured is the whole call,
-embedding the question by the shared service included. The others search by vector alone and give back what
-lies nearest; Mnemic searches by words, meaning, names and time, ranks all of it, and checks the tenant.
+Each store is filled with the same memories in its own process, may settle (build its indexes, vacuum), and is
+then asked a few questions at a time, one store after the other. The whole call is measured, including the
+embedding of the question by the shared service. The others search by vector alone and return the nearest;
+Mnemic searches by words, vector, names and time, ranks all candidates, and checks the tenant.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from bench.competitors import COMPETITORS, MNEMIC, Contestant, NotInstalledError, interpreter_of
-from bench.side_by_side import Driver, DriverError, Order, open_driver, write_work
+from bench.side_by_side import Command, Driver, DriverError, open_driver, write_work
 from bench.speed_embedding import embedding_service
 from bench.speed_measure import Latency
-from bench.speed_texts import Asked, questions, texts
+from bench.speed_texts import AskedQuestion, questions, texts
 from bench.speed_vectors import NearVectors, vector_of
 from mnemic.models.engine import EmbeddingEngine
 
@@ -28,17 +28,17 @@ CALLS_PER_TURN = 5
 WARM_UP_CALLS = 10
 
 FAIRNESS = {
-    "Mnemic": "words, meaning, neighbours and time ranked together; HNSW index; tenant checked",
-    "mem0": "vectors alone, compared one by one in the process; words would need a download",
+    "Mnemic": "words, vector, neighbours and time ranked together; HNSW index; tenant checked",
+    "mem0": "vectors alone, exact search in the process; lexical search would need a download",
     "Chroma": "vectors alone, HNSW in the process, filtered by owner",
     "LangGraph": "vectors alone, PostgresStore on the same kind of server, HNSW, its default",
-    "LangGraph, flat": "the same, compared one by one, in half precision",
+    "LangGraph, flat": "the same, exact search, in half precision",
 }
 
 
 @dataclass
 class SearchSpeed:
-    """How long a store's searches took for each limit and how many they found; or why there are none."""
+    """Latency and number of hits of a store for each limit; `problem` says why it could not be measured."""
 
     name: str
     fairness: str
@@ -48,7 +48,7 @@ class SearchSpeed:
     problem: str = ""
 
     def shortfall(self, limit: int) -> str:
-        """How many it found where fewer than were asked for, else nothing: that, too, makes a search fast."""
+        """A remark if the store finds fewer than `limit`, which makes its searches faster; else empty."""
         found = self.found_per_search.get(limit, limit)
         return f" ({self.name} finds {found:.0f} of {limit})" if found < limit else ""
 
@@ -61,7 +61,7 @@ def measure_search_side_by_side(
     call_count: int,
     time_left_s: Callable[[], float],
 ) -> list[SearchSpeed]:
-    """Everybody's speed, Mnemic first. `folder` is for whatever the stores write."""
+    """The speed of all stores, Mnemic first. The stores write into `folder`."""
     stored = list(texts(memory_count, seed=SEED))
     write_work(folder / "work", stored, np.stack([vector_of(text) for text in stored]))
     asked = questions((WARM_UP_CALLS + call_count) * len(LIMITS), of_count=memory_count, seed=SEED)
@@ -78,7 +78,7 @@ def measure_search_side_by_side(
                 contestant, interpreter, folder / "work", folder / "stores", time_left_s, socket
             )
             drivers[contestant] = stack.enter_context(opened)
-        _Turns(drivers, speeds).measure(memory_count, asked)
+        _OpenStores(drivers, speeds).measure(memory_count, asked)
     return list(speeds.values())
 
 
@@ -93,27 +93,27 @@ def _interpreters(
 
 
 @dataclass(frozen=True)
-class _Turns:
-    """All open stores; one that fails is out from then on."""
+class _OpenStores:
+    """All open stores; one that fails is left out from then on."""
 
     drivers: dict[Contestant, Driver]
     speeds: dict[Contestant, SearchSpeed]
 
-    def measure(self, memory_count: int, asked: Sequence[Asked]) -> None:
-        """Fill and settle each, then ask all of them in turns."""
+    def measure(self, memory_count: int, asked: Sequence[AskedQuestion]) -> None:
+        """Fill and settle each store, then search all of them, alternating."""
         for contestant in self.drivers:
-            self._order(contestant, "bulk", start=0, count=memory_count)
-            self._order(contestant, "settle")
+            self._send(contestant, "bulk", start=0, count=memory_count)
+            self._send(contestant, "settle")
         per_limit = len(asked) // len(LIMITS)
-        for place, limit in enumerate(LIMITS):
-            self._search(asked[place * per_limit : (place + 1) * per_limit], limit)
+        for position, limit in enumerate(LIMITS):
+            self._search(asked[position * per_limit : (position + 1) * per_limit], limit)
 
-    def _search(self, asked: Sequence[Asked], limit: int) -> None:
+    def _search(self, asked: Sequence[AskedQuestion], limit: int) -> None:
         answers: dict[Contestant, list[dict[str, Any]]] = {contestant: [] for contestant in self.drivers}
         for start in range(0, len(asked), CALLS_PER_TURN):
             queries = [each.question for each in asked[start : start + CALLS_PER_TURN]]
             for contestant, given in answers.items():
-                given += self._order(contestant, "search", queries=queries, limit=limit)
+                given += self._send(contestant, "search", queries=queries, limit=limit)
         for contestant, given in answers.items():
             speed = self.speeds[contestant]
             if not speed.problem:
@@ -121,12 +121,12 @@ class _Turns:
                 speed.by_limit[limit] = Latency.of(times_ms[WARM_UP_CALLS:])
                 speed.found_per_search[limit] = sum(answer["found_count"] for answer in given) / len(asked)
 
-    def _order(self, contestant: Contestant, what: Order, **details: object) -> list[dict[str, Any]]:
-        """What the driver answers; nothing if it fails or has failed before."""
+    def _send(self, contestant: Contestant, what: Command, **details: object) -> list[dict[str, Any]]:
+        """The reply of the driver; empty if it fails or has failed before."""
         if self.speeds[contestant].problem:
             return []
         try:
-            return [self.drivers[contestant].order(what, **details)]
+            return [self.drivers[contestant].send(what, **details)]
         except DriverError as error:
             self.speeds[contestant].problem = str(error)
             return []

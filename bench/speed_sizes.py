@@ -1,11 +1,10 @@
 """Recall in one large tenant: fill, index, restart, ask cold and warm, compare with an exact scan.
 
-All sizes lie in one database, each in a tenant of its own. Filling goes through `retain_many` with made-up
-vectors; then the vector index and the statistics of words are made, which upkeep does for a user, and the
-server is restarted. *Cold* are the first calls after that: the server's own cache is empty, what the
-operating system keeps of its files may not be. *Warming up* are those behind, until most pages that calls
-look at are in the cache: a thousand for a million memories. *Warm* is what follows. The model is loaded
-before: a process does that once in its life.
+All sizes are in one database, each in its own tenant. `retain_many` fills them with generated vectors; then
+the vector index and the word statistics are built, which background tasks do for a user, and the server
+restarts. *Cold* are the first calls after that: the server's own cache is empty, that of the operating system
+may not be. *Warming up* are the next calls, until most pages are in the cache: a thousand for a million
+memories. *Warm* are the calls after that. The model is loaded before, because a process loads it only once.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from bench.speed_index import measure_ann_recall, settle
 from bench.speed_measure import Readers, measure_readers
-from bench.speed_texts import Asked, questions, turns
+from bench.speed_texts import AskedQuestion, questions, turns
 from bench.speed_vectors import ClusteredVectors, NearVectors
 from mnemic import AsyncMemory
 from mnemic.db.embedded import stop
@@ -35,7 +34,7 @@ EXACT_QUERIES = 50
 
 @dataclass(frozen=True)
 class SizeResult:
-    """What was measured with so many memories; `ann_recall` is None where vectors are compared exactly."""
+    """Results for one size; `ann_recall` is None where the owner has no vector index."""
 
     memory_count: int
     fill_per_s: float
@@ -49,12 +48,12 @@ class SizeResult:
 async def measure_size(
     data_dir: Path, model: EmbeddingEngine, *, memory_count: int, call_count: int
 ) -> SizeResult:
-    """Fill a new tenant and ask it."""
+    """Fill a new tenant and measure it."""
     tenant = f"size {memory_count}"
     async with AsyncMemory(data_dir=data_dir, tenant=tenant, embedder=ClusteredVectors()) as memory:
         fill_s = await fill(memory, OWNER, memory_count, seed=SEED + memory_count)
         settle_s = await settle(memory, data_dir, OWNER, memory_count)
-    assert await asyncio.to_thread(stop, data_dir), "nobody else may use the server"
+    assert await asyncio.to_thread(stop, data_dir), "the server must stop here"
     asked = _asked(memory_count, call_count)
     engine = NearVectors(model, {each.question: each.about for each in asked})
     rest = iter(asked)
@@ -69,8 +68,8 @@ async def measure_size(
     return SizeResult(memory_count, memory_count / fill_s, settle_s, cold, warming, warm, ann_recall)
 
 
-def _asked(memory_count: int, call_count: int) -> list[Asked]:
-    """Questions for everything that asks, none of them twice: no answer is warm from the last time."""
+def _asked(memory_count: int, call_count: int) -> list[AskedQuestion]:
+    """Different questions for all phases, so that no result is cached by an earlier call."""
     count = COLD_CALLS + _warm_up_calls(memory_count) + len(READER_COUNTS) * call_count + EXACT_QUERIES
     return questions(count, of_count=memory_count, seed=SEED + memory_count)
 
@@ -79,12 +78,12 @@ def _warm_up_calls(memory_count: int) -> int:
     return max(WARM_UP_MIN_CALLS, round(WARM_UP_CALLS_PER_MEMORY * memory_count))
 
 
-def _next(asked: Iterator[Asked], count: int) -> list[Asked]:
+def _next(asked: Iterator[AskedQuestion], count: int) -> list[AskedQuestion]:
     return list(islice(asked, count))
 
 
 async def fill(memory: AsyncMemory, owner: str, count: int, *, seed: int) -> float:
-    """Retain so many turns; returns the seconds it took."""
+    """Retain `count` turns; returns the seconds it took."""
     items = turns(count, seed=seed)
     began_s = time.perf_counter()
     while block := list(islice(items, FILL_ITEMS)):

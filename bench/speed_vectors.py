@@ -1,15 +1,15 @@
-"""Vectors that lie like real ones but cost next to nothing, and questions that lie near them.
+"""Generated vectors that are distributed like real ones, and query vectors near them.
 
-Vectors of real texts crowd around topics, some topics far more than others, and spread in some directions far
-more than in others; an index finds its way among them quite unlike among uniform noise. So a text is thrown,
-by its hash, into one of a few hundred clusters of very unequal size, off its centre by noise whose spread
-falls from direction to direction. The numbers below were set until 2,500 made-up texts looked like as many
-chat turns embedded by MiniLM (mean cosine of two turns .06 to .28 in two public sets, here .16; median to the
+Vectors of real texts form clusters of unequal size and vary much more in some directions than in others; an
+index behaves differently on them than on uniform noise. So the hash of a text chooses one of a few hundred
+clusters of very unequal size, and noise is added to the centre, with a spread that falls from direction to
+direction. The numbers below were tuned until 2,500 generated texts resembled as many chat turns embedded by
+MiniLM (mean cosine of two turns .06 to .28 in two public sets, here .16; median to the
 nearest .68 to .73, here .72; to the tenth nearest .38 to .63, here .54; half of the spread in 22 to 48 of 384
 directions, here in 27).
 
-A question costs what the local model takes to embed it, but what is searched for is a vector near that of the
-text the question is about: made-up words mean nothing to the model.
+The local model embeds each question, so that its time counts, but the search uses a vector near that of the
+text that the question is about: generated words have no meaning for the model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,40 +26,40 @@ DIMENSIONS = MiniLM.dimensions
 
 CLUSTER_COUNT = 400
 CLUSTER_SEED = 400
-# Of the clusters sorted by size, the size falls with the rank to this power; of the directions, the spread.
+# The size of a cluster falls with its rank to this power, and the spread of a direction with its rank.
 CLUSTER_POWER = 0.8
 SPREAD_POWER = 0.4
-# How much of a vector all texts share, how much its cluster, how much is its own.
+# The parts of a vector: shared by all texts, shared by its cluster, its own noise.
 COMMON_SHARE = 0.4
 CENTRE_SHARE = 0.75
 OWN_SHARE = 0.6
-# How far a question is off the text that it is about.
+# The noise between a question and the text that it is about.
 QUESTION_SHARE = 1.0
 
 
 class ClusteredVectors:
-    """Passes for the local model, so that vectors are stored and searched as its own are."""
+    """Has the name and dimensions of the local model, so that vectors are stored like its own."""
 
     name = MiniLM.name
     dimensions = DIMENSIONS
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
-        """The vector of each text, the same whenever it is asked for."""
+        """The vector of each text; deterministic."""
         return np.stack([vector_of(text) for text in texts])
 
     async def aclose(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""
 
 
 class NearVectors(ClusteredVectors):
     """Embeds questions at the cost of a real model; `about` says which text each question is about.
 
-    What is no known question (some stores also embed the names in one) lies where its own words put it.
+    Other texts (some stores also embed the names in a question) get the vector of their own words.
     """
 
     def __init__(self, model: EmbeddingEngine, about: Mapping[str, str]) -> None:
         self._model = model
-        # Made before anything is measured: only the model's time may count.
+        # Computed in advance, so that only the time of the model is measured.
         self._vectors = {question: question_vector(question, text) for question, text in about.items()}
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
@@ -71,7 +71,7 @@ class NearVectors(ClusteredVectors):
 
 
 def vector_of(text: str) -> FloatArray:
-    """The made-up vector of a text, of length one."""
+    """The generated vector of a text, of length one."""
     common, centres, chances, spread = _clusters()
     random = _random_of(text)
     centre = centres[np.searchsorted(chances, random.random())]
@@ -88,7 +88,7 @@ def question_vector(question: str, text: str) -> FloatArray:
 
 @cache
 def _clusters() -> tuple[FloatArray, FloatArray, NDArray[np.float64], FloatArray]:
-    """What all texts share, the centres, the chance of a cluster up to each, the spread by direction."""
+    """The shared part, the centres, the cumulative probabilities of clusters, the spread by direction."""
     random = np.random.default_rng(CLUSTER_SEED)
     spread = (np.arange(1, DIMENSIONS + 1) ** -SPREAD_POWER).astype(np.float32)
     spread /= np.linalg.norm(spread)

@@ -1,10 +1,10 @@
-"""How long starting takes: the embedded server for the first time and later, and the imports.
+"""Startup time: the embedded server for the first time and later, and the imports.
 
     python bench/start.py [--runs 7] [--json]
 
-Prints medians beside their limits, as the current user and, when that is root, also as an ordinary
-user. Ends with 1 when a median is over its limit. Each run is made in a fresh interpreter; the
-clock starts inside it, so the time that Python itself needs to come up is not counted.
+Prints medians and their limits, as the current user and, when that is root, also as an ordinary user.
+The exit code is 1 when a median is over its limit. Each run uses a new interpreter; the clock starts
+inside it, so the startup of Python itself is not counted.
 """
 
 import argparse
@@ -38,14 +38,14 @@ TIMED_IMPORT = "import time; began_s = time.perf_counter(); {}; print(time.perf_
 
 @contextmanager
 def opened(data_dir: Path) -> Iterator[None]:
-    """What is measured: from nothing to a memory that can be used, migrations included."""
+    """The measured step: open a memory, migrations included."""
     with Memory(data_dir=data_dir):
         yield
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One row of the result. `median_s` is None where nothing could be measured; `note` says why."""
+    """One row of the result. `median_s` is None where the measurement failed; `note` says why."""
 
     user: str
     what: str
@@ -60,7 +60,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that runs as some user; `prefix` is the command by which one becomes that user."""
+    """A Python interpreter that runs as `user`; `prefix` is the command that switches to that user."""
 
     user: str
     prefix: tuple[str, ...] = ()
@@ -78,9 +78,9 @@ class Interpreter:
 
 
 def main() -> int:
-    """Measure everything and print it, or, with --open, be one of the runs."""
-    parser = argparse.ArgumentParser(description="Measure how long starting takes.")
-    parser.add_argument("--runs", type=int, default=DEFAULT_RUNS, help="how often each thing is measured")
+    """Measure everything and print it, or, with --open, run one measurement."""
+    parser = argparse.ArgumentParser(description="Measure startup times.")
+    parser.add_argument("--runs", type=int, default=DEFAULT_RUNS, help="number of runs")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--open", type=Path, metavar="DATA_DIR", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -119,7 +119,7 @@ def measure(python: Interpreter, runs: int) -> list[Measurement]:
                 python, "later start", LATER_START_LIMIT_S, runs, lambda: open_s(python, folder / "data0")
             ),
             median(python, "import mnemic", IMPORT_LIMIT_S, runs, importing("import mnemic")),
-            # Loads everything that opening needs; there is no limit for it, so it is only told.
+            # Loads everything that opening needs; it has no limit and is only reported.
             median(python, "import Memory", None, runs, importing("from mnemic import Memory")),
         ]
 

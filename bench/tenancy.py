@@ -1,13 +1,13 @@
-"""What the tenants' wall costs: the same statements with and without it, in turn, in one run.
+"""The cost of row-level security: the same statements with and without it, alternating, in one run.
 
-Two tables hold the same 200,000 rows. One is behind row-level security with the signed check; on the
-other the application's login sees everything, and each statement says `WHERE tenant_id = …` itself.
-Only the statement is measured, inside a transaction whose tenant is proven; what proving costs per
-transaction is shown apart.
+Two tables hold the same 200,000 rows. One has row-level security with the signed check; on the other the
+application's login sees everything, and each statement has its own `WHERE tenant_id = …`. Only the
+statement is measured, inside a transaction with a proven tenant; the cost of the proof per transaction is
+shown separately.
 
     python bench/tenancy.py [--rounds N] [--json]
 
-Ends with status 1 if a limit is broken: at most 0.2 ms more per statement, at most 15 % more for
+The exit code is 1 if a limit is exceeded: at most 0.2 ms more per statement, at most 15 % more for
 statements that take over 5 ms.
 """
 
@@ -36,7 +36,7 @@ ROWS = 200_000
 TENANTS = 4
 LIMITS = Limits(statement_timeout_s=600)
 
-# A plan is chosen anew until a statement was run five times; long statements need fewer rounds.
+# PostgreSQL makes custom plans for the first five runs of a statement; long statements need fewer rounds.
 WARM_UP_ROUNDS = 7
 FEWEST_ROUNDS = 21
 LONGEST_S = 5.0
@@ -45,34 +45,34 @@ LONG_MS = 5.0
 LIMIT_MS = 0.2
 LIMIT_RATIO = 1.15
 
-# Both tables are filled and indexed alike, so that they lie alike on the disk.
+# Both tables are filled and indexed in the same way, so that their layout on disk is the same.
 BUILD = """
 INSERT INTO state.tenants (name) SELECT 'bench ' || number FROM generate_series(1, {tenants}) AS number;
-CREATE TABLE state.bench_walled AS
+CREATE TABLE state.bench_protected AS
 SELECT tenant_id, number AS id, 'kind ' || number % 7 AS kind, (number % 1000)::real AS weight,
     repeat(md5(number::text), 6) AS body,
     timestamptz '2026-01-01' + number * interval '1 minute' AS created_at
 FROM generate_series(1, {rows} / {tenants}) AS number, state.tenants WHERE name LIKE 'bench %'
 ORDER BY number, name;
-CREATE TABLE state.bench_open AS TABLE state.bench_walled;
-ALTER TABLE state.bench_walled ADD PRIMARY KEY (tenant_id, id);
+CREATE TABLE state.bench_open AS TABLE state.bench_protected;
+ALTER TABLE state.bench_protected ADD PRIMARY KEY (tenant_id, id);
 ALTER TABLE state.bench_open ADD PRIMARY KEY (tenant_id, id);
-CREATE INDEX ON state.bench_walled (tenant_id, created_at);
+CREATE INDEX ON state.bench_protected (tenant_id, created_at);
 CREATE INDEX ON state.bench_open (tenant_id, created_at);
 
-CREATE TABLE state.bench_walled_labels AS
-SELECT tenant_id, id, 'label ' || id AS label FROM state.bench_walled WHERE id % 2 = 0;
-CREATE TABLE state.bench_open_labels AS TABLE state.bench_walled_labels;
-ALTER TABLE state.bench_walled_labels ADD PRIMARY KEY (tenant_id, id);
+CREATE TABLE state.bench_protected_labels AS
+SELECT tenant_id, id, 'label ' || id AS label FROM state.bench_protected WHERE id % 2 = 0;
+CREATE TABLE state.bench_open_labels AS TABLE state.bench_protected_labels;
+ALTER TABLE state.bench_protected_labels ADD PRIMARY KEY (tenant_id, id);
 ALTER TABLE state.bench_open_labels ADD PRIMARY KEY (tenant_id, id);
 
-CALL mnemic.protect('state.bench_walled');
-CALL mnemic.protect('state.bench_walled_labels');
+CALL mnemic.protect('state.bench_protected');
+CALL mnemic.protect('state.bench_protected_labels');
 GRANT SELECT, INSERT, UPDATE, DELETE ON state.bench_open, state.bench_open_labels TO mnemic_app;
-VACUUM ANALYZE state.bench_walled, state.bench_open, state.bench_walled_labels, state.bench_open_labels;
+VACUUM ANALYZE state.bench_protected, state.bench_open, state.bench_protected_labels, state.bench_open_labels;
 """
 
-# {table} is one of the two; {mine} is what the statement must say itself where there is no wall.
+# {table} is one of the two; {mine} is the condition that replaces the policy on the unprotected table.
 STATEMENTS: dict[str, LiteralString] = {
     "one row by its key": "SELECT * FROM {table} AS t WHERE id = %(id)s AND {mine}",
     "the newest 20": "SELECT * FROM {table} AS t WHERE {mine} ORDER BY created_at DESC LIMIT 20",
@@ -82,7 +82,7 @@ STATEMENTS: dict[str, LiteralString] = {
     ),
     "update a row": "UPDATE {table} AS t SET weight = weight WHERE id = %(id)s AND {mine}",
     "count all": "SELECT count(*) FROM {table} AS t WHERE {mine}",
-    "sum up by kind": "SELECT kind, count(*), avg(weight) FROM {table} AS t WHERE {mine} GROUP BY kind",
+    "aggregate by kind": "SELECT kind, count(*), avg(weight) FROM {table} AS t WHERE {mine} GROUP BY kind",
     "search in the text": "SELECT count(*) FROM {table} AS t WHERE body LIKE '%%abc%%abc%%' AND {mine}",
     "sort everything": "SELECT id FROM {table} AS t WHERE {mine} ORDER BY weight, id OFFSET 49000",
     "join two tables": (
@@ -97,15 +97,15 @@ class Result:
 
     name: str
     open_ms: float
-    walled_ms: float
+    protected_ms: float
 
     @property
     def added_ms(self) -> float:
-        return self.walled_ms - self.open_ms
+        return self.protected_ms - self.open_ms
 
     @property
     def ratio(self) -> float:
-        return self.walled_ms / self.open_ms
+        return self.protected_ms / self.open_ms
 
     @property
     def holds(self) -> bool:
@@ -126,7 +126,7 @@ def main() -> int:
 
 @contextmanager
 def served() -> Iterator[Access]:
-    """An embedded server with a migrated database and the two tables in it, gone afterwards."""
+    """A temporary embedded server with a migrated database and the two tables."""
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         data_dir = Path(folder) / "data"
         with EmbeddedServer.start(data_dir) as server:
@@ -147,20 +147,20 @@ def built(access: Access) -> Iterator[psycopg.Connection[Any]]:
 
 
 def measure(connection: psycopg.Connection[Any], access: Access, name: str, rounds: int) -> Result:
-    """Run a statement over both tables in turn, each time the other one first."""
+    """Run a statement on both tables, alternating which is first."""
     tenant_id = begin_proven(connection, access)
     parameters = {"tenant_id": tenant_id, "id": 4711}
-    open_run = timed(connection, compose(name, walled=False), parameters)
-    walled_run = timed(connection, compose(name, walled=True), parameters)
+    open_run = timed(connection, compose(name, protected=False), parameters)
+    walled_run = timed(connection, compose(name, protected=True), parameters)
     warm_ms = statistics.median([open_run() + walled_run() for _ in range(WARM_UP_ROUNDS)])
     open_ms: list[float] = []
-    walled_ms: list[float] = []
+    protected_ms: list[float] = []
     for turn in range(min(rounds, max(FEWEST_ROUNDS, int(LONGEST_S * 1000 / warm_ms)))):
-        order = [(open_run, open_ms), (walled_run, walled_ms)]
+        order = [(open_run, open_ms), (walled_run, protected_ms)]
         for run, times in order if turn % 2 else reversed(order):
             times.append(run())
     connection.execute("ROLLBACK")
-    return Result(name, statistics.median(open_ms), statistics.median(walled_ms))
+    return Result(name, statistics.median(open_ms), statistics.median(protected_ms))
 
 
 def begin_proven(connection: psycopg.Connection[Any], access: Access) -> str:
@@ -176,7 +176,7 @@ def find_tenant(connection: psycopg.Connection[Any], access: Access) -> str:
     prove(connection, access, "opening", "bench 2", moment)
     row = connection.execute(query("session.find_tenant"), {"name": "bench 2"}).fetchone()
     connection.execute("COMMIT")
-    assert row is not None, "the tenant was made with the tables"
+    assert row is not None, "the tenant was created with the tables"
     return str(row[0])
 
 
@@ -195,10 +195,10 @@ def prove(
     connection.execute(query("session.prove"), {"purpose": purpose, "subject": subject, "proof": proof})
 
 
-def compose(name: str, *, walled: bool) -> sql.Composed:
-    table = sql.Identifier("state", "bench_walled" if walled else "bench_open")
-    labels = sql.Identifier("state", "bench_walled_labels" if walled else "bench_open_labels")
-    mine = sql.SQL("true" if walled else "t.tenant_id = %(tenant_id)s")
+def compose(name: str, *, protected: bool) -> sql.Composed:
+    table = sql.Identifier("state", "bench_protected" if protected else "bench_open")
+    labels = sql.Identifier("state", "bench_protected_labels" if protected else "bench_open_labels")
+    mine = sql.SQL("true" if protected else "t.tenant_id = %(tenant_id)s")
     return sql.SQL(STATEMENTS[name]).format(table=table, labels=labels, mine=mine)
 
 
@@ -216,7 +216,7 @@ def timed(
 
 
 def measure_proving(connection: psycopg.Connection[Any], access: Access, rounds: int) -> float:
-    """How much longer an empty transaction takes when it proves a tenant."""
+    """The additional time of an empty transaction that proves a tenant."""
     tenant_id = find_tenant(connection, access)
     plain_ms, proven_ms = [], []
     for _ in range(rounds):
@@ -232,12 +232,12 @@ def measure_proving(connection: psycopg.Connection[Any], access: Access, rounds:
 
 
 def as_table(results: list[Result], proving_ms: float) -> str:
-    lines = [f"{'statement':<20} {'open ms':>9} {'walled ms':>10} {'added ms':>9} {'ratio':>6}  limit"]
+    lines = [f"{'statement':<20} {'open ms':>9} {'protected ms':>10} {'added ms':>9} {'ratio':>6}  limit"]
     for result in results:
         limit = f"ratio ≤ {LIMIT_RATIO}" if result.open_ms > LONG_MS else f"added ≤ {LIMIT_MS} ms"
         lines.append(
-            f"{result.name:<20} {result.open_ms:>9.3f} {result.walled_ms:>10.3f} {result.added_ms:>9.3f}"
-            f" {result.ratio:>6.2f}  {limit}{'' if result.holds else '  BROKEN'}"
+            f"{result.name:<20} {result.open_ms:>9.3f} {result.protected_ms:>10.3f} {result.added_ms:>9.3f}"
+            f" {result.ratio:>6.2f}  {limit}{'' if result.holds else '  EXCEEDED'}"
         )
     lines.append(
         f"Proving the tenant adds {proving_ms:.3f} ms to a transaction. "

@@ -1,25 +1,24 @@
-"""How fast memories are written, beside what others do on the same machine in the same run.
+"""Speed of writing memories, beside other stores on the same machine in the same run.
 
     python -m bench.write [--quick] [--json bench/results/write.json] [--timeout 3600]
 
-1. `retain_many` with ready vectors, 10,000 memories a call, one owner whose memories pile up.
+1. `retain_many` with precomputed vectors, 10,000 memories a call, one owner whose memories accumulate.
 2. Single `retain` with the test model, synchronous and asynchronous.
-3. `retain_many` with the local model, as a share of what that model does alone over the same texts.
+3. `retain_many` with the local model, relative to the model alone over the same texts.
 4. The memory of a process during one `retain_many` of 10,000 and one of 200,000 memories.
-5. mem0, Chroma and LangGraph's PostgresStore with the same texts and vectors: in bulk by the best call
-   each has for it, then one by one on top of that.
+5. mem0, Chroma and LangGraph's PostgresStore with the same texts and vectors: first in bulk, by the
+   fastest call of each, then one by one.
 
 Everything runs on embedded servers in a temporary folder, with fsync on; nothing leaves the machine, except
-that the competitors are installed from the package registry on the first run. Prints a table beside its
-targets and ends with 1 when one is missed.
+that the competitors are installed from the package registry on the first run. Prints a table with
+the targets; the exit code is 1 when one is missed.
 
-About fairness. All get texts and vectors ready-made. Mnemic does more per memory than any of them: an index
-on words, exact duplicates recognised, near ones of single calls linked, a log row, a tenant's policy checked
-by the database, all of it durable and, whatever the size of the call, all or nothing. mem0 and Chroma write
-to SQLite and to files of their own; whether these wait for the disk is left at their defaults. LangGraph
-is measured as it comes, with an HNSW index of its vectors, and without one, which is all that Mnemic keeps.
-The machine is not ours alone: whatever is compared takes turns, medians count, and a ratio says more than
-a rate.
+About fairness. All get the same texts and precomputed vectors. Mnemic does more per memory than the others: a
+lexical index, detection of duplicates, an event, a log row, a tenant's policy checked by the database, all of
+it durable and, whatever the size of the call, all or nothing. mem0 and Chroma write to SQLite and to
+their own files; whether these wait for the disk is left at their defaults. LangGraph is measured with its
+default, an HNSW index, and without an index, like Mnemic for a small owner. The machine may be shared:
+compared stores alternate, medians count, and ratios say more than rates.
 """
 
 import argparse
@@ -37,7 +36,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bench.memory_use import MemoryUse, measure_memory_use
-from bench.report import Line, as_json, report_table, table_of
+from bench.report import ReportLine, as_json, report_table, table_of
 from bench.retain_speed import (
     BesideEmbedder,
     Bulk,
@@ -62,7 +61,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured."""
+    """Numbers of memories and rounds."""
 
     bulk_count: int = 10_000
     bulk_rounds: int = 5
@@ -91,7 +90,7 @@ QUICK = Sizes(
 
 @dataclass(frozen=True)
 class Results:
-    """All that was measured."""
+    """All results."""
 
     bulk: Bulk
     single: Single
@@ -101,33 +100,33 @@ class Results:
 
 
 class Clock:
-    """The time that all of it may take."""
+    """The time limit of the whole benchmark."""
 
     def __init__(self, timeout_s: float) -> None:
         self._end_s = time.monotonic() + timeout_s
 
     def left_s(self) -> float:
-        """What is left of it."""
+        """Seconds until the limit."""
         return self._end_s - time.monotonic()
 
     async def within(self, work: Awaitable[Answer]) -> Answer:
-        """Wait for something, no longer than that."""
+        """Await `work`, at most until the limit."""
         async with asyncio.timeout(self.left_s()):
             return await work
 
 
 def main() -> int:
-    """Measure, show, keep."""
-    parser = argparse.ArgumentParser(description="Measure how fast memories are written.")
-    parser.add_argument("--quick", action="store_true", help="smaller numbers, in about three minutes")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results there as well")
+    """Measure, print and write the results."""
+    parser = argparse.ArgumentParser(description="Measure the speed of writing.")
+    parser.add_argument("--quick", action="store_true", help="fewer memories, about three minutes")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results to this file")
     parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S, metavar="SECONDS")
     options = parser.parse_args()
     sizes = QUICK if options.quick else Sizes()
     console = Console()
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         results = measure(Path(folder), sizes, Clock(options.timeout), Console(stderr=True))
-    lines = judged(results)
+    lines = report_lines(results)
     show(console, results, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +135,7 @@ def main() -> int:
 
 
 def measure(folder: Path, sizes: Sizes, clock: Clock, progress: Console) -> Results:
-    """Everything, one after the other."""
+    """Run all parts, one after the other."""
     data_dir = folder / "data"
     try:
         bulk, single, local, memory_use = asyncio.run(_measure_mnemic(data_dir, sizes, clock, progress))
@@ -157,7 +156,7 @@ async def _measure_mnemic(
     data_dir: Path, sizes: Sizes, clock: Clock, progress: Console
 ) -> tuple[Bulk, Single, BesideEmbedder, list[MemoryUse]]:
     async with AsyncMemory(data_dir=data_dir, embedder="test"):  # Keeps the server running in between.
-        progress.print("1/5 retain_many with ready vectors …")
+        progress.print("1/5 retain_many with precomputed vectors …")
         bulk = await clock.within(measure_bulk(data_dir, count=sizes.bulk_count, rounds=sizes.bulk_rounds))
         progress.print("2/5 single retain …")
         single = await clock.within(
@@ -175,19 +174,19 @@ async def _measure_mnemic(
     return bulk, single, local, memory_use
 
 
-def judged(results: Results) -> list[Line]:
-    """What was measured beside what it should be."""
+def report_lines(results: Results) -> list[ReportLine]:
+    """Measurements beside their targets."""
     return [
-        Line(
-            f"retain_many, ready vectors, {results.bulk.count:,} a call",
+        ReportLine(
+            f"retain_many, precomputed vectors, {results.bulk.count:,} a call",
             f"{results.bulk.rate_per_s:,.0f} memories/s"
             f" (rounds: {', '.join(f'{rate:,.0f}' for rate in results.bulk.rates_per_s)})",
             f"≥ {BULK_TARGET_PER_S:,.0f}/s",
             results.bulk.rate_per_s >= BULK_TARGET_PER_S,
         ),
-        *_judged_single(results.single),
-        Line(
-            "retain_many, local model, as a share of the model alone",
+        *_single_lines(results.single),
+        ReportLine(
+            "retain_many, local model, relative to the model alone",
             f"{results.local.share:.1%} (rounds: "
             + ", ".join(
                 f"{retain:.0f} of {alone:.0f}/s"
@@ -199,12 +198,12 @@ def judged(results: Results) -> list[Line]:
             f"≥ {LOCAL_TARGET_SHARE:.0%}",
             results.local.share >= LOCAL_TARGET_SHARE,
         ),
-        _judged_memory_use(results.memory_use),
-        *_judged_side_by_side(results.side_by_side),
+        _memory_use_lines(results.memory_use),
+        *_side_by_side_lines(results.side_by_side),
     ]
 
 
-def _judged_single(single: Single) -> list[Line]:
+def _single_lines(single: Single) -> list[ReportLine]:
     cases = (
         ("Memory, new owner", single.new_sync),
         ("AsyncMemory, new owner", single.new_async),
@@ -212,11 +211,11 @@ def _judged_single(single: Single) -> list[Line]:
         (f"AsyncMemory, owner of {single.filled_count:,}", single.filled_async),
     )
     return [
-        Line(
+        ReportLine(
             "for comparison: writing 8 kB and waiting for the disk", f"p50 {single.disk_sync_p50_ms:.2f} ms"
         ),
         *(
-            Line(
+            ReportLine(
                 f"retain, test model, {case}",
                 f"p50 {latency.p50_ms:.2f} ms, p95 {latency.p95_ms:.2f} ms",
                 f"p50 ≤ {SINGLE_TARGET_MS:.0f} ms",
@@ -227,10 +226,10 @@ def _judged_single(single: Single) -> list[Line]:
     ]
 
 
-def _judged_memory_use(memory_use: list[MemoryUse]) -> Line:
+def _memory_use_lines(memory_use: list[MemoryUse]) -> ReportLine:
     small, large = memory_use
     ratio = large.peak_mb / small.peak_mb
-    return Line(
+    return ReportLine(
         f"peak memory of the process, {large.count:,} against {small.count:,} in one call",
         f"{large.peak_mb:.0f} MB / {small.peak_mb:.0f} MB = {ratio:.2f}"
         f" (at {large.rate_per_s:,.0f} and {small.rate_per_s:,.0f}/s)",
@@ -239,8 +238,8 @@ def _judged_memory_use(memory_use: list[MemoryUse]) -> Line:
     )
 
 
-def _judged_side_by_side(speeds: list[Speed]) -> list[Line]:
-    """Ahead of all who could be measured, in bulk and one by one."""
+def _side_by_side_lines(speeds: list[Speed]) -> list[ReportLine]:
+    """Mnemic against each store that could be measured, in bulk and one by one."""
     ours, *others = speeds
     lines = []
     for other in others:
@@ -250,13 +249,13 @@ def _judged_side_by_side(speeds: list[Speed]) -> list[Line]:
         ):
             what = f"{ours.name} against {other.name}, {way}"
             if ratio is None:
-                lines.append(Line(what, ours.problem or other.problem))
+                lines.append(ReportLine(what, ours.problem or other.problem))
             else:
-                lines.append(Line(what, f"{ratio:.1f} times as fast", "ahead", ratio > 1))
+                lines.append(ReportLine(what, f"{ratio:.1f} times as fast", "ahead", ratio > 1))
     return lines
 
 
-def show(console: Console, results: Results, lines: list[Line]) -> None:
+def show(console: Console, results: Results, lines: list[ReportLine]) -> None:
     """Print the tables."""
     console.print(report_table("Writing", lines))
     beside = table_of(

@@ -1,11 +1,19 @@
-"""Memories over a test's database."""
+"""Memories on the database of a test."""
 
-from mnemic.config import Settings
+from typing import Any
+
+from mnemic.config import load_settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.models.embedding import EmbedderSpec
+from mnemic.models.language import LanguageModelSpec
+from mnemic.models.reranking import RerankerSpec
+from mnemic.runtime.core import Core
+from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.storage import Storage
-from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.job_table import JOBS
+from mnemic.sdk.memory import AsyncMemory, memory_on_core
+from mnemic.types.scope import Scope
 
 
 def opened(
@@ -16,14 +24,12 @@ def opened(
     channel: str = "_global",
     process: str = "sdk",
     embedder: EmbedderSpec | None = None,
+    llm: LanguageModelSpec | None = None,
+    reranker: RerankerSpec | None = None,
+    settings: dict[str, Any] | None = None,
 ) -> AsyncMemory:
-    """A memory in this database; closing it is the database's own business."""
-    memory = AsyncMemory(
-        owner=owner,
-        channel=channel,
-        process=process,
-        embedder=embedder,
-        settings=Settings(tenant=tenant.name),
-    )
-    memory._core._storage = Storage(database, tenant, server=None)
-    return memory
+    """An open memory on this database. Closing the memory leaves the database open."""
+    loaded = load_settings(tenant=tenant.name, **settings or {})
+    models = Models(loaded, embedder, llm, reranker)
+    core = Core(loaded, models, JOBS, storage=Storage(database, tenant, server=None))
+    return memory_on_core(core, Scope(owner, channel, process), owns_core=True)

@@ -1,11 +1,11 @@
-"""Write the schema that migrations and definitions make, as one file to read and to compare.
+"""Write the schema that migrations and definitions produce, as one file for reading and comparing.
 
 python tools/generate_schema.py            write src/mnemic/sql/schema.sql
 python tools/generate_schema.py --check    exit 1 when it is out of date
 
-It is the output of pg_dump for a new database, without what differs between two servers: owners, versions
-and settings of the session. Tables of embedding models and partitions of the memory log are made at run
-time, so a new database has none.
+It is the output of pg_dump for a new database, without the parts that differ between servers: owners,
+versions and settings of the session. Tables of embedding models and partitions of the memory log are
+created at run time, so a new database has none.
 """
 
 import asyncio

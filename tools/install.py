@@ -1,9 +1,9 @@
 """Install a file of pinned requirements into the environment that runs this, and show the progress.
 
-`.venv/bin/python tools/install.py constraints.txt` prints which package of how many is being downloaded and
-installed: on a terminal in one line that is rewritten, elsewhere a line for every tenth package. pip by
-itself prints several lines per package or nothing, and always nothing while it unpacks. If pip fails, its
-whole output is shown.
+`.venv/bin/python tools/install.py constraints.txt` shows which package of how many is being downloaded and
+installed: on a terminal in one line that is rewritten, elsewhere one line for every tenth package. pip itself
+prints several lines per package or nothing, and nothing while it unpacks. If pip fails, its whole output is
+shown.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 from sysconfig import get_path
 from tempfile import TemporaryDirectory
 
-# Only wheels, and only those whose hashes are in the file: installing runs no code of the packages.
+# Only wheels whose hashes are in the file: installing runs no code of the packages.
 PIP_INSTALL = [
     *(sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"),
     *("--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r"),
@@ -23,7 +23,7 @@ PIP_INSTALL = [
 POLL_INTERVAL_S = 0.2
 PACKAGES_PER_LINE = 10
 REQUIREMENT = re.compile(r"^[A-Za-z0-9]", re.MULTILINE)
-# What pip prints when it takes up the next requirement, and when it skips one that is for other platforms.
+# Output of pip when it starts with the next requirement, and when it skips one for other platforms.
 TAKEN_UP = re.compile(r"^(?:Collecting|Requirement already satisfied:) ([^\s;]+)", re.MULTILINE)
 SKIPPED = re.compile(r"^Ignoring .*: markers", re.MULTILINE)
 UNPACKING = re.compile(r"^Installing collected packages: (.+)$", re.MULTILINE)
@@ -48,7 +48,7 @@ def main() -> int:
     started_s = time.monotonic()
     with TemporaryDirectory() as folder:
         log = Path(folder, "pip.log")
-        # A file, not a pipe: pip never waits for somebody to read it.
+        # A file, not a pipe: pip never blocks on a full pipe.
         with log.open("w", encoding="utf-8") as output:
             pip = subprocess.Popen([*PIP_INSTALL, str(requirements)], stdout=output, stderr=subprocess.STDOUT)
         follow(pip, requirements.read_text("utf-8"), log, packages)
@@ -61,13 +61,13 @@ def main() -> int:
 
 
 def follow(pip: subprocess.Popen[bytes], requirements: str, log: Path, packages: Path) -> None:
-    """Show how far pip is until it ends."""
+    """Show the progress of pip until it ends."""
     before = set(installed(packages))
     shown = None
     while pip.poll() is None:
         printed = log.read_text("utf-8", "replace")
         now = installing(printed, before, packages) or downloading(requirements, printed)
-        # The total is right only after pip has skipped what is for other platforms.
+        # The total is correct only after pip has skipped the requirements for other platforms.
         if now.count > 0 and now != shown:
             show(now, shown)
             shown = now
@@ -77,7 +77,7 @@ def follow(pip: subprocess.Popen[bytes], requirements: str, log: Path, packages:
 
 
 def downloading(requirements: str, printed: str) -> Progress:
-    """Progress of the first step, in which pip takes up one requirement after the other."""
+    """Progress of the first step, in which pip downloads one requirement after the other."""
     taken_up = TAKEN_UP.findall(printed)
     total = len(REQUIREMENT.findall(requirements)) - len(SKIPPED.findall(printed))
     return Progress("downloading", len(taken_up), total, taken_up[-1] if taken_up else "")
@@ -98,7 +98,7 @@ def installed(packages: Path) -> list[str]:
 
 
 def show(now: Progress, shown: Progress | None) -> None:
-    """Print the progress; without a terminal only when a step begins or has come ten packages further."""
+    """Print the progress; without a terminal only at the start of a step and after every ten packages."""
     if sys.stdout.isatty():
         print(f"\r\033[K{now}", end="", flush=True)
     elif shown is None or shown.step != now.step or tens(shown) != tens(now):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Pin everything that pyproject.toml asks for, directly or not, for Python 3.11 and newer on every platform:
-# constraints.txt lists what Mnemic itself needs and what builds it, constraints-dev.txt what the extras and
-# the dev group add. Versions stay as they are unless they no longer fit; `--upgrade` takes the newest of each.
+# Pin all direct and indirect dependencies in pyproject.toml, for Python 3.11 and newer on every platform:
+# constraints.txt lists the dependencies of Mnemic itself and of its build, constraints-dev.txt those that the
+# extras and the dev group add. Versions change only if they no longer fit; `--upgrade` upgrades all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,8 +10,8 @@ trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check uv
 
-# Names, versions and hashes only: where they are downloaded from is for each machine to say. Wheels
-# only, because building from source would fetch build tools that nobody has pinned.
+# Names, versions and hashes only: each machine configures its own package index. Wheels only, because
+# building from source would download build tools that are not pinned.
 compile() {
   "$work/venv/bin/uv" pip compile pyproject.toml \
     --universal --python-version 3.11 --generate-hashes --only-binary :all: \

@@ -10,17 +10,17 @@ from bench.drivers.workload import Store, Work, serve
 
 @contextmanager
 def open_store(work: Work) -> Iterator[Store]:
-    """A collection without an embedding function: every addition brings its vectors."""
+    """A collection without an embedding function: every addition comes with its vectors."""
     settings = chromadb.Settings(anonymized_telemetry=False)
     client = chromadb.PersistentClient(str(work.folder), settings=settings)
     collection = client.create_collection("bench", embedding_function=None, metadata={"hnsw:space": "cosine"})
 
-    def add(places: Sequence[int]) -> None:
+    def add(positions: Sequence[int]) -> None:
         collection.add(
-            ids=[str(place) for place in places],
-            documents=[work.texts[place] for place in places],
-            embeddings=work.vectors[list(places)],
-            metadatas=[{"owner": "bench"}] * len(places),
+            ids=[str(position) for position in positions],
+            documents=[work.texts[position] for position in positions],
+            embeddings=work.vectors[list(positions)],
+            metadatas=[{"owner": "bench"}] * len(positions),
         )
 
     def search(query: str, limit: int) -> int:
@@ -31,7 +31,7 @@ def open_store(work: Work) -> Iterator[Store]:
 
     yield Store(
         add_many=add,
-        add_one=lambda place: add([place]),
+        add_one=lambda position: add([position]),
         bulk_max=client.get_max_batch_size(),
         search=search,
     )

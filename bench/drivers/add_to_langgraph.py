@@ -1,7 +1,7 @@
-"""LangGraph's PostgresStore, in a database of its own on the embedded server that Mnemic uses, too.
+"""LangGraph's PostgresStore, in its own database on an embedded server like Mnemic's.
 
-The variant "hnsw" is its default; "flat" keeps vectors as `halfvec` without an index, which is the fastest to
-write that it offers.
+The variant "hnsw" is its default; "flat" keeps vectors as `halfvec` without an index, which is its
+fastest configuration for writing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from langgraph.store.postgres import PostgresStore
 from bench.drivers.workload import Store, Work, serve
 
 NAMESPACE = ("bench",)
-# Larger batches were no faster; the driver ends at 65,535 parameters per statement.
+# Larger batches were no faster; the driver allows at most 65,535 parameters per statement.
 BULK_MAX = 1_000
 
 
@@ -35,11 +35,13 @@ def open_store(work: Work) -> Iterator[Store]:
     with PostgresStore.from_conn_string(work.conninfo, index=index) as store:
         store.setup()
 
-        def add_many(places: Sequence[int]) -> None:
-            store.batch([PutOp(NAMESPACE, str(place), {"text": work.texts[place]}) for place in places])
+        def add_many(positions: Sequence[int]) -> None:
+            store.batch(
+                [PutOp(NAMESPACE, str(position), {"text": work.texts[position]}) for position in positions]
+            )
 
-        def add_one(place: int) -> None:
-            store.put(NAMESPACE, str(place), {"text": work.texts[place]})
+        def add_one(position: int) -> None:
+            store.put(NAMESPACE, str(position), {"text": work.texts[position]})
 
         def search(query: str, limit: int) -> int:
             return len(store.search(NAMESPACE, query=query, limit=limit))

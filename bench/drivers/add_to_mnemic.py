@@ -1,4 +1,4 @@
-"""Mnemic, on an embedded server of its own."""
+"""Mnemic, on its own embedded server."""
 
 import asyncio
 import struct
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from bench.drivers.workload import Store, Work, serve
-from bench.ready_vectors import ReadyVectors
+from bench.precomputed_vectors import PrecomputedVectors
 from bench.speed_index import settle
 from mnemic import AsyncMemory, Memory
 from mnemic.db.embedded import stop
@@ -16,12 +16,12 @@ from mnemic.models.engine import FloatArray, InputType
 
 OWNER = "bench"
 NEVER_REFUSE = 0.0
-# How multiprocessing's connections, by which the service is asked, say how long what follows is.
+# The length prefix of messages on multiprocessing connections, which the embedding service uses.
 LENGTH = struct.Struct("!i")
 
 
-class ReadyOrAsked(ReadyVectors):
-    """Looks texts up, and asks the shared service for queries, as asynchronous code asks a service."""
+class PrecomputedOrService(PrecomputedVectors):
+    """Looks up vectors of texts, and calls the shared service for queries, asynchronously."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(work.texts, work.vectors)
@@ -50,13 +50,13 @@ class ReadyOrAsked(ReadyVectors):
 
 @contextmanager
 def open_store(work: Work) -> Iterator[Store]:
-    """A memory whose embedder looks the vectors up; a bulk of any size is one call, all or nothing."""
-    engine = ReadyOrAsked(work)
+    """A memory whose embedder looks the vectors up; a bulk addition of any size is one atomic call."""
+    engine = PrecomputedOrService(work)
     try:
         with Memory(data_dir=work.folder, owner=OWNER, embedder=engine) as memory:
             yield Store(
-                add_many=lambda places: memory.retain_many(work.texts[place] for place in places),
-                add_one=lambda place: memory.retain(work.texts[place]),
+                add_many=lambda positions: memory.retain_many(work.texts[position] for position in positions),
+                add_one=lambda position: memory.retain(work.texts[position]),
                 bulk_max=len(work.texts),
                 search=lambda query, limit: len(memory.recall(query, limit=limit, refuse_below=NEVER_REFUSE)),
                 settle=lambda: asyncio.run(_settle(work, engine)),
@@ -65,7 +65,7 @@ def open_store(work: Work) -> Iterator[Store]:
         stop(work.folder)
 
 
-async def _settle(work: Work, engine: ReadyOrAsked) -> None:
+async def _settle(work: Work, engine: PrecomputedOrService) -> None:
     async with AsyncMemory(data_dir=work.folder, embedder=engine) as memory:
         await settle(memory, work.folder, OWNER, len(work.texts))
 

@@ -1,16 +1,15 @@
-"""What every store is given to do: take the same texts with the same ready vectors, and search.
+"""The protocol of the drivers: every store adds the same texts with the same vectors, and searches.
 
-A driver is a process that keeps its store open and does what it is told, a line of JSON at a time:
+A driver is a process that keeps its store open and runs commands, one line of JSON each:
 
     {"do": "bulk", "start": 0, "count": 10000}            →  {"count": 10000, "took_s": 1.9}
     {"do": "single", "start": 10000, "count": 25}         →  {"count": 25, "took_s": 0.1}
     {"do": "settle"}                                      →  {"took_s": 2.5}
     {"do": "search", "queries": ["…", "…"], "limit": 10}  →  {"times_ms": [12.1, 11.8], "found_count": 20}
 
-So the benchmark can let all stores take turns, in short turns, and a slow minute of the machine hits all of
-them. What is searched for is embedded by a service that all stores share (`bench/speed_embedding.py`), inside
-the time that is measured. Nothing is imported here but numpy: this runs in environments that have never heard
-of Mnemic.
+So the benchmark can alternate between the stores at short intervals, and a slow minute of the machine affects
+all of them. A service that all stores share embeds the queries (`bench/speed_embedding.py`), inside the
+measured time. This file imports only numpy, because it runs in environments without Mnemic.
 """
 
 import argparse
@@ -29,15 +28,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# A store that is slow in bulk stops there; what it did until then makes its rate.
+# A slow store stops after this time; its rate is computed from the texts added until then.
 BULK_MAX_S = 120.0
 
 
 @dataclass(frozen=True)
 class Work:
-    """Texts and vectors, where to keep them, and for those who need it a database and which way to go.
+    """Texts and vectors, the folder of the store, and for some drivers a database and a variant.
 
-    `embedder` is where the shared service listens; without one nothing can be searched.
+    `embedder` is the socket of the shared service; searching needs it.
     """
 
     texts: list[str]
@@ -59,10 +58,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Store:
-    """How a driver adds texts, by their places in `Work.texts`, so many in one call as it can or should.
+    """How a driver adds texts, by their positions in `Work.texts`, at most `bulk_max` in one call.
 
-    `search` takes a query and how many are wanted, and says how many it found. `settle` makes at once what
-    the store would make by itself, sooner or later, after so much was added.
+    `search` takes a query and a limit, and returns the number of hits. `settle` does now what the store would
+    do later in the background after many additions.
     """
 
     add_many: Callable[[Sequence[int]], object]
@@ -73,17 +72,17 @@ class Store:
 
 
 def serve(open_store: Callable[[Work], AbstractContextManager[Store]]) -> None:
-    """Open the store and do what standard input says until it ends."""
-    # Libraries like to print; the answers must stand alone.
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    """Open the store and run the commands from standard input until it ends."""
+    # Libraries may print to standard output; keep it for replies only.
+    replies = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     with open_store(_work()) as store:
         for line in sys.stdin:
-            print(json.dumps(_done(store, json.loads(line))), file=answers)
+            print(json.dumps(run_command(store, json.loads(line))), file=replies)
 
 
 def _work() -> Work:
-    parser = argparse.ArgumentParser(description="Add texts with ready vectors to a store.")
+    parser = argparse.ArgumentParser(description="Add texts with precomputed vectors to a store.")
     parser.add_argument("work", type=Path, help="folder with texts.json and vectors.npy")
     parser.add_argument("store", type=Path, help="empty folder for the store")
     parser.add_argument("--conninfo", default="")
@@ -95,36 +94,36 @@ def _work() -> Work:
     return Work(texts, vectors, options.store, options.conninfo, options.variant, options.embedder)
 
 
-def _done(store: Store, order: dict[str, Any]) -> dict[str, Any]:
-    if order["do"] == "search":
-        return _searched(store, order)
-    if order["do"] == "settle":
+def run_command(store: Store, command: dict[str, Any]) -> dict[str, Any]:
+    if command["do"] == "search":
+        return _search(store, command)
+    if command["do"] == "settle":
         began_s = time.perf_counter()
         store.settle()
         return {"took_s": time.perf_counter() - began_s}
-    return _added(store, order)
+    return _add(store, command)
 
 
-def _searched(store: Store, order: dict[str, Any]) -> dict[str, Any]:
+def _search(store: Store, command: dict[str, Any]) -> dict[str, Any]:
     times_ms, found_count = [], 0
-    for query in order["queries"]:
+    for query in command["queries"]:
         began_s = time.perf_counter()
-        found_count += store.search(query, order["limit"])
+        found_count += store.search(query, command["limit"])
         times_ms.append((time.perf_counter() - began_s) * 1000)
     return {"times_ms": times_ms, "found_count": found_count}
 
 
-def _added(store: Store, order: dict[str, Any]) -> dict[str, float]:
-    start, end = order["start"], order["start"] + order["count"]
+def _add(store: Store, command: dict[str, Any]) -> dict[str, float]:
+    start, end = command["start"], command["start"] + command["count"]
     began_s = time.perf_counter()
     count = 0
-    if order["do"] == "bulk":
+    if command["do"] == "bulk":
         while start + count < end and time.perf_counter() - began_s < BULK_MAX_S:
-            places = range(start + count, min(start + count + store.bulk_max, end))
-            store.add_many(places)
-            count += len(places)
+            positions = range(start + count, min(start + count + store.bulk_max, end))
+            store.add_many(positions)
+            count += len(positions)
     else:
-        for place in range(start, end):
-            store.add_one(place)
+        for position in range(start, end):
+            store.add_one(position)
             count += 1
     return {"count": count, "took_s": time.perf_counter() - began_s}

@@ -13,6 +13,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mnemic.errors import ConfigurationError
 
+DEFAULT_TENANT = "default"
+
 
 def _default_data_dir() -> Path:
     return user_data_path("mnemic", appauthor=False)
@@ -37,7 +39,19 @@ class Settings(BaseSettings):
     api_key: SecretStr | None = Field(
         default=None, description="Key for a Mnemic server, where the URL starts with `https://`."
     )
-    tenant: str = Field(default="default", min_length=1, max_length=128, description="Tenant to work in.")
+    tenant: str = Field(
+        default=DEFAULT_TENANT,
+        min_length=1,
+        max_length=128,
+        description="Tenant to work in.",
+    )
+    create_tenant: bool = Field(
+        default=True,
+        description=(
+            "Create the tenant when it is first opened; `false` makes an unknown tenant an error. "
+            "Commands that only read never create one."
+        ),
+    )
     tenant_key: SecretStr | None = Field(
         default=None,
         description=(

@@ -1,4 +1,4 @@
-"""What the tests of the adapters share: a server that runs, and memories in tenants of their own."""
+"""Fixtures: a running server, and a memory in its own tenant."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

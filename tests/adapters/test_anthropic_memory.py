@@ -148,7 +148,7 @@ async def test_files_and_folders_are_renamed(files: MemoryFiles) -> None:
     assert await content(files, "/memories/z/inner/c/d") == ["/memories/a/c/d"]
 
 
-async def test_a_file_is_no_folder(files: MemoryFiles) -> None:
+async def test_a_file_cannot_be_used_as_a_folder(files: MemoryFiles) -> None:
     await create(files, NOTES, "x")
     assert await create(files, f"{NOTES}/inner", "x") == f"Error: {NOTES} is a file, not a directory"
     await create(files, "/memories/a/b", "x")
@@ -174,7 +174,7 @@ async def test_a_file_is_no_folder(files: MemoryFiles) -> None:
         7,
     ],
 )
-async def test_paths_lead_nowhere_else(files: MemoryFiles, path: Any) -> None:
+async def test_paths_outside_the_root_are_refused(files: MemoryFiles, path: Any) -> None:
     for command in (
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "x"},
@@ -200,7 +200,7 @@ async def test_paths_lead_nowhere_else(files: MemoryFiles, path: Any) -> None:
         ({"command": "view", "path": "/memories/a", "view_range": "1-2"}, "Error: view_range must be"),
     ],
 )
-async def test_what_is_wrong_is_told_to_the_model(
+async def test_errors_have_the_text_that_the_model_expects(
     files: MemoryFiles, memory: AsyncMemory, command: dict[str, Any], said: str
 ) -> None:
     await create(files, "/memories/a", "x")
@@ -209,7 +209,7 @@ async def test_what_is_wrong_is_told_to_the_model(
     assert len(await memory.memories.list()) == 1
 
 
-async def test_what_is_in_files_is_recalled_as_it_is_now(files: MemoryFiles, memory: AsyncMemory) -> None:
+async def test_recall_finds_the_current_text_of_files(files: MemoryFiles, memory: AsyncMemory) -> None:
     await create(files, NOTES, "The cello is from 1890.")
     await create(files, "/memories/copy", "The cello is from 1890.")
     edit = {"command": "str_replace", "path": NOTES, "old_str": "1890", "new_str": "1790"}
@@ -221,7 +221,7 @@ async def test_what_is_in_files_is_recalled_as_it_is_now(files: MemoryFiles, mem
     }
 
 
-async def test_edits_at_once_do_not_lose_words(files: MemoryFiles) -> None:
+async def test_concurrent_edits_are_not_lost(files: MemoryFiles) -> None:
     await create(files, NOTES, "start\n")
 
     async def add(word: str) -> str:
@@ -233,7 +233,7 @@ async def test_edits_at_once_do_not_lose_words(files: MemoryFiles) -> None:
     answers = await asyncio.gather(*map(add, words))
     written = {word for word, answer in zip(words, answers, strict=True) if "has been edited" in answer}
     assert written
-    assert all("has been edited" in answer or "Somebody else changed it" in answer for answer in answers)
+    assert all("has been edited" in answer or "Another writer has changed" in answer for answer in answers)
     assert set(await content(files, NOTES)) - {"start", ""} == written
 
 
@@ -248,7 +248,7 @@ async def test_long_files_are_shown_in_parts(files: MemoryFiles, monkeypatch: py
     assert "has more than 0 files" in await view(files, "/memories")
 
 
-async def test_owners_have_files_of_their_own(files: MemoryFiles, memory: AsyncMemory) -> None:
+async def test_owners_have_separate_files(files: MemoryFiles, memory: AsyncMemory) -> None:
     await create(files, NOTES, "x")
     bobs = MemoryFiles(memory.scope(owner="bob"))
     assert (await view(bobs, NOTES)).startswith(f"The path {NOTES} does not exist")

@@ -23,7 +23,7 @@ from mnemic.errors import ConfigurationError, InvalidInputError
 
 @pytest.fixture(params=["their own", "ours"])
 def store(request: pytest.FixtureRequest, sync_memory: Memory) -> BaseStore:
-    """LangGraph's store, to know that the test is right, and ours."""
+    """LangGraph's store, to validate the test, and ours."""
     return InMemoryStore() if request.param == "their own" else MnemicStore(sync_memory)
 
 
@@ -44,7 +44,7 @@ def keys(found: Any) -> list[tuple[tuple[str, ...], str]]:
     return sorted((item.namespace, item.key) for item in found)
 
 
-def test_what_was_put_is_got(store: BaseStore) -> None:
+def test_a_put_item_is_returned(store: BaseStore) -> None:
     value = {"text": "tea", "n": 1.5, "flag": True, "none": None, "list": [1, {"a": "ä"}]}
     store.put(("users", "alice"), "prefs", value)
     item = store.get(("users", "alice"), "prefs")
@@ -112,7 +112,7 @@ def test_filters_compare_numbers(store: BaseStore, wanted: dict[str, Any], count
     assert len(store.search(("users", "alice"), filter=wanted)) == count
 
 
-def test_what_is_no_number_fits_no_comparison(ours: MnemicStore) -> None:
+def test_a_value_that_is_not_a_number_matches_no_comparison(ours: MnemicStore) -> None:
     fill(ours)
     assert keys(ours.search(("users",), filter={"score": {"$lt": 4}})) == [
         (("users", "alice"), "a"),
@@ -210,7 +210,7 @@ def test_items_with_the_same_words_are_all_found(ours: MnemicStore) -> None:
     }
 
 
-def test_a_query_finds_what_is_there_now(ours: MnemicStore, sync_memory: Memory) -> None:
+def test_a_query_finds_the_current_items(ours: MnemicStore, sync_memory: Memory) -> None:
     for drink in ("green tea", "black coffee", "green tea"):
         ours.put(("a",), "drink", {"text": drink})
         assert [item.value["text"] for item in ours.search(("a",), query=drink)] == [drink]
@@ -220,7 +220,7 @@ def test_a_query_finds_what_is_there_now(ours: MnemicStore, sync_memory: Memory)
     assert sync_memory.memories.list() == []
 
 
-def test_only_what_is_indexed_is_found_by_a_query(ours: MnemicStore, sync_memory: Memory) -> None:
+def test_a_query_finds_only_indexed_fields(ours: MnemicStore, sync_memory: Memory) -> None:
     value = {"title": "cello", "body": {"parts": [{"text": "violin"}, {"text": "viola"}]}, "other": "drums"}
     ours.put(("a",), "not", value, index=False)
     assert ours.search(("a",), query="cello") == []
@@ -271,7 +271,7 @@ def test_reading_refreshes_the_time_to_live(ours: MnemicStore, sync_memory: Memo
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("inf"), float("nan")])
-def test_a_strange_time_to_live_is_refused_before_anything_is_stored(
+def test_an_invalid_ttl_is_refused_before_anything_is_stored(
     ours: MnemicStore, sync_memory: Memory, ttl: float
 ) -> None:
     with pytest.raises(InvalidInputError, match="ttl must be"):
@@ -280,7 +280,7 @@ def test_a_strange_time_to_live_is_refused_before_anything_is_stored(
 
 
 @pytest.mark.parametrize("value", [{"v": float("nan")}, {"v": object()}, {"v": "x" * (1 << 20)}])
-def test_what_is_no_json_is_refused_before_anything_is_stored(
+def test_invalid_json_is_refused_before_anything_is_stored(
     ours: MnemicStore, sync_memory: Memory, value: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInputError):

@@ -30,7 +30,7 @@ ITEMS: list[Any] = [
 
 @pytest.fixture(params=["their own", "ours"])
 async def session(request: pytest.FixtureRequest, memory: AsyncMemory) -> AsyncIterator[Session]:
-    """The SDK's session, to know that the test is right, and ours."""
+    """The SDK's session, to validate the test, and ours."""
     if request.param == "ours":
         yield MnemicSession("support-42", memory)
     else:
@@ -39,7 +39,7 @@ async def session(request: pytest.FixtureRequest, memory: AsyncMemory) -> AsyncI
         own.close()
 
 
-def test_it_is_what_the_sdk_calls_a_session(memory: AsyncMemory) -> None:
+def test_it_implements_the_session_protocol(memory: AsyncMemory) -> None:
     assert isinstance(MnemicSession("x", memory), Session)
 
 
@@ -74,7 +74,7 @@ async def test_a_session_can_be_cleared_and_used_again(session: Session) -> None
     assert await session.get_items() == ITEMS[:1]
 
 
-async def test_settings_limit_what_is_given_back(memory: AsyncMemory) -> None:
+async def test_settings_limit_the_returned_items(memory: AsyncMemory) -> None:
     session = MnemicSession("x", memory, session_settings=SessionSettings(limit=1))
     await session.add_items(ITEMS)
     assert await session.get_items() == ITEMS[-1:]
@@ -87,7 +87,7 @@ async def test_sessions_and_owners_stay_apart(memory: AsyncMemory) -> None:
     assert await MnemicSession("one", memory, owner="bob").get_items() == []
 
 
-async def test_what_was_said_is_recalled_and_what_was_popped_is_not(memory: AsyncMemory) -> None:
+async def test_turns_are_recalled_unless_they_were_popped(memory: AsyncMemory) -> None:
     session = MnemicSession("x", memory)
     await session.add_items([{"role": "user", "content": "My cello is from 1890."}])
     assert "1890" in (await memory.recall("How old is the cello?", refuse_below=0)).text

@@ -81,13 +81,15 @@ async def test_an_agent_forgets_by_the_id_that_it_was_given(memory: AsyncMemory)
         (ToolCallPart("recall", {"query": "x", "limit": 0}), "limit must be"),
     ],
 )
-async def test_mistakes_are_told_to_the_model(memory: AsyncMemory, call: ToolCallPart, said: str) -> None:
+async def test_the_model_gets_its_mistakes_as_errors(
+    memory: AsyncMemory, call: ToolCallPart, said: str
+) -> None:
     (told,) = await run(memory, call)
     assert told.outcome == "retried"
     assert said in str(told.content)
 
 
-async def test_the_model_is_told_how_to_use_every_tool(memory: AsyncMemory) -> None:
+async def test_every_tool_has_a_description(memory: AsyncMemory) -> None:
     model = TestModel(call_tools=[])
     await Agent(model, toolsets=[memory_toolset(memory)]).run("go")
     assert offered(model) == {"retain", "recall", "query_archive", "forget"}
@@ -102,7 +104,7 @@ async def test_the_model_is_told_how_to_use_every_tool(memory: AsyncMemory) -> N
 async def test_query_archive_is_offered_only_while_the_embedder_works(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "TRUSTED_S", 0.0)
+    monkeypatch.setattr(adapter, "PROBE_CACHE_S", 0.0)
     model, toolset = TestModel(call_tools=[]), memory_toolset(memory)
     agent = Agent(model, toolsets=[toolset])
 
@@ -117,7 +119,7 @@ async def test_query_archive_is_offered_only_while_the_embedder_works(
     assert "query_archive" in offered(model)
 
 
-async def test_the_answer_of_the_embedder_is_trusted_for_a_while(
+async def test_the_probe_of_the_embedder_is_cached(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, agent_tools = TestModel(call_tools=[]), memory_toolset(memory)
@@ -133,7 +135,7 @@ async def test_the_answer_of_the_embedder_is_trusted_for_a_while(
     assert ("query_archive" in offered(model), asked) == (True, [])
 
 
-async def test_a_memory_without_an_owner_and_a_missing_package_are_said(
+async def test_a_missing_owner_and_a_missing_package_are_errors(
     memory: AsyncMemory, folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(InvalidInputError, match="needs an owner"):

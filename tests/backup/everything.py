@@ -8,7 +8,7 @@ from uuid import UUID
 from mnemic.documents.ingestion import ingest_document
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until

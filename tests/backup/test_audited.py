@@ -32,7 +32,7 @@ def memory_in(folder: Path, tenant: str, embedder: str = "test") -> AsyncMemory:
 
 async def acts(memory: AsyncMemory, action: str | None = None) -> Sequence[AuditRecord]:
     """What the tenant's log holds, of all owners and of nobody, newest first."""
-    view = memory._view(memory._core, Scope(None, "_global", "tests"))
+    view = memory._in_scope(Scope(None, "_global", "tests"))
     return await view.audit.list(action=action)
 
 
@@ -163,7 +163,7 @@ async def test_a_restore_into_an_empty_place_is_told_there(
     await restore_storage(Settings(data_dir=folder, tenant=tenant), tmp_path / "backup", replace=False, by=by)
     async with memory_in(folder, tenant) as memory:
         intent, outcome = await pair(memory, "restore")
-        (unfinished,) = await memory._view(memory._core, by).audit.unfinished()
+        (unfinished,) = await memory._in_scope(by).audit.unfinished()
     assert (intent.process, outcome.phase) == ("cli", "succeeded")
     assert unfinished.action == "backup", "the backup does not hold its own outcome"
 

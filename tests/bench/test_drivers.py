@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.drivers.workload import Store, Work, _done
+from bench.drivers.workload import Store, Work, run_command
 from bench.speed_embedding import embedding_service
 from mnemic.models.testing import HashedWords
 
@@ -45,25 +45,25 @@ def listed() -> Listed:
 
 
 def test_a_bulk_is_added_in_calls_of_the_size_that_the_store_takes(listed: Listed) -> None:
-    assert _done(listed.store(), {"do": "bulk", "start": 2, "count": 10})["count"] == 10
+    assert run_command(listed.store(), {"do": "bulk", "start": 2, "count": 10})["count"] == 10
     assert listed.places == list(range(2, 12))
     assert listed.calls == [4, 4, 2]
 
 
 def test_single_ones_are_added_one_by_one(listed: Listed) -> None:
-    assert _done(listed.store(), {"do": "single", "start": 0, "count": 3})["count"] == 3
+    assert run_command(listed.store(), {"do": "single", "start": 0, "count": 3})["count"] == 3
     assert listed.calls == [1, 1, 1]
 
 
 def test_each_search_has_a_time_and_counts_what_it_found(listed: Listed) -> None:
     listed.add(range(7))
-    done = _done(listed.store(), {"do": "search", "queries": ["a", "b"], "limit": 5})
+    done = run_command(listed.store(), {"do": "search", "queries": ["a", "b"], "limit": 5})
     assert len(done["times_ms"]) == 2
     assert done["found_count"] == 10
 
 
 def test_a_store_may_settle(listed: Listed) -> None:
-    assert _done(listed.store(), {"do": "settle"})["took_s"] >= 0
+    assert run_command(listed.store(), {"do": "settle"})["took_s"] >= 0
     assert listed.is_settled
 
 

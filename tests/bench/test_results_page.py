@@ -10,14 +10,14 @@ import pytest
 from bench.plots import Bar, Bars, Points, Series
 from bench.quality_metrics import Averages
 from bench.quality_report import MNEMIC, Quality
-from bench.quality_report import judged as judged_quality
+from bench.quality_report import report_lines as quality_lines
 from bench.refusal import Refusal
-from bench.report import Line, as_json
+from bench.report import ReportLine, as_json
 from bench.results_page import NOT_MEASURED, PAGE, markdown_table, replaced, write_page
 from bench.speed_measure import Latency, Readers
 from bench.speed_neighbours import Neighbours
 from bench.speed_report import Results
-from bench.speed_report import judged as judged_speed
+from bench.speed_report import report_lines as speed_lines
 from bench.speed_side_by_side import SearchSpeed
 from bench.speed_sizes import SizeResult
 
@@ -60,13 +60,13 @@ def speed(**changed: Any) -> Results:
     return Results(**parts | changed)
 
 
-def outcomes(lines: list[Line]) -> list[bool | None]:
+def outcomes(lines: list[ReportLine]) -> list[bool | None]:
     return [line.met for line in lines]
 
 
 def test_quality_that_reaches_its_targets_is_met_and_what_does_not_is_missed() -> None:
-    assert outcomes(judged_quality([quality(0.95)])) == [True] * 7
-    missed = [line for line in judged_quality([quality(0.88, own_refused=0.06)]) if line.met is False]
+    assert outcomes(quality_lines([quality(0.95)])) == [True] * 7
+    missed = [line for line in quality_lines([quality(0.88, own_refused=0.06)]) if line.met is False]
     assert [line.what for line in missed] == [
         "LoCoMo, R@25, 7 questions",
         "LoCoMo, R@50, 7 questions",
@@ -75,7 +75,7 @@ def test_quality_that_reaches_its_targets_is_met_and_what_does_not_is_missed() -
 
 
 def test_speed_that_reaches_its_targets_is_met() -> None:
-    assert outcomes(judged_speed(speed())) == [True] * 8
+    assert outcomes(speed_lines(speed())) == [True] * 8
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_speed_that_reaches_its_targets_is_met() -> None:
     ],
 )
 def test_speed_that_falls_short_is_missed(changed: dict[str, Any], missed: str) -> None:
-    (line,) = [line for line in judged_speed(speed(**changed)) if line.met is False]
+    (line,) = [line for line in speed_lines(speed(**changed)) if line.met is False]
     assert line.what.startswith(missed)
 
 
@@ -96,20 +96,20 @@ def test_a_faster_competitor_is_a_miss_and_one_that_failed_is_none() -> None:
     ours = SearchSpeed("Mnemic", "", (), {10: SLOW, 50: SLOW})
     faster = SearchSpeed("Other", "", (), {10: FAST, 50: FAST})
     failed = SearchSpeed("Broken", "", (), problem="cannot be installed")
-    lines = judged_speed(speed(sizes=[], neighbours=None, side_by_side=[ours, faster, failed]))
+    lines = speed_lines(speed(sizes=[], neighbours=None, side_by_side=[ours, faster, failed]))
     assert outcomes(lines) == [False, False, None, None]
 
 
 def test_a_store_that_finds_less_than_asked_for_is_told_so() -> None:
     ours = SearchSpeed("Mnemic", "", (), {10: SLOW, 50: SLOW}, {10: 10.0, 50: 50.0})
     other = SearchSpeed("Other", "", (), {10: FAST, 50: FAST}, {10: 10.0, 50: 40.0})
-    ten, fifty = judged_speed(speed(sizes=[], neighbours=None, side_by_side=[ours, other]))
+    ten, fifty = speed_lines(speed(sizes=[], neighbours=None, side_by_side=[ours, other]))
     assert ten.measured == "0.05 times as fast"
     assert fifty.measured == "0.05 times as fast (Other finds 40 of 50)"
 
 
 def test_a_size_without_a_target_is_shown_without_one() -> None:
-    lines = judged_speed(speed(sizes=[size(2_000, SLOW, ann_recall=None)], neighbours=None, side_by_side=[]))
+    lines = speed_lines(speed(sizes=[size(2_000, SLOW, ann_recall=None)], neighbours=None, side_by_side=[]))
     assert outcomes(lines) == [None]
 
 
@@ -130,11 +130,9 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     page.write_text("<!-- quality -->\n<!-- /quality -->\n<!-- speed -->\n<!-- /speed -->\n", "utf-8")
     qualities, results = [quality(0.875)], speed()
     (tmp_path / "quality.json").write_text(
-        as_json({"sets": [asdict(each) for each in qualities]}, judged_quality(qualities)), "utf-8"
+        as_json({"sets": [asdict(each) for each in qualities]}, quality_lines(qualities)), "utf-8"
     )
-    (tmp_path / "speed.json").write_text(
-        as_json({"results": asdict(results)}, judged_speed(results)), "utf-8"
-    )
+    (tmp_path / "speed.json").write_text(as_json({"results": asdict(results)}, speed_lines(results)), "utf-8")
     write_page(page, tmp_path)
     written = page.read_text("utf-8")
     assert "| Mnemic | 0.875 | 0.875 | 0.875 | 0.875 |" in written

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from mnemic import Memory
 from mnemic.cli.app import main
 from mnemic.config import Settings
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from tests.running_folder import running
 
 
@@ -42,12 +45,24 @@ Run = Callable[..., Ended]
 @pytest.fixture(scope="session")
 def folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time, so that each command need not start one."""
-    yield from running(memory_dir / "cli")
+    yield from running(memory_dir / f"cli-{uuid4().hex}")
+
+
+@pytest.fixture(scope="session")
+def superuser(folder: Path) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    """The administrator's connection to the folder's database, in autocommit mode."""
+    with Memory(data_dir=folder, embedder="test"), EmbeddedServer.start(folder) as server:
+        conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            yield connection
 
 
 @pytest.fixture
-def tenant() -> str:
-    return f"tenant {uuid4()}"
+def tenant(superuser: psycopg.Connection[tuple[Any, ...]]) -> str:
+    """A new, empty tenant: commands that only read do not create one."""
+    name = f"tenant {uuid4()}"
+    superuser.execute("INSERT INTO state.tenants (name) VALUES (%s)", [name])
+    return name
 
 
 @pytest.fixture

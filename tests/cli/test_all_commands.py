@@ -110,7 +110,15 @@ def test_completion_knows_commands_and_options(tmp_path: Path) -> None:
         return set(run(home=tmp_path, **asked).stdout.split())
 
     assert completed("mnemic mem") == {"memories"}
-    assert completed("mnemic memories ") == {"list", "get", "forget", "restore", "history"}
+    assert completed("mnemic memories ") == {
+        "list",
+        "get",
+        "update",
+        "supersede",
+        "forget",
+        "restore",
+        "history",
+    }
     assert "--conversation" in completed("mnemic memories list --con")
     assert completed("mnemic import --from m") == {"mem0", "mcp-memory"}
 

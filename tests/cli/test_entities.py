@@ -1,5 +1,7 @@
 """`mnemic entities` and `mnemic conversations`."""
 
+import pytest
+
 from mnemic import Memory
 from tests.cli.conftest import Run
 
@@ -43,3 +45,28 @@ def test_conversations_are_listed_and_shown(mnemic: Run, memory: Memory) -> None
     assert shown[2].split() == ["1", "2026-03-01", "10:01", "Mo", "Hi"]
     missing = mnemic("conversations", "show", "c-3")
     assert (missing.code, missing.out) == (1, "")
+
+
+def test_an_entity_is_created_and_added_to(mnemic: Run, memory: Memory) -> None:
+    made = mnemic(
+        "entities", "upsert", "person", "Alice", "--fact", "likes=tea", "--alias", "Al", "--json"
+    ).json
+    assert (made["name"], made["facts"], made["aliases"]) == ("Alice", {"likes": "tea"}, ["Al"])
+    shown = mnemic("entities", "upsert", "person", "Alice", "--fact", "likes=a=b", "--facts", '{"age": 42}')
+    assert (shown.code, "a=b" in shown.out, "42" in shown.out) == (0, True, True)
+    entity = memory.entities.get("person", "Alice")
+    assert (entity.facts, entity.aliases) == ({"likes": "a=b", "age": 42}, ("Al",))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--fact", "likes"), "--fact must be NAME=TEXT, such as likes=tea, not 'likes'."),
+        (("--fact", "=tea"), "--fact must be NAME=TEXT"),
+        (("--facts", "[1]"), "--facts must be a JSON object"),
+        (("--facts", "{"), "--facts must be JSON"),
+    ],
+)
+def test_facts_that_cannot_be_read_are_an_error(mnemic: Run, options: tuple[str, ...], message: str) -> None:
+    ended = mnemic("entities", "upsert", "person", "Alice", *options)
+    assert (ended.code, ended.out, message in ended.said) == (1, "", True)

@@ -20,7 +20,7 @@ def test_files_are_taken_in_and_found(mnemic: Run, memory: Memory, guide: Path, 
     paper = tmp_path / "paper.pdf"
     paper.write_bytes(pdf("The hawk hunts by day."))
     ended = mnemic("ingest", guide, paper, "--tag", "zoo")
-    assert (ended.code, ended.out) == (0, "guide.md: 2 chunks\npaper.pdf: 1 chunks\n")
+    assert (ended.code, ended.out) == (0, "guide.md: 2 chunks\npaper.pdf: 1 chunk\n")
     hit = next(iter(memory.recall("When does the gate open?", tags=["zoo"])))
     assert hit.memory.metadata == {"document": "guide.md", "headings": ["Guide"]}
 

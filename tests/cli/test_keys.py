@@ -11,7 +11,7 @@ from tests.cli.conftest import Run
 def test_the_key_alone_is_printed_once(mnemic: Run) -> None:
     made = mnemic("keys", "create", "--role", "write", "--name", "for [tests]")
     assert (made.code, KEY_PATTERN.fullmatch(made.out.strip()) is not None) == (0, True)
-    assert "shown only now" in made.said
+    assert "it is not shown again" in made.said
     key = made.out.strip()
     assert key not in made.err
     for listed in (
@@ -61,11 +61,11 @@ def test_a_revoked_key_is_listed_only_if_asked_for(mnemic: Run) -> None:
     [
         (("create", "--role", "admin", "--owner", "bob"), "whole tenant"),
         (("create", "--role", "read", "--expires", "soon"), "--expires must be"),
-        (("create", "--role", "read", "--expires", "0d"), "the future"),
+        (("create", "--role", "read", "--expires", "0d"), "--expires must lie in the future"),
         (("create", "--role", "read", "--expires", "2020-01-01"), "the future"),
         (("revoke", "x"), "key_id must be an id"),
         (("revoke", "00000000-0000-7000-8000-000000000000"), "There is no API key"),
-        (("list", "--limit", "0"), "limit must be"),
+        (("list", "--limit", "0"), "--limit must be"),
     ],
 )
 def test_a_mistake_is_a_clear_error(mnemic: Run, arguments: tuple[str, ...], message: str) -> None:

@@ -1,4 +1,6 @@
-"""`mnemic memories`: list, get, forget, restore, history."""
+"""`mnemic memories`: list, get, update, supersede, forget, restore, history."""
+
+from datetime import UTC, datetime
 
 import pytest
 
@@ -76,3 +78,45 @@ def test_a_choice_that_does_not_exist_is_an_error_that_lists_them(mnemic: Run) -
     ended = mnemic("memories", "list", "--category", "facts")
     assert (ended.code, ended.out) == (1, "")
     assert "factual, preference" in ended.said
+
+
+def test_fields_are_changed_and_the_history_keeps_what_was(mnemic: Run, memory: Memory) -> None:
+    memory_id = memory.retain("Alice likes tea.", tags=["old"]).memory_ids[0]
+    changes = ("--content", "Alice likes green tea.", "--tag", "tea", "--at", "2026-03-01")
+    shown = mnemic("memories", "update", memory_id, *changes)
+    assert (shown.code, shown.out) == (0, "Updated: Alice likes green tea.\n")
+    record = memory.memories.get(memory_id)
+    assert (record.content, record.tags) == ("Alice likes green tea.", ("tea",))
+    assert record.at == datetime(2026, 3, 1, tzinfo=UTC)
+    more = ("--confidence", "0.5", "--anchored", "--category", "preference", "--reason", "she said so")
+    changed = mnemic("memories", "update", memory_id, *more, "--json").json
+    assert (changed["confidence"], changed["anchored"], changed["category"]) == (0.5, True, "preference")
+    assert changed["change_reason"] == "she said so"
+    assert memory.memories.history(memory_id)[0].content == "Alice likes tea."
+
+
+def test_an_update_without_changes_is_an_error(mnemic: Run, memory: Memory) -> None:
+    memory_id = memory.retain("Alice likes tea.").memory_ids[0]
+    ended = mnemic("memories", "update", memory_id, "--reason", "no reason")
+    assert (ended.code, "give at least one option" in ended.said) == (1, True)
+    assert len(memory.memories.history(memory_id)) == 1
+
+
+def test_a_memory_is_superseded_by_a_new_one(mnemic: Run, memory: Memory) -> None:
+    old_id = memory.retain("Alice lives in Berlin.").memory_ids[0]
+    since = ("--valid-from", "2026-03-01")
+    new = mnemic("memories", "supersede", old_id, "Alice lives in Paris.", *since, "--json").json
+    assert (new["content"], new["valid_from"]) == ("Alice lives in Paris.", "2026-03-01T00:00:00+00:00")
+    assert memory.memories.get(old_id).status == "superseded"
+    shown = mnemic("memories", "supersede", new["memory_id"], "Alice lives in Rome.")
+    assert shown.out.startswith(f"Superseded {new['memory_id']} by ")
+    assert shown.out.endswith(": Alice lives in Rome.\n")
+
+
+def test_an_empty_list_says_why_it_is_empty(mnemic: Run, memory: Memory) -> None:
+    assert mnemic("memories", "list").out == "The owner 'alice' has no memories.\n"
+    assert mnemic("conversations", "list").out == "The owner 'alice' has no memories.\n"
+    memory.retain("Alice likes tea.")
+    assert mnemic("memories", "list", "--tag", "coffee").out == "No memory passes the filters.\n"
+    assert mnemic("conversations", "list").out == "No conversations.\n"
+    assert mnemic("memories", "list", "--tag", "coffee", "--json").json == []

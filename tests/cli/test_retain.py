@@ -107,7 +107,7 @@ BAD_LINES = {
     ),
     "infinity": (b'{"content": "x", "confidence": Infinity}\n', "confidence must be a finite number"),
     "nested": (b'{"content": "x", "metadata": ' + b'{"a":' * 100_000, "Line 1 is not JSON"),
-    "not UTF-8": (b'"fine"\n"\xff"\n', "cannot be read"),
+    "not UTF-8": (b'"fine"\n"\xff"\n', "is not UTF-8 text"),
 }
 
 
@@ -131,7 +131,7 @@ def test_a_bad_line_is_named_and_nothing_is_remembered(
         (("--jsonl", "/"), "cannot be read"),
         (("x", "--owner", ""), "owner must have 1 to 256"),
         (("x", "--tag", "t" * 65), "has 65"),
-        (("x", "--url", "postgresql://x", "--data-dir", "y"), "exclude each other"),
+        (("x", "--url", "postgresql://x", "--data-dir", "y"), "Give either --url or --data-dir, not both."),
     ],
 )
 def test_bad_arguments_end_in_one_clear_message(

@@ -1,7 +1,6 @@
-"""Events are followed under a name in the same way wherever the memory lives: by one reader, in order.
+"""Consumers work the same on every transport: one reader at a time, events in order.
 
-A name is one of the whole tenant, so each test has its own: that of its owner, with letters that no path can
-carry as they are.
+Consumer names are unique in the tenant, so each test uses the name of its owner, which URLs must escape.
 """
 
 import asyncio
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http import event_stream
 from mnemic.types.event import Event, EventConsumer, EventReading
 from tests.asking import until
 
@@ -22,7 +21,7 @@ async def set_many(memory: Any, *keys: str) -> None:
 
 
 async def subjects(memory: Any, consumer: str, count: int, **options: Any) -> list[str]:
-    """The subjects of some events, each marked as seen but the last."""
+    """The subjects of `count` events; all but the last are marked as processed."""
     seen: list[str] = []
     async with aclosing(memory.events.subscribe(consumer, start="beginning", **options)) as events:
         async for event in events:
@@ -32,12 +31,10 @@ async def subjects(memory: Any, consumer: str, count: int, **options: Any) -> li
     return seen
 
 
-async def test_the_place_is_kept_and_an_event_is_seen_when_the_next_is_asked_for(
-    memory: Any, owner: str
-) -> None:
+async def test_the_position_is_stored_when_the_next_event_is_requested(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two", "three", "four")
     assert await subjects(memory, owner, 2) == ["one", "two"]
-    assert await subjects(memory, owner, 3) == ["two", "three", "four"], "two was handed out, not seen"
+    assert await subjects(memory, owner, 3) == ["two", "three", "four"], "two is not marked yet"
     (consumer,) = await memory.events.consumers()
     first, *_ = await memory.events.list()
     assert (consumer.name, consumer.owner, consumer.types) == (owner, owner, None)
@@ -48,30 +45,30 @@ async def test_the_place_is_kept_and_an_event_is_seen_when_the_next_is_asked_for
     assert await subjects(memory, owner, 1, types=["state.created"]) == ["one"]
 
 
-async def test_who_waits_gets_what_comes(memory: Any, owner: str) -> None:
+async def test_a_waiting_subscriber_gets_new_events(memory: Any, owner: str) -> None:
     seen = asyncio.create_task(subjects(memory, owner, 2))
     for number in range(2):
         await memory.state.set(f"key {number}", 1)
     assert await seen == ["key 0", "key 1"]
 
 
-async def test_of_two_readers_under_one_name_the_older_one_is_told(memory: Any, owner: str) -> None:
+async def test_the_older_of_two_readers_gets_a_conflict(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two", "three")
     async with (
         aclosing(memory.events.subscribe(owner, start="beginning")) as older,
         aclosing(memory.events.subscribe(owner)) as newer,
     ):
         assert (await anext(older)).subject == "one"
-        assert (await anext(newer)).subject == "one", "it was not seen yet"
+        assert (await anext(newer)).subject == "one", "one is not marked yet"
         with pytest.raises(ConflictError, match="another one began to read under the same name"):
             await anext(older)
         assert [(await anext(newer)).subject for _ in range(2)] == ["two", "three"]
 
 
-async def test_an_older_reader_that_waits_gets_nothing_any_more(
+async def test_a_waiting_older_reader_gets_a_conflict(
     memory: Any, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_events, "HELD_S", 0.0)
+    monkeypatch.setattr(event_stream, "RECHECK_AFTER_S", 0.0)
     await set_many(memory, "one")
     async with (
         aclosing(memory.events.subscribe(owner, start="beginning")) as older,
@@ -80,7 +77,7 @@ async def test_an_older_reader_that_waits_gets_nothing_any_more(
         assert (await anext(older)).subject == "one"
         waiting = asyncio.ensure_future(anext(older))
         (event,) = await memory.events.list()
-        await until(lambda: stands_at(memory, event.position))
+        await until(lambda: is_at(memory, event.position))
         (consumer,) = await memory.events.consumers()
         next_one = asyncio.ensure_future(anext(newer))
         await until(lambda: has_changed(memory, consumer))
@@ -90,7 +87,7 @@ async def test_an_older_reader_that_waits_gets_nothing_any_more(
             await waiting
 
 
-async def test_a_replay_ends_the_reader_there_is(memory: Any, owner: str) -> None:
+async def test_a_replay_ends_the_current_reader(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two")
     async with aclosing(memory.events.subscribe(owner, start="beginning")) as reader:
         assert (await anext(reader)).subject == "one"
@@ -102,7 +99,7 @@ async def test_a_replay_ends_the_reader_there_is(memory: Any, owner: str) -> Non
         await memory.events.replay(f"not {owner}", 0)
 
 
-async def test_a_handler_that_fails_sees_the_event_again(memory: Any, owner: str) -> None:
+async def test_a_failed_handler_gets_the_event_again(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two")
     seen: list[str] = []
 
@@ -117,17 +114,17 @@ async def test_a_handler_that_fails_sees_the_event_again(memory: Any, owner: str
     assert seen == ["one", "two", "two"]
 
 
-async def test_a_consumer_of_another_owner_is_not_taken(memory: Any, owner: str) -> None:
+async def test_a_consumer_of_another_owner_cannot_be_taken(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two")
     assert await subjects(memory, owner, 1) == ["one"]
     other = memory.scope(owner=f"friend of {owner}")
     with pytest.raises(ConflictError, match="another owner"):
         await subjects(other, owner, 1)
-    assert await subjects(other, owner, 1, owner=owner) == ["one"], "whom one may name one may follow"
+    assert await subjects(other, owner, 1, owner=owner) == ["one"], "naming the owner is allowed"
     assert await other.events.forget_consumer(owner) is False
 
 
-async def test_a_consumer_is_taken_and_moved_by_hand(memory: Any, owner: str) -> None:
+async def test_a_consumer_is_taken_and_moved_without_subscribing(memory: Any, owner: str) -> None:
     await set_many(memory, "one", "two")
     reading = await memory.events.take_consumer(owner, start="beginning")
     assert isinstance(reading, EventReading)
@@ -139,7 +136,7 @@ async def test_a_consumer_is_taken_and_moved_by_hand(memory: Any, owner: str) ->
     with pytest.raises(ConflictError, match="was not marked as seen"):
         await memory.events.move_consumer(owner, **held, position=second.position)
     held["expected"] = first.position
-    with pytest.raises(InvalidInputError, match="position must not lie before expected"):
+    with pytest.raises(InvalidInputError, match="position must not be below expected"):
         await memory.events.move_consumer(owner, **held, position=reading.position)
     with pytest.raises(ConflictError):
         await memory.scope(owner="other").events.move_consumer(owner, **held, position=second.position)
@@ -159,7 +156,7 @@ async def test_a_consumer_is_taken_and_moved_by_hand(memory: Any, owner: str) ->
         ("a name", {"types": ["memory.exploded"]}, "types"),
     ],
 )
-async def test_what_cannot_be_followed_is_refused_before_anything_is_written(
+async def test_invalid_subscriptions_fail_before_anything_is_written(
     memory: Any, name: str, named: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=field):
@@ -173,16 +170,16 @@ async def test_what_cannot_be_followed_is_refused_before_anything_is_written(
     ("given", "field"),
     [({"reader": "x"}, "reader"), ({"expected": -1}, "expected"), ({"position": True}, "position")],
 )
-async def test_a_move_that_cannot_be_is_refused(memory: Any, given: dict[str, Any], field: str) -> None:
+async def test_invalid_moves_are_errors(memory: Any, given: dict[str, Any], field: str) -> None:
     right = {"reader": "019a8f2e-6c00-7abc-8def-0123456789ab", "expected": 0, "position": 1}
     with pytest.raises(InvalidInputError, match=field):
         await memory.events.move_consumer("a name", **(right | given))
 
 
-async def stands_at(memory: Any, position: int) -> bool:
+async def is_at(memory: Any, position: int) -> bool:
     return bool((await memory.events.consumers())[0].position == position)
 
 
 async def has_changed(memory: Any, before: EventConsumer) -> bool:
-    """Whether somebody has taken or moved it."""
+    """Whether a reader has taken or moved the consumer."""
     return bool(await memory.events.consumers() != [before])

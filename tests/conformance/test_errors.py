@@ -1,4 +1,4 @@
-"""A mistake is the same error with the same words wherever the memory lives."""
+"""Errors have the same class and message on every transport."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,9 +10,9 @@ from mnemic import AsyncMemory
 from mnemic.errors import ConflictError, InvalidInputError, MnemicError, NotFoundError, OwnerRequiredError
 from tests.conformance.conftest import Options
 
-NOBODY = UUID("019a8f2e-6c00-7abc-8def-0123456789ab")
+UNKNOWN_ID = UUID("019a8f2e-6c00-7abc-8def-0123456789ab")
 
-MISTAKES: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], str]] = {
+ERRORS: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], str]] = {
     "a category": (
         lambda memory: memory.retain("x", category="colour"),
         InvalidInputError,
@@ -32,7 +32,8 @@ MISTAKES: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], st
     "a moment": (
         lambda memory: memory.recall("x", since="yesterday"),
         InvalidInputError,
-        "since must be a date and time as in 2026-03-01T10:00:00Z, not 'yesterday'.",
+        "since must be a date such as 2026-03-01, or a date and time such as 2026-03-01T10:00:00Z, "
+        "not 'yesterday'.",
     ),
     "a window": (
         lambda memory: memory.memories.list(since="2026-01-02T00:00:00Z", until="2026-01-01T00:00:00Z"),
@@ -85,9 +86,9 @@ MISTAKES: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], st
         "This owner has no entity person 'Nobody'.",
     ),
     "a memory that is not there": (
-        lambda memory: memory.memories.get(NOBODY),
+        lambda memory: memory.memories.get(UNKNOWN_ID),
         NotFoundError,
-        f"There is no memory {NOBODY} of this owner.",
+        f"There is no memory {UNKNOWN_ID} of this owner.",
     ),
     "a version": (
         lambda memory: memory.state.set("k", 1, expected_version=3),
@@ -97,23 +98,23 @@ MISTAKES: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], st
 }
 
 
-async def test_a_mistake_is_told_in_the_same_words(memory: Any) -> None:
-    told = dict[str, tuple[type, str]]()
-    for mistake, (call, _, _) in MISTAKES.items():
+async def test_errors_have_the_same_class_and_message(memory: Any) -> None:
+    raised = dict[str, tuple[type, str]]()
+    for case, (call, _, _) in ERRORS.items():
         with pytest.raises(MnemicError) as caught:
             await call(memory)
-        told[mistake] = type(caught.value), str(caught.value)
-    assert told == {mistake: (error, message) for mistake, (_, error, message) in MISTAKES.items()}
+        raised[case] = type(caught.value), str(caught.value)
+    assert raised == {case: (error, message) for case, (_, error, message) in ERRORS.items()}
 
 
-async def test_without_an_owner_there_is_no_call(options: Options) -> None:
+async def test_a_call_without_an_owner_is_an_error(options: Options) -> None:
     async with AsyncMemory(**options) as memory:
         for call in (memory.retain("x"), memory.recall("x"), memory.memories.list(), memory.state.get("x")):
             with pytest.raises(OwnerRequiredError, match=r"^No owner: pass owner=…, use memory\.scope"):
                 await call
 
 
-async def test_what_is_sent_must_be_text_numbers_and_lists(memory: Any) -> None:
+async def test_values_that_are_not_json_are_errors(memory: Any) -> None:
     with pytest.raises(InvalidInputError):
         await memory.retain(object())
     with pytest.raises(InvalidInputError):

@@ -1,4 +1,4 @@
-"""Shares, logs, keys, events, jobs and what concerns the whole are the same wherever the memory lives."""
+"""Shares, logs, keys, events, jobs and administration are the same on every transport."""
 
 from contextlib import aclosing
 from typing import Any
@@ -32,7 +32,7 @@ async def test_a_grant_lets_another_recall_until_it_is_revoked(memory: Any, owne
     assert (await other.recall("Berlin")).refused
 
 
-async def test_calls_and_acts_are_written_down(memory: Any, owner: str) -> None:
+async def test_calls_are_logged_and_operations_are_audited(memory: Any, owner: str) -> None:
     await memory.retain("Tea")
     await memory.entities.upsert("person", "Alice")
     await memory.entities.delete("person", "Alice")
@@ -55,7 +55,7 @@ async def test_an_owner_is_erased_with_a_receipt(memory: Any, owner: str) -> Non
     assert await memory.memories.list(statuses=None) == []
 
 
-async def test_the_whole_is_looked_at(memory: Any, owner: str) -> None:
+async def test_statistics_of_the_tenant(memory: Any, owner: str) -> None:
     await memory.retain("Tea")
     stats = await memory.admin.stats()
     assert isinstance(stats, TenantStats)
@@ -64,7 +64,7 @@ async def test_the_whole_is_looked_at(memory: Any, owner: str) -> None:
     assert await memory.admin.embed_backlog() == 0
 
 
-async def test_keys_are_shown_once_and_revoked(memory: Any, owner: str) -> None:
+async def test_keys_are_created_and_revoked(memory: Any, owner: str) -> None:
     made = await memory.keys.create(role="read", name="for tests")
     assert isinstance(made, NewApiKey)
     assert (made.owner, made.role) == (owner, "read")
@@ -96,7 +96,7 @@ async def test_events_are_listed_and_followed(memory: Any, owner: str) -> None:
         assert [(await anext(events)).type for _ in range(3)] == ["state.created"] * 2 + ["state.deleted"]
 
 
-async def test_jobs_wait_and_are_cancelled(memory: Any, owner: str) -> None:
+async def test_jobs_are_scheduled_and_cancelled(memory: Any, owner: str) -> None:
     job = await memory.jobs.enqueue("conformance", {"n": [1]}, key=owner, run_at="2099-01-01T00:00:00Z")
     assert isinstance(job, Job)
     assert (job.owner, job.payload, job.state) == (owner, {"n": [1]}, "scheduled")

@@ -1,4 +1,4 @@
-"""Entities, statements, state and the journals are the same wherever the memory lives."""
+"""Entities, triples, state and the journals are the same on every transport."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -39,7 +39,7 @@ async def test_an_entity_is_named_by_itself_its_id_or_category_and_name(memory: 
         await memory.entities.get("person", "Bob")
 
 
-async def test_entities_hang_together(memory: Any) -> None:
+async def test_entities_are_related(memory: Any) -> None:
     alice = await memory.entities.upsert("person", "Alice")
     await memory.entities.upsert("place", "Berlin")
     related = await memory.entities.relate(alice, ("place", "Berlin"), "lives in", confidence=0.75)
@@ -52,7 +52,7 @@ async def test_entities_hang_together(memory: Any) -> None:
     assert await memory.entities.unrelate(alice, ("place", "Berlin"), "lives in") is False
 
 
-async def test_memories_and_entities_know_of_each_other(memory: Any) -> None:
+async def test_memories_and_entities_are_linked(memory: Any) -> None:
     alice = await memory.entities.upsert("person", "Alice")
     (memory_id,) = (await memory.retain("Alice moved to Berlin.")).memory_ids
     assert await memory.entities.mentions(alice) == [memory_id]
@@ -67,7 +67,7 @@ async def test_a_deleted_entity_can_be_restored(memory: Any) -> None:
     assert (await memory.entities.restore(alice.entity_id)).name == "Alice"
 
 
-async def test_statements(memory: Any) -> None:
+async def test_triples(memory: Any) -> None:
     stated = await memory.triples.add("Alice", "lives in", "Berlin", confidence=0.5)
     assert isinstance(stated, Triple)
     assert await memory.triples.list(object="Berlin") == [stated]
@@ -102,7 +102,7 @@ async def test_the_journal(memory: Any) -> None:
     assert await memory.journal.list(since=WHEN, until="2026-03-02T00:00:00Z") == [entry]
 
 
-async def test_money_is_exact(memory: Any) -> None:
+async def test_amounts_are_exact(memory: Any) -> None:
     amounts: list[Decimal | str | int] = [Decimal("0.10"), "0.20", 3]
     for amount in amounts:
         event = await memory.revenue.append(amount, "EUR", source="fee", at=WHEN)
@@ -135,7 +135,7 @@ async def test_actors_are_flagged_and_cleared(memory: Any) -> None:
     assert len(await memory.actors.list(include_cleared=True)) == 1
 
 
-async def test_what_is_known_of_processes(memory: Any) -> None:
+async def test_attributes_of_processes(memory: Any) -> None:
     known = await memory.processes.set("zone", {"tz": "UTC"}, process="mailer", provenance="measured")
     assert isinstance(known, ProcessAttribute)
     assert await memory.processes.get("zone", process="mailer") == known

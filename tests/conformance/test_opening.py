@@ -1,4 +1,4 @@
-"""Opening, scoping and closing are the same wherever the memory lives."""
+"""Opening, scoping and closing are the same on every transport."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mnemic.errors import ClosedError, ConfigurationError
 from tests.conformance.conftest import TENANT, Options
 
 
-async def test_the_tenant_is_known(memory: Any) -> None:
+async def test_the_tenant_is_available(memory: Any) -> None:
     assert memory.tenant.name == TENANT
 
 
@@ -28,7 +28,7 @@ async def test_a_scope_is_a_view_with_other_defaults(memory: Any, owner: str) ->
     assert len(await memory.memories.list()) == 1
 
 
-async def test_a_closed_memory_says_so(options: Options, owner: str) -> None:
+async def test_a_closed_memory_is_an_error(options: Options, owner: str) -> None:
     memory = AsyncMemory(owner=owner, **options)
     with pytest.raises(ClosedError, match="not open yet"):
         await memory.memories.list()
@@ -44,15 +44,15 @@ async def test_a_closed_memory_says_so(options: Options, owner: str) -> None:
         _ = memory.tenant
 
 
-def test_a_closed_synchronous_memory_says_so(options: Options, owner: str) -> None:
+def test_a_closed_synchronous_memory_is_an_error(options: Options, owner: str) -> None:
     with Memory(owner=owner, **options) as memory:
         assert memory.memories.list() == []
     with pytest.raises(ClosedError):
         memory.memories.list()
 
 
-async def test_another_tenant_is_another_world(options: Options, owner: str, place: str) -> None:
-    if place == "http":
+async def test_another_tenant_needs_another_key(options: Options, owner: str, transport: str) -> None:
+    if transport == "http":
         with pytest.raises(ConfigurationError, match="the key decides"):
             async with AsyncMemory(**options, tenant="another"):
                 pass

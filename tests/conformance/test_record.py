@@ -1,4 +1,4 @@
-"""Single memories, conversations and documents are the same wherever the memory lives."""
+"""Single memories, conversations and documents are the same on every transport."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -42,7 +42,7 @@ async def test_a_memory_is_superseded_forgotten_and_restored(memory: Any) -> Non
         await memory.memories.supersede(old_id, "Alice lives in Paris.")
 
 
-async def test_tags_come_and_go(memory: Any) -> None:
+async def test_tags_are_added_and_removed(memory: Any) -> None:
     (memory_id,) = (await memory.retain("Tea", tags=["b"])).memory_ids
     assert (await memory.memories.tag(memory_id, "A", "ü/&")).tags == ("a", "b", "ü/&")
     assert (await memory.memories.untag(memory_id, "ü/&", "b")).tags == ("a",)
@@ -50,14 +50,14 @@ async def test_tags_come_and_go(memory: Any) -> None:
     assert await memory.memories.list(tags=["a", "b"]) == []
 
 
-async def test_pages_follow_each_other(memory: Any) -> None:
+async def test_pagination(memory: Any) -> None:
     ids = (await memory.retain([f"Fact {number}" for number in range(5)])).memory_ids
     first = await memory.memories.list(limit=2)
     second = await memory.memories.list(limit=3, before=first[-1].memory_id)
     assert [record.memory_id for record in [*first, *second]] == list(reversed(ids))
 
 
-async def test_memories_stand_to_each_other(memory: Any) -> None:
+async def test_memories_are_related(memory: Any) -> None:
     one, other = (await memory.retain(["Tea is healthy.", "Tea has caffeine."])).memory_ids
     stated = await memory.memories.relate(one, other, "contradicts", confidence=0.25)
     assert isinstance(stated, MemoryRelationship)
@@ -74,7 +74,7 @@ async def test_near_duplicates_await_a_decision(memory: Any) -> None:
         await memory.memories.decide_near_duplicate(one, other, "distinct")
 
 
-async def test_conversations_are_read_back(memory: Any) -> None:
+async def test_conversations(memory: Any) -> None:
     name = "a/b c?%2F"
     turns = [{"role": "user", "content": f"Turn {number}"} for number in range(3)]
     await memory.retain(turns, conversation=name)
@@ -94,7 +94,7 @@ async def test_conversations_are_read_back(memory: Any) -> None:
         await memory.conversations.get("another")
 
 
-async def test_documents_are_stored_whole(memory: Any) -> None:
+async def test_documents(memory: Any) -> None:
     text = "Long text. " * 2000
     put = await memory.documents.put("guide", text, title="A guide", metadata={"pages": 3})
     assert isinstance(put, ReferenceDocument)
@@ -105,7 +105,7 @@ async def test_documents_are_stored_whole(memory: Any) -> None:
     assert await memory.documents.delete("guide") is False
 
 
-async def test_names_may_be_of_any_kind(memory: Any) -> None:
+async def test_names_may_contain_any_characters(memory: Any) -> None:
     names = ["a/b", "..", ".", "100%", "a%2Fb", "a+b", "ünï", "?x=1#y", "a b", "//", "null", '["a","b"]']
     for name in names:
         await memory.documents.put(name, f"The text of {name}.")

@@ -1,4 +1,4 @@
-"""Retaining and recalling are the same wherever the memory lives."""
+"""Retaining and recalling are the same on every transport."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ BERLIN = "Alice moved to Berlin in March."
 TEA = "Bob drinks green tea every morning."
 
 
-def said(found: Recalled) -> list[str]:
+def contents(found: Recalled) -> list[str]:
     return [hit.memory.content for hit in found]
 
 
@@ -33,7 +33,7 @@ async def test_what_is_retained_is_recalled(memory: Any, owner: str) -> None:
     assert found.timings["total"] > 0
 
 
-async def test_reasons_and_what_was_asked_for_besides_come_along(memory: Any) -> None:
+async def test_explanations_neighbours_and_entities_are_returned(memory: Any) -> None:
     await memory.entities.upsert("person", "Alice")
     turns = [{"role": "user", "content": text} for text in ("Hello there.", BERLIN, "And she likes it.")]
     await memory.retain(turns, conversation="c-42")
@@ -47,17 +47,38 @@ async def test_reasons_and_what_was_asked_for_besides_come_along(memory: Any) ->
     assert hit.entities == ("Alice",)
 
 
-async def test_it_refuses_when_nothing_is_close(memory: Any) -> None:
+async def test_recall_refuses_when_nothing_is_close(memory: Any) -> None:
     await memory.retain(BERLIN)
     found = await memory.recall("the melting point of tungsten")
     assert found.refused
     assert found.reason
     assert not found
     forced = await memory.recall("the melting point of tungsten", refuse_below=0, techniques=["vector"])
-    assert said(forced) == [BERLIN]
+    assert contents(forced) == [BERLIN]
 
 
-async def test_filters_narrow_what_is_found(memory: Any) -> None:
+async def test_bare_dates_are_midnight_utc(memory: Any) -> None:
+    dates = {
+        "at": "2026-03-01",
+        "valid_from": "2026-02-01",
+        "valid_to": "2027-01-01",
+        "expires_at": "2999-01-01",
+    }
+    (memory_id,) = (await memory.retain(BERLIN, **dates)).memory_ids
+    record = await memory.memories.get(memory_id)
+    assert record.at == datetime(2026, 3, 1, tzinfo=UTC)
+    assert record.valid_from == datetime(2026, 2, 1, tzinfo=UTC)
+    assert contents(await memory.recall("Alice Berlin", since="2026-03-01", until="2026-03-02")) == [BERLIN]
+    assert not await memory.recall("Alice Berlin", until="2026-03-01")
+    assert not await memory.recall("Alice Berlin", as_of="2026-03-01", at="2026-03-01")
+    assert len(await memory.memories.list(since="2026-03-01", until="2026-03-02")) == 1
+    assert await memory.memories.list(until="2026-03-01") == []
+    assert await memory.memories.as_of(memory_id, "2026-03-01") is None
+    job = await memory.jobs.enqueue("later", run_at="2999-01-01")
+    assert job.run_at == datetime(2999, 1, 1, tzinfo=UTC)
+
+
+async def test_filters_restrict_hits(memory: Any) -> None:
     await memory.retain("Tea one", tags=["a"], category="preference", at="2026-01-01T00:00:00Z")
     await memory.retain("Tea two", conversation="c", role="user", at=datetime(2026, 2, 1, tzinfo=UTC))
     await memory.retain("Tea three", channel="work", confidence=0.4)
@@ -70,7 +91,9 @@ async def test_filters_narrow_what_is_found(memory: Any) -> None:
         "channel": {"channel": "work", "channels": ["work"]},
         "sure": {"channels": ["work"], "min_confidence": 0.5},
     }
-    found = {name: said(await memory.recall("tea", refuse_below=0, **given)) for name, given in asked.items()}
+    found = {
+        name: contents(await memory.recall("tea", refuse_below=0, **given)) for name, given in asked.items()
+    }
     assert found == {
         "tags": ["Tea one"],
         "category": ["Tea one"],
@@ -82,16 +105,16 @@ async def test_filters_narrow_what_is_found(memory: Any) -> None:
     }
 
 
-async def test_many_items_come_from_a_generator_and_progress_is_told(memory: Any) -> None:
+async def test_retain_many_takes_a_generator_and_reports_progress(memory: Any) -> None:
     def items() -> Iterator[Any]:
         for number in range(300):
             yield {"content": f"Fact {number} " + "x" * 400, "at": datetime(2026, 1, 1, tzinfo=UTC)}
 
-    told: list[int] = []
-    retained = await memory.retain_many(items(), progress=told.append)
+    reported: list[int] = []
+    retained = await memory.retain_many(items(), progress=reported.append)
     assert retained.stored_count == 300
-    assert told == sorted(told)
-    assert told[-1] > 0
+    assert reported == sorted(reported)
+    assert reported[-1] > 0
     assert len(await memory.memories.list(limit=1000)) == 300
 
 
@@ -115,7 +138,7 @@ async def test_an_error_in_the_callers_generator_stores_nothing(memory: Any) -> 
     assert await memory.memories.list() == []
 
 
-async def test_a_duplicate_is_told(memory: Any) -> None:
+async def test_a_duplicate_is_reported(memory: Any) -> None:
     (first,) = (await memory.retain(BERLIN)).memory_ids
     again = await memory.retain(BERLIN)
     assert isinstance(first, UUID)

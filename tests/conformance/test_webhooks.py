@@ -1,4 +1,4 @@
-"""Webhooks are made, rotated and looked after the same way wherever the memory lives."""
+"""Webhooks are created, rotated and deleted in the same way on every transport."""
 
 from typing import Any
 from uuid import uuid4
@@ -9,7 +9,7 @@ from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.types.webhook import NewWebhook
 
 
-async def test_a_secret_is_rotated_and_shown_once(memory: Any) -> None:
+async def test_a_secret_is_rotated_and_returned_once(memory: Any) -> None:
     made = await memory.webhooks.create("https://hooks.invalid/")
     rotated = await memory.webhooks.rotate(made.webhook.webhook_id)
     assert isinstance(rotated, NewWebhook)
@@ -24,7 +24,7 @@ async def test_a_secret_is_rotated_and_shown_once(memory: Any) -> None:
     assert await memory.webhooks.delete(made.webhook.webhook_id)
 
 
-async def test_what_is_not_there_is_not_rotated(memory: Any) -> None:
+async def test_rotating_an_unknown_webhook_is_an_error(memory: Any) -> None:
     with pytest.raises(NotFoundError, match="no webhook"):
         await memory.webhooks.rotate(uuid4())
     with pytest.raises(InvalidInputError, match="webhook_id"):

@@ -1,4 +1,4 @@
-"""Attacks on storing memories and on comparing them; see `attacks`."""
+"""Attacks on the functions that store and compare memories; see `attacks`."""
 
 from mnemic.db.vectors import table_name_of
 from tests.db.fortress import FIRST_MODEL
@@ -9,9 +9,9 @@ ROW = (
 )
 STORE = (
     "SELECT mnemic.store_memories('{b}', 'somebody', 'here', 'forged',"
-    f" '{ROW}', NULL, 0, '{{NULL}}', NULL, NULL, NULL, NULL::halfvec[])"
+    f" '{ROW}', NULL, 0, '{{NULL}}', NULL, false)"
 )
-RETAIN_ALONE = (
+RETAIN_IN_ONE_STATEMENT = (
     "SELECT mnemic.retain_in_one_statement('{b}', 'somebody', 'here', 'forged',"
     f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
     " NULL, 0, NULL, NULL, false, NULL)"
@@ -21,8 +21,8 @@ COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', 0, 100, 100, 10
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are believed": (
         f"SET mnemic.tenant = '{{b}}'; {STORE}",
-        f"SET mnemic.tenant = '{{b}}'; {RETAIN_ALONE}",
-        f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_ALONE}",
+        f"SET mnemic.tenant = '{{b}}'; {RETAIN_IN_ONE_STATEMENT}",
+        f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_IN_ONE_STATEMENT}",
         f"SET mnemic.tenant = '{{b}}'; {COMPARE}",
     ),
 }

@@ -1,14 +1,14 @@
-"""Ending tasks, also those that a cancellation was lost in."""
+"""Cancelling tasks, even those in which a cancellation gets lost."""
 
 import asyncio
 
 import pytest
 
-from mnemic.db import task_cancellation as ending
-from mnemic.db.task_cancellation import end
+from mnemic.db import task_cancellation
+from mnemic.db.task_cancellation import cancel_and_wait
 
 
-async def test_a_task_that_lost_its_cancellation_is_ended_all_the_same(
+async def test_a_task_that_swallows_a_cancellation_is_cancelled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cancellations = 0
@@ -21,20 +21,20 @@ async def test_a_task_that_lost_its_cancellation_is_ended_all_the_same(
             except asyncio.CancelledError:
                 cancellations += 1
 
-    monkeypatch.setattr(ending, "CANCEL_AGAIN_S", 0.01)
+    monkeypatch.setattr(task_cancellation, "CANCEL_AGAIN_S", 0.01)
     task = asyncio.create_task(stubborn())
     await asyncio.sleep(0)
-    await asyncio.wait_for(end(task), timeout=10)
+    await asyncio.wait_for(cancel_and_wait(task), timeout=10)
     assert task.done()
     assert cancellations == 2
 
 
-async def test_how_a_task_ended_is_passed_over() -> None:
+async def test_exceptions_of_tasks_are_discarded() -> None:
     async def failing() -> None:
-        raise ValueError("nobody asks")
+        raise ValueError("discarded")
 
     done, waiting = asyncio.create_task(failing()), asyncio.create_task(asyncio.Event().wait())
     await asyncio.sleep(0)
-    await end(done, waiting)
+    await cancel_and_wait(done, waiting)
     assert isinstance(done.exception(), ValueError)
     assert waiting.cancelled()

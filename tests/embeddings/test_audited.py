@@ -1,9 +1,9 @@
-"""A change of the model is one act: intended by who asks for it, ended by the job that makes it."""
+"""A model change is one audited act: the call writes the intent, the job the outcome."""
 
 import pytest
 
 from mnemic.errors import EmbeddingError
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.scope import Scope
 from mnemic.types.traces import AuditRecord
@@ -13,7 +13,7 @@ from tests.fresh_tenants import OpenMemory
 
 async def acts(memory: AsyncMemory) -> list[AuditRecord]:
     """What the tenant's log says, oldest first."""
-    view = memory._view(memory._core, Scope(None, "_global", "tests"))
+    view = memory._in_scope(Scope(None, "_global", "tests"))
     return list(await view.audit.list())[::-1]
 
 
@@ -57,7 +57,7 @@ async def test_a_change_that_is_called_off_has_failed(
     assert (calling_off.target, calling_off.detail) == (old.name, {"model": old.name, "next_model": new.name})
     assert (called_off.phase, called_off.intent_id) == ("succeeded", calling_off.audit_id)
     assert begun.job_id is not None
-    await finish(memory._core, begun.job_id)
+    await finish_job(memory._core, begun.job_id)
     *_, outcome = await acts(memory)
     assert (outcome.phase, outcome.intent_id, outcome.detail) == (
         "failed",

@@ -1,4 +1,4 @@
-"""Changing the embedding model: the old one serves until the new one has everything, then it is gone."""
+"""Changing the embedding model: the old one serves until the new one has all vectors; then it is removed."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def vector_count(rows: Rows, model: str, memory: AsyncMemory) -> int | None:
     return int(str(rows.value(ROWS.format(tables[0][0]), memory.tenant.id)))
 
 
-async def test_all_is_embedded_anew_and_the_old_table_is_gone(
+async def test_all_memories_are_embedded_again_and_the_old_table_is_dropped(
     open_memory: OpenMemory, rows: Rows, old: Watched, new: Watched
 ) -> None:
     before = await open_memory(embedder=old)
@@ -63,9 +63,7 @@ def vector_total(rows: Rows, memory: AsyncMemory) -> int:
     return int(str(rows.value("SELECT count(*) FROM state.memories WHERE tenant_id = %s", memory.tenant.id)))
 
 
-async def test_one_that_broke_off_goes_on_where_it_was(
-    open_memory: OpenMemory, old: Watched, new: Watched
-) -> None:
+async def test_an_interrupted_change_resumes(open_memory: OpenMemory, old: Watched, new: Watched) -> None:
     memory = await open_memory(embedder=old)
     await memory.retain_many(f"fact number {number}" for number in range(1_000))
     memory = await open_memory(memory.tenant.name, embedder=new)
@@ -84,7 +82,7 @@ async def test_one_that_broke_off_goes_on_where_it_was(
     assert new.count - embedded == 1_000 - 512
 
 
-async def test_what_changes_meanwhile_has_the_new_words_in_the_end(
+async def test_memories_changed_meanwhile_are_embedded_with_their_new_text(
     open_memory: OpenMemory, rows: Rows, old: Watched, new: Watched
 ) -> None:
     before = await open_memory(embedder=old)
@@ -108,7 +106,7 @@ async def test_what_changes_meanwhile_has_the_new_words_in_the_end(
         assert vector_of(rows, memory_id, new.name) == vector_of(rows, like, new.name)
 
 
-async def test_a_text_that_the_new_model_refuses_keeps_nobody_waiting(
+async def test_a_text_that_the_new_model_refuses_does_not_block_the_change(
     open_memory: OpenMemory, rows: Rows, old: Watched, new: Watched
 ) -> None:
     memory = await open_memory(embedder=old)
@@ -189,7 +187,7 @@ async def test_a_table_with_vectors_of_a_tenant_from_before_is_not_dropped(
     assert rows.value(FORCED, old.name) is True, "the wall stands again"
 
 
-async def test_vectors_from_before_serve_and_the_rest_is_made_up_for(
+async def test_existing_vectors_serve_and_missing_ones_are_embedded(
     open_memory: OpenMemory, rows: Rows, old: Watched, new: Watched
 ) -> None:
     before = await open_memory(embedder=old)
@@ -209,7 +207,7 @@ async def test_vectors_from_before_serve_and_the_rest_is_made_up_for(
     assert vector_count(rows, old.name, later) == 3
 
 
-async def test_the_first_vectors_say_which_model_serves(open_memory: OpenMemory, old: Watched) -> None:
+async def test_the_model_of_the_first_vectors_serves(open_memory: OpenMemory, old: Watched) -> None:
     memory = await open_memory(embedder=old)
     assert await state(memory) == ModelChange(None, None, 0, 0, 0, None)
     assert (await memory.admin.reembed()).model == old.name
@@ -220,7 +218,7 @@ async def test_the_first_vectors_say_which_model_serves(open_memory: OpenMemory,
         await other.admin.reembed()
 
 
-async def test_writers_that_never_pause_do_not_keep_the_switch_from_happening(
+async def test_writers_that_never_pause_do_not_prevent_the_switch(
     open_memory: OpenMemory, rows: Rows, old: Watched, new: Watched
 ) -> None:
     memory = await open_memory(embedder=old)

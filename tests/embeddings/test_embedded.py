@@ -19,9 +19,10 @@ from mnemic.embeddings import model_change as reembedding
 from mnemic.embeddings.model_change import begin_change, complete_change, read_change
 from mnemic.maintenance.doctor import diagnose
 from mnemic.models.testing import HashedWords
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.models_in_use import Models
+from mnemic.sdk.job_table import JOBS
 from mnemic.types.scope import Scope
 from tests.conftest import AppConnection
 from tests.running_folder import running
@@ -68,20 +69,20 @@ async def found(settings: Settings, name: str) -> str:
     return f"{check.state}: {check.found} {check.advice}"
 
 
-async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_tells_how_far_it_is(
+async def test_large_owners_are_indexed_before_the_switch_and_the_doctor_shows_progress(
     settings: Settings, admin: AppConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reembedding, "INDEX_MIN_ROWS", 200)
     monkeypatch.setattr(indexing, "INDEX_MIN_ROWS", 200)
     configured = settings.model_copy(update={"embedder": "test:hash-72"})
     assert "ok: nothing is embedded yet" in await found(configured, "embedding model")
-    core = Core(settings, Models(settings, "test:hash-48"))
+    core = Core(settings, Models(settings, "test:hash-48"), JOBS)
     await core.open()
     try:
         await _retain(core, 300)
         told = await found(configured, "embedding model")
         assert "warning: test:hash-48, not the configured test:hash-72 `mnemic reembed` changes" in told
-        changing = Core(configured, Models(configured, HashedWords(72)))
+        changing = Core(configured, Models(configured, HashedWords(72)), JOBS)
         await changing.open()
         await begin_change(changing)
         told = await found(configured, "embedding model")
@@ -107,7 +108,7 @@ async def _retain(core: Core, count: int) -> None:
     await retain_items(caller, [f"fact number {number}" for number in range(count)], {})
 
 
-async def test_the_doctor_tells_of_what_has_no_vector(settings: Settings, admin: AppConnection) -> None:
+async def test_the_doctor_reports_memories_without_a_vector(settings: Settings, admin: AppConnection) -> None:
     fill(settings, "test", 3)
     tenant = admin.execute(
         "SELECT tenant_id FROM state.tenants WHERE name = %s", [settings.tenant]
@@ -127,9 +128,7 @@ async def test_the_doctor_tells_of_what_has_no_vector(settings: Settings, admin:
 
 
 @SLOW
-def test_a_change_whose_process_was_killed_goes_on_in_another_one(
-    settings: Settings, admin: AppConnection
-) -> None:
+def test_a_change_resumes_in_another_process_after_a_kill(settings: Settings, admin: AppConnection) -> None:
     fill(settings, "test:hash-40", 8_000)
     command = [sys.executable, "-m", "tests.embeddings.changing_process", str(settings.data_dir)]
     child = subprocess.Popen([*command, settings.tenant, "test:hash-80"], cwd=ROOT)

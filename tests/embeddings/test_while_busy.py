@@ -1,4 +1,4 @@
-"""Recall and retain go on while everything is embedded anew: no error, and never a recall without results."""
+"""Recall and retain work while all memories are embedded again: no errors, and every recall has results."""
 
 import asyncio
 import os

@@ -13,6 +13,6 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
 )
 
 
-def told(events: Sequence[Event]) -> list[tuple[str, str]]:
+def changes(events: Sequence[Event]) -> list[tuple[str, str]]:
     """What happened to what, in order."""
     return [(event.type, event.subject) for event in events]

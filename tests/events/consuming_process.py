@@ -22,7 +22,7 @@ from mnemic.db.connection import Limits
 from mnemic.db.database import Database, TenantDatabase, Transaction
 from mnemic.db.tenancy import SigningKey
 from mnemic.events.consumers import consume, take_consumer
-from mnemic.events.log import Wanted
+from mnemic.events.log import EventFilter
 from mnemic.types.event import Event
 
 PAUSE_S = 0.01
@@ -67,10 +67,10 @@ async def consume_events(orders: dict[str, Any], consumer: str, life_s: float | 
             values = (tenant.tenant.id, consumer, event.position, event.subject, json.dumps(dict(event.data)))
             await transaction.connection.execute(SEE, values)
 
-    reading = await take_consumer(tenant, consumer, Wanted(), start="beginning")
+    reading = await take_consumer(tenant, consumer, EventFilter(), start="beginning")
     after = reading.position
     while not is_done(orders, after):
-        page = await consume(tenant, reading, Wanted(), see, after=after, limit=10)
+        page = await consume(tenant, reading, EventFilter(), see, after=after, limit=10)
         after = page.through
         if not page.has_more:
             await asyncio.sleep(PAUSE_S)

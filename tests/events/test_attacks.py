@@ -1,4 +1,4 @@
-"""Events and webhooks in the hands of SQL that was smuggled into a tenant's transaction."""
+"""Attacks on events and webhooks by SQL injected into a tenant's transaction."""
 
 from collections.abc import Callable
 
@@ -72,7 +72,7 @@ async def test_sequencing_shows_and_moves_nothing_of_another_tenant(
     assert admin.execute("SELECT count(*) FROM queue.event_inbox").fetchall() == waiting == [(1,)]
 
 
-async def test_positions_tell_nothing_about_other_tenants(
+async def test_positions_reveal_nothing_about_other_tenants(
     foreign: AsyncMemory, database: Database, tenant_a: Tenant
 ) -> None:
     memory = opened(database, tenant_a)
@@ -104,7 +104,7 @@ async def test_positions_tell_nothing_about_other_tenants(
         "SET session_replication_role = replica",
     ],
 )
-async def test_nobody_forges_or_shortens_the_log(statement: str, spy: Spy, tenant_a: Tenant) -> None:
+async def test_the_log_cannot_be_forged_or_shortened(statement: str, spy: Spy, tenant_a: Tenant) -> None:
     with pytest.raises((errors.InsufficientPrivilege, errors.FeatureNotSupported)):
         spy(statement.format(a=tenant_a.id))
 
@@ -118,7 +118,7 @@ async def test_nobody_forges_or_shortens_the_log(statement: str, spy: Spy, tenan
         " SELECT '{b}', gen_random_uuid(), 'x', 1, 1",
     ],
 )
-async def test_nobody_writes_for_another_tenant(statement: str, foreign: AsyncMemory, spy: Spy) -> None:
+async def test_a_tenant_cannot_write_for_another(statement: str, foreign: AsyncMemory, spy: Spy) -> None:
     with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
         spy(statement.format(b=foreign.tenant.id))
 

@@ -1,4 +1,4 @@
-"""Consumers: places in the log that outlive their readers, and belong to one reader at a time."""
+"""Consumers: cursors that outlive their readers, and belong to one reader at a time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 from mnemic.db.database import Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.events.consumers import consume, take_consumer
-from mnemic.events.log import Wanted, drop_events
+from mnemic.events.log import EventFilter, drop_events
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import Event
 from tests.events.test_log import age, set_many
@@ -41,7 +41,7 @@ async def test_an_event_is_seen_when_the_next_one_is_asked_for(memory: AsyncMemo
     assert await take(memory, 3) == ["key 1", "key 2", "key 3"], "key 1 was handed out, not seen"
 
 
-async def test_consumers_do_not_know_each_other(memory: AsyncMemory) -> None:
+async def test_consumers_are_independent(memory: AsyncMemory) -> None:
     await set_many(memory, 3)
     assert await take(memory, 3, "one") == await take(memory, 3, "two")
     one, two = await memory.events.consumers()
@@ -64,24 +64,24 @@ async def test_where_a_new_consumer_begins(memory: AsyncMemory, rows: Rows) -> N
     assert await take(memory, 1, "from now on", start="beginning") == ["new"], "it is not new any more"
 
 
-async def test_of_two_readers_under_one_name_the_older_one_is_told(memory: AsyncMemory) -> None:
+async def test_of_two_readers_under_one_name_the_older_one_gets_a_conflict(memory: AsyncMemory) -> None:
     await set_many(memory, 3)
     older = memory.events.subscribe("reader", start="beginning")
     assert (await anext(older)).subject == "key 0"
     newer = memory.events.subscribe("reader")
     assert (await anext(newer)).subject == "key 0", "it was not seen yet"
-    with pytest.raises(ConflictError, match="another one began to read under the same name"):
+    with pytest.raises(ConflictError, match="another reader took over its name"):
         await anext(older)
     assert [(await anext(newer)).subject for _ in range(2)] == ["key 1", "key 2"]
 
 
 async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemory) -> None:
-    """However they take turns: what moves the place, and does the work with it, happens once per event."""
+    """In any interleaving, each event is worked on once, in the transaction that advances the cursor."""
     await set_many(memory, 30)
     database, done = memory._core.storage.tenant_database, list[int]()
 
     async def read_on() -> None:
-        reading = await take_consumer(database, "worker", Wanted(), start="beginning")
+        reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
         after = reading.position
 
         async def work(transaction: Transaction, events: Sequence[Event]) -> None:
@@ -90,7 +90,7 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
         while True:
             worked: list[int] = []
             try:
-                page = await consume(database, reading, Wanted(), work, after=after, limit=2)
+                page = await consume(database, reading, EventFilter(), work, after=after, limit=2)
             except ConflictError:
                 return await read_on()
             done.extend(worked)
@@ -102,34 +102,34 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
     assert sorted(done) == list(range(1, 31))
 
 
-async def test_work_done_twice_at_once_counts_once(memory: AsyncMemory) -> None:
-    """Also by one and the same reader: the second to commit finds the place moved."""
+async def test_of_two_concurrent_runs_of_one_reader_one_commits(memory: AsyncMemory) -> None:
+    """The second to commit finds the cursor advanced."""
     await set_many(memory, 2)
     database = memory._core.storage.tenant_database
-    reading = await take_consumer(database, "worker", Wanted(), start="beginning")
+    reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
     both_work = asyncio.Barrier(2)
 
     async def work(transaction: Transaction, events: Sequence[Event]) -> None:
         await both_work.wait()
 
     outcomes = await asyncio.gather(
-        *(consume(database, reading, Wanted(), work, after=0) for _ in range(2)), return_exceptions=True
+        *(consume(database, reading, EventFilter(), work, after=0) for _ in range(2)), return_exceptions=True
     )
     assert sorted(isinstance(outcome, ConflictError) for outcome in outcomes) == [False, True]
 
 
-async def test_work_that_fails_leaves_the_place(memory: AsyncMemory, rows: Rows) -> None:
+async def test_failed_work_does_not_advance_the_cursor(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 2)
     database = memory._core.storage.tenant_database
-    reading = await take_consumer(database, "worker", Wanted(), start="beginning")
+    reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
 
     async def fail(transaction: Transaction, events: Sequence[Event]) -> None:
         await transaction.execute("events.delete_consumer", {"name": "other", "owner": None})
         raise RuntimeError("the work failed")
 
-    await take_consumer(database, "other", Wanted(), start="beginning")
+    await take_consumer(database, "other", EventFilter(), start="beginning")
     with pytest.raises(RuntimeError):
-        await consume(database, reading, Wanted(), fail, after=0)
+        await consume(database, reading, EventFilter(), fail, after=0)
     names = [(consumer.name, consumer.position) for consumer in await memory.scope().events.consumers()]
     assert names == [], "they follow everybody, so alice's memory does not list them"
     left = rows.select(
@@ -138,7 +138,7 @@ async def test_work_that_fails_leaves_the_place(memory: AsyncMemory, rows: Rows)
     assert left == [("other", 0), ("worker", 0)]
 
 
-async def test_replaying_reads_again_and_ends_the_reader_there_is(memory: AsyncMemory) -> None:
+async def test_replay_reads_again_and_ends_the_present_reader(memory: AsyncMemory) -> None:
     await set_many(memory, 3)
     reader = memory.events.subscribe("reader", start="beginning")
     assert [(await anext(reader)).subject for _ in range(3)] == ["key 0", "key 1", "key 2"]
@@ -153,18 +153,18 @@ async def test_replaying_reads_again_and_ends_the_reader_there_is(memory: AsyncM
     assert await take(memory, 1) == ["new"]
 
 
-async def test_a_consumer_that_was_away_too_long_is_told(memory: AsyncMemory, rows: Rows) -> None:
+async def test_a_consumer_whose_events_were_dropped_gets_an_error(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 4)
     assert await take(memory, 2) == ["key 0", "key 1"]
     age(rows, memory, up_to=3, days=31)
     await drop_events(memory._core.storage.tenant_database, keep_days=30)
-    with pytest.raises(NotFoundError, match="behind position 1 up to 3 are no longer kept"):
+    with pytest.raises(NotFoundError, match="after position 1 up to 3 are no longer kept"):
         await take(memory, 1)
     await memory.events.replay("reader", "beginning")
     assert await take(memory, 1) == ["key 3"]
 
 
-async def test_a_consumer_moves_past_what_it_does_not_follow(memory: AsyncMemory, rows: Rows) -> None:
+async def test_a_consumer_advances_past_events_that_it_filters_out(memory: AsyncMemory, rows: Rows) -> None:
     await set_many(memory, 3)
     await memory.state.delete("key 0")
     assert await take(memory, 1, types=["state.deleted"]) == ["key 0"]
@@ -176,7 +176,7 @@ async def test_a_consumer_moves_past_what_it_does_not_follow(memory: AsyncMemory
     assert (await memory.events.consumers())[0].types == ("state.deleted",)
 
 
-async def test_consumers_of_owners_are_apart(open_memory: OpenMemory) -> None:
+async def test_consumers_of_owners_are_separate(open_memory: OpenMemory) -> None:
     everybody = await open_memory(owner=None)
     alice, bob = everybody.scope(owner="alice"), everybody.scope(owner="bob")
     await alice.state.set("a", 1)
@@ -192,7 +192,7 @@ async def test_consumers_of_owners_are_apart(open_memory: OpenMemory) -> None:
     assert await alice.events.forget_consumer("mine") is True
 
 
-async def test_a_forgotten_consumer_begins_anew_and_unknown_ones_are_told(memory: AsyncMemory) -> None:
+async def test_a_deleted_consumer_starts_again_and_an_unknown_one_is_an_error(memory: AsyncMemory) -> None:
     await set_many(memory, 2)
     assert await take(memory, 2) == ["key 0", "key 1"]
     assert await memory.events.forget_consumer("reader") is True

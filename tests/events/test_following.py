@@ -1,4 +1,4 @@
-"""Following events as they happen: woken at once, patient with the database, ended with the memory."""
+"""Following events: woken at once, retried while the database is unavailable, ended with the memory."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from mnemic.db.migrate import migrate
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError, DatabaseUnavailableError, InvalidInputError
 from mnemic.events import signal
-from mnemic.events.following import KeptPlace
+from mnemic.events.following import StoredCursor
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import Event
 from tests.conftest import LIMITS, open_database
@@ -54,7 +54,7 @@ async def test_a_commit_of_this_process_wakes(memory: AsyncMemory) -> None:
 
 @pytest.mark.usefixtures("without_polling")
 async def test_a_commit_of_another_process_wakes(memory: AsyncMemory) -> None:
-    """Another pool stands for it: what it commits is heard by NOTIFY alone."""
+    """Another pool stands for the process: its commits arrive only by NOTIFY."""
     async with open_database(memory._core.storage.database.access) as elsewhere, following(memory) as seen:
         other = opened(elsewhere, memory.tenant)
         await other.state.set("first", 1)
@@ -63,7 +63,7 @@ async def test_a_commit_of_another_process_wakes(memory: AsyncMemory) -> None:
         await wait_for(lambda: seen == ["first", "second"])
 
 
-async def test_without_a_hint_polling_finds_it(
+async def test_without_a_wakeup_polling_finds_the_event(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, shared_database: Database
 ) -> None:
     monkeypatch.setattr(signal, "POLL_S", 0.05)
@@ -132,19 +132,19 @@ async def test_closing_the_memory_ends_following(database: Database, tenant_a: T
         await task
 
 
-async def test_a_lost_answer_to_moving_on_is_no_conflict(
+async def test_a_lost_response_to_an_advance_is_no_conflict(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The place was moved, and the server went away before it could say so."""
-    write, lost = KeptPlace._write, list[int]()
+    """The cursor was advanced, and the connection was lost before the response."""
+    write, lost = StoredCursor._write, list[int]()
 
-    async def write_and_lose_the_answer(self: KeptPlace, database: TenantDatabase, position: int) -> None:
+    async def write_and_lose_the_answer(self: StoredCursor, database: TenantDatabase, position: int) -> None:
         await write(self, database, position)
         if not lost:
             lost.append(position)
             raise DatabaseUnavailableError("the connection was lost")
 
-    monkeypatch.setattr(KeptPlace, "_write", write_and_lose_the_answer)
+    monkeypatch.setattr(StoredCursor, "_write", write_and_lose_the_answer)
     for key in ("one", "two", "three"):
         await memory.state.set(key, 1)
     events = memory.events.subscribe("steady", start="beginning")
@@ -152,7 +152,7 @@ async def test_a_lost_answer_to_moving_on_is_no_conflict(
     assert lost == [1]
 
 
-async def test_following_goes_on_after_a_restart_of_the_server(password_server: PasswordServer) -> None:
+async def test_following_resumes_after_a_restart_of_the_server(password_server: PasswordServer) -> None:
     password_server.execute("CREATE DATABASE followed")
     url = password_server.url(dbname="followed")
     settings = Settings(database_url=url, owner="alice", embedder="test")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Reading the log: nothing is missed, nothing is read twice, nothing grows without end."""
+"""Reading the log: no event is missed or read twice, and reads are bounded."""
 
 from contextlib import suppress
 from typing import Any
@@ -8,9 +8,9 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.events import log
-from mnemic.events.log import Wanted, drop_events, read_page
+from mnemic.events.log import EventFilter, drop_events, read_page
 from mnemic.sdk.memory import AsyncMemory
-from tests.events.conftest import told
+from tests.events.conftest import changes
 from tests.fresh_tenants import OpenMemory, Rows
 
 SET_STATE = """
@@ -49,8 +49,8 @@ async def test_filters_by_type_and_owner(memory: AsyncMemory) -> None:
     await memory.state.set("b", 1, owner="bob")
     await memory.state.delete("a", owner="alice")
     deleted = await everybody.list(types=["state.deleted", "memory.created"])
-    assert told(deleted) == [("state.deleted", "a")]
-    assert told(await memory.events.list(owner="bob")) == [("state.created", "b")]
+    assert changes(deleted) == [("state.deleted", "a")]
+    assert changes(await memory.events.list(owner="bob")) == [("state.created", "b")]
     assert [event.owner for event in await everybody.list()] == ["alice", "alice"], "the scope's owner"
 
 
@@ -61,7 +61,7 @@ async def test_a_memory_without_an_owner_sees_the_events_of_all(open_memory: Ope
     assert [event.owner for event in await memory.events.list()] == ["alice", "bob"]
 
 
-async def test_a_late_commit_is_read_behind_what_was_read_before(
+async def test_a_late_commit_gets_a_position_after_those_read_before(
     memory: AsyncMemory, shared_database: Database
 ) -> None:
     """The one that began first commits last: a reader that has gone on still gets its event."""
@@ -69,11 +69,13 @@ async def test_a_late_commit_is_read_behind_what_was_read_before(
     async with shared_database.transaction(memory.tenant) as late:
         await late.connection.execute(SET_STATE, {"tenant_id": tenant_id, "key": "late"})
         await memory.state.set("early", 1)
-        assert told(await memory.events.list()) == [("state.created", "early")]
-    assert told(await memory.events.list(after=1)) == [("state.created", "late")]
+        assert changes(await memory.events.list()) == [("state.created", "early")]
+    assert changes(await memory.events.list(after=1)) == [("state.created", "late")]
 
 
-async def test_what_was_rolled_back_never_happened(memory: AsyncMemory, shared_database: Database) -> None:
+async def test_a_rolled_back_transaction_publishes_nothing(
+    memory: AsyncMemory, shared_database: Database
+) -> None:
     values = {"tenant_id": memory.tenant.id, "key": "never"}
     with suppress(RuntimeError):
         async with shared_database.transaction(memory.tenant) as transaction:
@@ -84,13 +86,13 @@ async def test_what_was_rolled_back_never_happened(memory: AsyncMemory, shared_d
     assert [(event.subject, event.position) for event in events] == [("after", 1)]
 
 
-async def test_a_page_looks_at_a_bounded_number_of_positions(
+async def test_a_page_scans_a_bounded_number_of_positions(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "PAGE_POSITIONS", 3)
     await set_many(memory, 7)
     await memory.state.delete("key 0")
-    database, wanted = memory._core.storage.tenant_database, Wanted(types=["state.deleted"])
+    database, wanted = memory._core.storage.tenant_database, EventFilter(types=["state.deleted"])
     pages, after = [], 0
     while True:
         page = await read_page(database, wanted, after=after)
@@ -108,7 +110,7 @@ async def test_many_events_are_numbered_in_several_steps(
     await set_many(memory, 10)
     positions, after = [], 0
     while True:
-        page = await read_page(memory._core.storage.tenant_database, Wanted(), after=after)
+        page = await read_page(memory._core.storage.tenant_database, EventFilter(), after=after)
         positions += [event.position for event in page.events]
         after = page.through
         if not page.has_more:
@@ -116,7 +118,7 @@ async def test_many_events_are_numbered_in_several_steps(
     assert positions == list(range(1, 11))
 
 
-async def test_old_events_are_dropped_and_that_is_told(memory: AsyncMemory, rows: Rows) -> None:
+async def test_reading_dropped_events_is_an_error(memory: AsyncMemory, rows: Rows) -> None:
     database = memory._core.storage.tenant_database
     await set_many(memory, 5)
     await memory.events.list()
@@ -125,11 +127,11 @@ async def test_old_events_are_dropped_and_that_is_told(memory: AsyncMemory, rows
     assert await drop_events(database, keep_days=30) == 0
     assert [event.position for event in await memory.events.list()] == [4, 5]
     assert [event.position for event in await memory.events.list(after=3)] == [4, 5]
-    with pytest.raises(NotFoundError, match="behind position 2 up to 3 are no longer kept"):
+    with pytest.raises(NotFoundError, match="after position 2 up to 3 are no longer kept"):
         await memory.events.list(after=2)
 
 
-async def test_dropping_goes_in_bounded_steps_and_reaches_what_nobody_read(
+async def test_dropping_goes_in_bounded_steps_and_includes_unread_events(
     memory: AsyncMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "DROP_MAX", 2)

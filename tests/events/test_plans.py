@@ -74,7 +74,8 @@ MIDDLE = {"after": EVENTS // 2, "until": EVENTS // 2 + 5000, "limit": 100}
 def test_events_are_found_by_an_index(
     name: str, parameters: dict[str, Any], index: str, large: tuple[AppConnection, Tenant]
 ) -> None:
-    plan = plan_of(large[0], name, parameters)
+    connection, tenant = large
+    plan = plan_of(connection, name, {"tenant_id": tenant.id, **parameters})
     assert f"using {index}" in plan or f"on {index}" in plan, plan
     assert "Seq Scan on events" not in plan, plan
     # They come in order; a page is sorted once more when the bounds are joined to it.
@@ -82,9 +83,15 @@ def test_events_are_found_by_an_index(
 
 
 def test_deliveries_are_found_by_an_index(large: tuple[AppConnection, Tenant]) -> None:
-    connection, _ = large
+    connection, tenant = large
     ((webhook_id,),) = connection.execute("SELECT webhook_id FROM queue.webhooks").fetchall()
-    parameters = {"webhook_id": webhook_id, "before_at": None, "before_id": None, "limit": 10}
+    parameters = {
+        "tenant_id": tenant.id,
+        "webhook_id": webhook_id,
+        "before_at": None,
+        "before_id": None,
+        "limit": 10,
+    }
     plan = plan_of(connection, "webhook_deliveries.list", parameters)
     assert "webhook_deliveries_recent" in plan, plan
     assert "Seq Scan" not in plan

@@ -26,7 +26,7 @@ def memory(folder: Path, request: pytest.FixtureRequest) -> Iterator[Memory]:
         yield memory
 
 
-def test_a_loop_follows_and_leaves_its_place(memory: Memory) -> None:
+def test_a_loop_follows_and_its_cursor_is_stored(memory: Memory) -> None:
     for number in range(3):
         memory.state.set(f"key {number}", number)
     seen = []
@@ -40,7 +40,7 @@ def test_a_loop_follows_and_leaves_its_place(memory: Memory) -> None:
     assert (consumer.position, consumer.behind) == (1, 2)
 
 
-def test_a_loop_in_a_thread_waits_for_what_comes(memory: Memory) -> None:
+def test_a_loop_in_a_thread_waits_for_events(memory: Memory) -> None:
     seen: list[str] = []
 
     def follow() -> None:

@@ -73,14 +73,14 @@ async def test_a_key_opens_its_tenant(
     "secret", ["", "mn_", "mn_" + "x" * 42, "mn_" + "x" * 44, "mn_" + "é" * 43, "\ud800"]
 )
 async def test_what_cannot_be_a_key_is_refused(database: Database, secret: str) -> None:
-    with pytest.raises(NotAuthenticatedError, match="no API key"):
+    with pytest.raises(NotAuthenticatedError, match="not an API key"):
         await keys.find(database, secret)
 
 
 async def test_a_key_that_nobody_was_given_opens_nothing(whole: AsyncMemory, database: Database) -> None:
     made = await whole.keys.create(role="read")
     for secret in ("mn_" + "x" * 43, made.key[:-1] + ("a" if made.key[-1] != "a" else "b")):
-        with pytest.raises(NotAuthenticatedError, match="Nobody was given"):
+        with pytest.raises(NotAuthenticatedError, match="This API key is unknown"):
             await keys.find(database, secret)
 
 

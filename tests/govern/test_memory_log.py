@@ -372,7 +372,9 @@ async def test_the_list_reads_the_newest_days_by_index(place_a: TenantDatabase, 
         "limit": 20,
     }
     async with place_a.transaction() as transaction:
-        cursor = await transaction.connection.execute("EXPLAIN " + query("memory_log.list"), parameters)
+        cursor = await transaction.connection.execute(
+            "EXPLAIN " + query("memory_log.list"), transaction.values("memory_log.list", parameters)
+        )
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
     assert "Seq Scan on memory_log" not in plan
     assert "owner_logged_at_log_id" in plan

@@ -1,4 +1,4 @@
-"""What the tests of the importers share."""
+"""Fixtures of the importer tests."""
 
 import json
 from collections.abc import Callable

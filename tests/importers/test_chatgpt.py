@@ -31,7 +31,7 @@ def node(
 
 
 def conversation(**changes: Any) -> dict[str, Any]:
-    """A question that was edited once, with a tool's chatter in the answer."""
+    """A question that was edited once, and an answer with tool messages."""
     root = ("root", {"id": "root", "parent": None, "children": ["system"], "message": None})
     nodes = [
         root,
@@ -87,11 +87,11 @@ async def test_the_current_path_becomes_the_conversation(memory: AsyncMemory, wr
     ]
     assert turns[1].metadata == {"title": "Paris", "model": "gpt-4o"}
     assert (turns[0].source, turns[0].external_id) == ("imported", "chatgpt:second")
-    assert (report.unit_count, report.imported_count, report.skipped_count) == (1, 3, 1)
+    assert (report.batch_count, report.imported_count, report.skipped_count) == (1, 3, 1)
     assert "message picture" in report.skipped[0].record
 
 
-async def test_an_import_again_changes_nothing_and_takes_in_what_is_new(
+async def test_a_repeated_import_stores_only_new_records(
     memory: AsyncMemory, write: Write, tmp_path: Path
 ) -> None:
     path = write("conversations.json", [conversation()])
@@ -105,7 +105,7 @@ async def test_an_import_again_changes_nothing_and_takes_in_what_is_new(
             write("longer.json", [longer, conversation(conversation_id="c-2")]), "conversations.json"
         )
     more = await import_from(memory, "chatgpt", tmp_path / "export.zip")
-    assert (more.unit_count, more.imported_count) == (2, 1)
+    assert (more.batch_count, more.imported_count) == (2, 1)
     turns = await memory.conversations.turns("chatgpt:c-1")
     assert [turn.position for turn in turns] == [0, 1, 2, 3]
     assert turns[-1].content == "You are welcome."
@@ -119,10 +119,10 @@ async def test_without_a_current_node_the_last_leaf_is_taken(memory: AsyncMemory
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"conversation_id": None}, "c.json, record 2 is no conversation of ChatGPT"),
-        ({"mapping": []}, "lacks conversation_id or mapping"),
+        ({"conversation_id": None}, "c.json, record 2 is not a conversation of ChatGPT"),
+        ({"mapping": []}, "has no conversation_id or mapping"),
         ({"mapping": {"spoken": {"parent": "spoken"}}}, "its own ancestor"),
-        ({"mapping": {"spoken": 1}}, "is no object"),
+        ({"mapping": {"spoken": 1}}, "is not an object"),
     ],
 )
 async def test_a_malformed_conversation_ends_the_import_and_says_where(
@@ -134,9 +134,9 @@ async def test_a_malformed_conversation_ends_the_import_and_says_where(
     assert [each.conversation for each in await memory.conversations.list()] == ["chatgpt:c-1"]
 
 
-async def test_a_time_that_is_none_is_skipped_with_its_reason(memory: AsyncMemory, write: Write) -> None:
+async def test_an_invalid_time_is_skipped_with_its_reason(memory: AsyncMemory, write: Write) -> None:
     strange = conversation()
     strange["mapping"]["answer"]["message"]["create_time"] = 1e300
     report = await import_from(memory, "chatgpt", write("c.json", strange))
-    assert "create_time is no time" in report.skipped[0].reason
+    assert "create_time is not a time" in report.skipped[0].reason
     assert report.imported_count == 2

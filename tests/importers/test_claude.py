@@ -71,15 +71,13 @@ async def test_messages_become_turns(memory: AsyncMemory, write: Write) -> None:
     assert (again.imported_count, again.known_count) == (0, 3)
 
 
-async def test_owners_come_from_the_source_where_that_is_wanted(
-    open_memory: OpenMemory, write: Write
-) -> None:
+async def test_owners_can_be_taken_from_the_source(open_memory: OpenMemory, write: Write) -> None:
     memory = await open_memory(owner=None)
     path = write(
         "c.json",
         [conversation(SAID[0]), conversation(SAID[1], uuid="c-2", account=None)],
     )
-    with pytest.raises(OwnerRequiredError, match="Whose memories"):
+    with pytest.raises(OwnerRequiredError, match="No owner for the import"):
         await import_from(memory, "claude", path)
     with pytest.raises(OwnerRequiredError, match="record 2"):
         await import_from(memory, "claude", path, owner_from_source=True)
@@ -92,12 +90,12 @@ async def test_owners_come_from_the_source_where_that_is_wanted(
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        (conversation(uuid=None), "lacks uuid"),
-        (conversation(chat_messages={}), "lacks uuid or chat_messages"),
-        (conversation(chat_messages=["x"]), "message 1 is no object"),
+        (conversation(uuid=None), "has no uuid"),
+        (conversation(chat_messages={}), "has no uuid or chat_messages"),
+        (conversation(chat_messages=["x"]), "message 1 is not an object"),
     ],
 )
-async def test_what_is_no_conversation_is_said(
+async def test_an_invalid_conversation_is_an_error(
     memory: AsyncMemory, write: Write, record: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=said):

@@ -34,23 +34,23 @@ async def test_items_become_documents_and_memories(memory: AsyncMemory, write: W
     assert {hit.memory.metadata["langgraph"]["namespace"][1] for hit in found} == {"alice", "bob"}
 
 
-async def test_an_import_again_changes_nothing_even_what_was_put_since(
+async def test_a_repeated_import_does_not_change_newer_items(
     memory: AsyncMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(langgraph, "UNIT_ITEMS_MAX", 2)
+    monkeypatch.setattr(langgraph, "BATCH_ITEMS_MAX", 2)
     path = write("items.json", {"items": exported()})
     await import_from(memory, "langgraph", path)
     key = state_key(["docs"], "empty")
     await memory.state.set(key, {"changed": True})
     again = await import_from(memory, "langgraph", path)
-    assert (again.unit_count, again.imported_count, again.known_count) == (2, 0, 2)
+    assert (again.batch_count, again.imported_count, again.known_count) == (2, 0, 2)
     held = await memory.state.get(key)
     assert held is not None
     assert held.document == {"changed": True}
     assert len(await memory.state.list(prefix=prefix_key(()))) == 3
 
 
-async def test_what_is_no_item_is_skipped(memory: AsyncMemory, write: Write) -> None:
+async def test_an_invalid_item_is_skipped(memory: AsyncMemory, write: Write) -> None:
     good = exported()[0]
     odd = [
         {**good, "namespace": "users"},

@@ -27,10 +27,10 @@ LINES = [
 ]
 
 
-async def test_entities_observations_and_relations_are_taken_in(memory: AsyncMemory, write: Write) -> None:
+async def test_entities_observations_and_relations_are_imported(memory: AsyncMemory, write: Write) -> None:
     report = await import_from(memory, "mcp-memory", write("memory.jsonl", *LINES))
     assert (report.imported_count, report.skipped_count) == (2, 1)
-    assert "'Nobody', which is no entity of the file" in report.skipped[0].reason
+    assert "'Nobody', which is not an entity of the file" in report.skipped[0].reason
     alice = await memory.entities.get("person", "Alice")
     assert sorted(alice.facts.values()) == ["Alice plays the cello", "lives in Berlin"]
     assert all(name.startswith("observation ") for name in alice.facts)
@@ -46,16 +46,16 @@ async def test_entities_observations_and_relations_are_taken_in(memory: AsyncMem
     }
 
 
-async def test_what_is_imported_is_what_mnemic_mcp_serves(memory: AsyncMemory, write: Write) -> None:
+async def test_mnemic_mcp_serves_imported_entities(memory: AsyncMemory, write: Write) -> None:
     await import_from(memory, "mcp-memory", write("memory.jsonl", *LINES))
     alice = await reference_graph.require_named(memory, "Alice")
     assert reference_graph.observations(alice) == ["Alice plays the cello", "lives in Berlin"]
     assert reference_graph.entity_type(alice) == "Person"
-    await reference_graph.take_back(memory, alice, ["lives in Berlin"])
+    await reference_graph.retract(memory, alice, ["lives in Berlin"])
     assert [record.content for record in await memory.memories.list()] == ["Alice plays the cello"]
 
 
-async def test_an_import_again_adds_only_what_is_new(memory: AsyncMemory, write: Write) -> None:
+async def test_a_repeated_import_adds_only_new_observations(memory: AsyncMemory, write: Write) -> None:
     await import_from(memory, "mcp-memory", write("memory.jsonl", *LINES))
     more = [*LINES, entity("Alice", "Person", "lives in Berlin", "has a dog")]
     report = await import_from(memory, "mcp-memory", write("more.jsonl", *more))
@@ -88,7 +88,7 @@ async def test_a_malformed_line_is_found_before_anything_is_stored(
     assert (await memory.memories.list(), await memory.entities.list()) == ([], [])
 
 
-async def test_what_cannot_be_an_entity_or_a_relation_is_skipped(memory: AsyncMemory, write: Write) -> None:
+async def test_invalid_entities_and_relations_are_skipped(memory: AsyncMemory, write: Write) -> None:
     lines = [
         entity("A", "x" * 65, "kept as a memory"),
         entity("B", "person", " "),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.adapters.importing import import_from, mem0_store, units
+from mnemic.adapters.importing import batches, import_from, mem0_store
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, contents
@@ -68,7 +68,7 @@ async def test_a_real_local_store_is_read(open_memory: OpenMemory, real: tuple[P
             )
 
 
-async def test_the_store_and_mem0s_answers_give_the_same(
+async def test_the_store_and_mem0s_json_give_the_same_memories(
     memory: AsyncMemory, real: tuple[Path, list[Any]], write: Write
 ) -> None:
     folder, answers = real
@@ -80,10 +80,10 @@ async def test_the_store_and_mem0s_answers_give_the_same(
         assert (again.imported_count, again.known_count, again.skipped_count) == (0, 4, 0)
 
 
-async def test_the_history_is_not_taken_for_the_store(
+async def test_the_history_is_not_accepted_as_a_store(
     memory: AsyncMemory, real: tuple[Path, list[Any]]
 ) -> None:
-    with pytest.raises(InvalidInputError, match="not its history"):
+    with pytest.raises(InvalidInputError, match="not the history"):
         await import_from(memory, "mem0", real[0] / "history.db")
 
 
@@ -117,9 +117,11 @@ async def test_a_harmful_pickle_does_nothing(memory: AsyncMemory, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("point", "said"),
-    [(b"no pickle", "point 1 cannot be read"), (pickle.dumps({"id": 1}), "no point of Qdrant's")],
+    [(b"no pickle", "point 1 cannot be read"), (pickle.dumps({"id": 1}), "not a point of Qdrant")],
 )
-async def test_a_damaged_point_is_said(memory: AsyncMemory, tmp_path: Path, point: bytes, said: str) -> None:
+async def test_a_damaged_point_is_an_error(
+    memory: AsyncMemory, tmp_path: Path, point: bytes, said: str
+) -> None:
     with pytest.raises(InvalidInputError, match=said):
         await import_from(memory, "mem0", store_with(tmp_path / "store", point))
 
@@ -127,14 +129,14 @@ async def test_a_damaged_point_is_said(memory: AsyncMemory, tmp_path: Path, poin
 async def test_a_small_pickle_takes_no_large_memory(memory: AsyncMemory, tmp_path: Path) -> None:
     greedy = pickle.PROTO + b"\x04" + pickle.NONE + pickle.LONG_BINPUT + b"\xff\xff\xff\x7f" + pickle.STOP
     tracemalloc.start()
-    with pytest.raises(InvalidInputError, match="no point of Qdrant's"):
+    with pytest.raises(InvalidInputError, match="not a point of Qdrant"):
         await import_from(memory, "mem0", store_with(tmp_path / "store", greedy))
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak_bytes < 50_000_000
 
 
-def test_a_value_that_repeats_itself_is_not_unfolded() -> None:
+def test_a_self_referencing_value_is_not_expanded() -> None:
     value: list[Any] = ["x"]
     for _ in range(60):
         value = [value, value]
@@ -142,7 +144,7 @@ def test_a_value_that_repeats_itself_is_not_unfolded() -> None:
     assert not mem0_store._has_more_values({"a": list(range(900))}, 1_000)
 
 
-async def test_answers_are_read_in_all_their_shapes(memory: AsyncMemory, write: Write) -> None:
+async def test_all_forms_of_mem0s_json_are_read(memory: AsyncMemory, write: Write) -> None:
     shapes = [
         write("list.json", [answer(1), answer(2)]),
         write("page.json", {"count": 2, "next": None, "results": [answer(1), answer(2)]}),
@@ -171,7 +173,7 @@ async def test_fields_are_kept(memory: AsyncMemory, write: Write) -> None:
     assert f"{record.at} {record.expires_at}" == "2026-03-01 10:00:00+00:00 2126-01-01 00:00:00+00:00"
 
 
-async def test_what_cannot_be_stored_is_skipped_with_its_reason(memory: AsyncMemory, write: Write) -> None:
+async def test_invalid_records_are_skipped_with_their_reason(memory: AsyncMemory, write: Write) -> None:
     odd = [
         answer(1, memory=" "),
         answer(2, id=None),
@@ -200,8 +202,8 @@ async def test_what_cannot_be_stored_is_skipped_with_its_reason(memory: AsyncMem
 async def test_batches_of_many_owners_stay_apart(
     open_memory: OpenMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(units, "UNIT_ITEMS_MAX", 3)
-    monkeypatch.setattr(units, "WAITING_ITEMS_MAX", 5)
+    monkeypatch.setattr(batches, "BATCH_ITEMS_MAX", 3)
+    monkeypatch.setattr(batches, "WAITING_ITEMS_MAX", 5)
     memory = await open_memory(owner=None)
     many = [answer(number, user_id=f"user {number % 4}") for number in range(22)]
     done: list[int] = []
@@ -215,10 +217,10 @@ async def test_batches_of_many_owners_stay_apart(
     ]
 
 
-async def test_a_malformed_record_keeps_its_batch_out_and_the_ones_before_in(
+async def test_a_malformed_record_ends_the_import_and_earlier_batches_stay(
     memory: AsyncMemory, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(units, "UNIT_ITEMS_MAX", 2)
+    monkeypatch.setattr(batches, "BATCH_ITEMS_MAX", 2)
     path = write("lines.jsonl", *(answer(number) for number in range(3)))
     path.write_text(path.read_text() + '\n{"id": ')
     with pytest.raises(InvalidInputError, match="record 4, line 4"):
@@ -226,7 +228,7 @@ async def test_a_malformed_record_keeps_its_batch_out_and_the_ones_before_in(
     assert contents(await memory.memories.list())[::-1] == ["Fact 0.", "Fact 1."]
 
 
-async def test_an_unknown_source_and_a_missing_file_are_said(memory: AsyncMemory, tmp_path: Path) -> None:
+async def test_an_unknown_source_and_a_missing_file_are_errors(memory: AsyncMemory, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="source must be one of mem0, mcp-memory"):
         await import_from(memory, "zep", tmp_path)  # type: ignore[arg-type]
     with pytest.raises(NotFoundError, match="cannot be read"):

@@ -27,7 +27,7 @@ OBJECTS = st.lists(st.dictionaries(st.text(), VALUES, max_size=4), max_size=6)
 
 
 @given(OBJECTS, st.integers(1, 40), st.sampled_from([None, 2]))
-def test_all_shapes_give_the_same_records_however_the_file_is_cut(
+def test_all_forms_give_the_same_records_for_any_chunk_size(
     objects: list[dict[str, Any]], chunk: int, indent: int | None
 ) -> None:
     dumped = [json.dumps(each, ensure_ascii=False, indent=indent) for each in objects]
@@ -53,7 +53,7 @@ def test_all_shapes_give_the_same_records_however_the_file_is_cut(
         ('{"a": ' + "1" * 10_000 + "}", "a number is too long"),
     ],
 )
-def test_what_is_no_json_is_said_with_its_place(text: str, said: str) -> None:
+def test_invalid_json_is_reported_with_its_position(text: str, said: str) -> None:
     with pytest.raises(InvalidInputError, match=re.escape(said)):
         read(text)
 
@@ -74,7 +74,7 @@ def test_a_record_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert file.tell() < 3_000
 
 
-def test_text_that_is_not_utf8_is_said_to_be_so() -> None:
+def test_text_that_is_not_utf8_is_an_error() -> None:
     file = io.TextIOWrapper(io.BytesIO(b'[{"a": "\xff"}]'), encoding="utf-8")
     with pytest.raises(InvalidInputError, match="not UTF-8"):
         list(read_records(file, "file.json"))

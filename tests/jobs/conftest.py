@@ -1,4 +1,4 @@
-"""What the tests of jobs share: workers that run in the test's own event loop, and are stopped with it."""
+"""Fixtures for jobs: workers that run in the event loop of the test, and stop with it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.jobs.handling import Handler
+from mnemic.jobs.handlers import Handler
 from mnemic.jobs.worker import Worker
 from tests.two_tenants import foreign_memory, memory  # noqa: F401 (fixtures)
 

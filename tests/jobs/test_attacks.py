@@ -1,4 +1,4 @@
-"""What SQL in the hands of one tenant can try against the queue, and against the jobs of others."""
+"""Attacks on the queue by SQL in a transaction of one tenant."""
 
 import psycopg
 import pytest
@@ -79,7 +79,7 @@ TURN = "SELECT * FROM mnemic.settle_and_claim_jobs('ghost', '[]', '{work}', 10, 
 
 
 @pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another purpose", "this moment"])
-def test_a_turn_needs_a_signature_for_this_very_process(
+def test_settling_and_claiming_needs_a_signature_for_this_server_process(
     access: Access, connect_as: ConnectAs, tenant_a: Tenant, their_job: str, whose: str
 ) -> None:
     connection = connect_as(tenant_a)
@@ -153,7 +153,7 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
 
 
 @pytest.mark.parametrize("statement", OF_NOBODY)
-def test_the_application_cannot_change_jobs_behind_the_back_of_the_queue(
+def test_the_application_cannot_update_jobs_directly(
     connect_as: ConnectAs, tenant_a: Tenant, statement: str
 ) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -26,7 +26,7 @@ JOBS = 2_000 if IS_SLOW else 400
 KILLS = 15 if IS_SLOW else 3
 WORKERS = 3
 START_TIMEOUT_S = 60.0
-# Others notice within 17 s; the rest is for a machine that has much else to do.
+# Other workers notice within 17 s; the rest is for a busy machine.
 NOTICED_WITHIN_S = 20.0
 END_TIMEOUT_S = 300.0 if IS_SLOW else 90.0
 

@@ -1,4 +1,4 @@
-"""Workers that die, that are taken for dead, that lose the database: whose jobs are whose."""
+"""Workers that die, are declared dead, or lose the database, and what happens to their jobs."""
 
 import asyncio
 import time
@@ -8,9 +8,9 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from mnemic.db.database import Database, Queries
-from mnemic.jobs.attempt import Attempt
-from mnemic.jobs.handling import RunningJob
-from mnemic.jobs.heartbeat import WORKING
+from mnemic.jobs.handlers import RunningJob
+from mnemic.jobs.heartbeat import QUEUE
+from mnemic.jobs.job_run import JobRun
 from mnemic.jobs.worker import FENCE_AFTER_S, Worker
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
@@ -29,7 +29,7 @@ async def work(job: RunningJob) -> int:
     return job.attempt
 
 
-async def test_a_job_of_a_worker_that_is_gone_runs_again_and_its_crash_is_kept(
+async def test_a_job_of_a_dead_worker_runs_again_and_the_crash_is_stored(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     job = await memory.jobs.enqueue("work")
@@ -43,7 +43,7 @@ async def test_a_job_of_a_worker_that_is_gone_runs_again_and_its_crash_is_kept(
     ]
 
 
-async def test_a_job_that_kills_its_worker_every_time_ends_as_a_dead_letter(
+async def test_a_job_that_kills_its_worker_every_time_becomes_a_dead_letter(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     job = await memory.jobs.enqueue("deadly", max_attempts=3)
@@ -58,7 +58,7 @@ async def test_a_job_that_kills_its_worker_every_time_ends_as_a_dead_letter(
     assert [attempt.outcome for attempt in dead.history] == ["crashed"] * 3
 
 
-async def test_a_worker_with_a_blocked_event_loop_still_gives_signs_of_life(
+async def test_a_worker_with_a_blocked_event_loop_still_sends_heartbeats(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     def beats() -> int:
@@ -75,7 +75,7 @@ async def test_a_worker_with_a_blocked_event_loop_still_gives_signs_of_life(
     assert job.result >= 2
 
 
-async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
+async def test_a_worker_declared_dead_cannot_settle_its_job_and_cancels_the_handler(
     memory: AsyncMemory, database: Database, start_worker: StartWorker
 ) -> None:
     runs: list[tuple[int, str]] = []
@@ -96,17 +96,17 @@ async def test_a_worker_that_was_taken_for_dead_cannot_end_its_job_and_stops_it(
     worker = await start_worker({"note": note})
     job = await memory.jobs.enqueue("note")
     await until(memory, job.job_id, lambda job: job.state == "running")
-    async with database.proven("working", WORKING) as queries:
-        # Both at once: a worker that is back on the list before its jobs are freed rightly goes on with them.
-        assert (await queries.one("workers.strike", {"worker": worker.name, "beats": None}))["struck"]
-        assert (await queries.one("workers.rescue"))["rescued"] == 1
+    async with database.proven("working", QUEUE) as queries:
+        # In one transaction: a worker that registers again before its jobs are requeued keeps them.
+        assert (await queries.one("workers.remove", {"worker": worker.name, "beats": None}))["is_removed"]
+        assert (await queries.one("workers.requeue_jobs_of_dead_workers"))["requeued"] == 1
     done = await memory.jobs.wait(job.job_id, timeout_s=WAIT_S)
     assert (done.result, done.worker) == (2, worker.name)
     assert runs == [(1, "begun"), (1, "ended"), (2, "begun"), (2, "ended")]
     assert [attempt.outcome for attempt in done.history] == ["crashed", "done"]
 
 
-async def test_a_worker_whose_heartbeat_does_not_get_through_stops_its_handlers_in_time(
+async def test_a_worker_without_heartbeats_cancels_its_handlers_in_time(
     memory: AsyncMemory, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, stopped = asyncio.Event(), asyncio.Event()
@@ -132,23 +132,23 @@ async def test_a_worker_whose_heartbeat_does_not_get_through_stops_its_handlers_
     await task
 
 
-async def test_a_claim_whose_answer_was_lost_is_handed_back(
+async def test_a_claim_whose_response_was_lost_is_handed_back(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     worker = await start_worker({"work": work})
     job = await memory.jobs.enqueue("later", run_at="2999-01-01T00:00:00Z")
-    # As if this worker had claimed it in a transaction whose commit it never heard of.
+    # As if this worker had claimed it in a transaction whose response was lost.
     await asyncio.to_thread(
         admin.execute,
         "UPDATE queue.jobs SET state = 'running', worker = %s, started_at = now(), claims = 1, attempts = 1",
         [worker.name],
     )
-    worker._is_uncertain = True
+    worker._needs_reconciling = True
     back = await until(memory, job.job_id, lambda job: job.state == "waiting")
     assert (back.attempts, [attempt.outcome for attempt in back.history]) == (0, ["handed_back"])
 
 
-async def test_a_handler_that_ends_while_the_worker_compares_is_not_handed_back(
+async def test_a_handler_that_ends_while_the_worker_reconciles_is_not_handed_back(
     memory: AsyncMemory, database: Database, start_worker: StartWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
@@ -159,31 +159,31 @@ async def test_a_handler_that_ends_while_the_worker_compares_is_not_handed_back(
         return "ended"
 
     worker = await start_worker({"wait": wait})
-    report = worker._report
+    report = worker._write_progress
 
     async def end_meanwhile(queries: Queries) -> None:
         await report(queries)
         may_end.set()
 
-    monkeypatch.setattr(worker, "_report", end_meanwhile)
+    monkeypatch.setattr(worker, "_write_progress", end_meanwhile)
     job = await memory.jobs.enqueue("wait")
     done = await memory.jobs.wait(job.job_id)
     assert (done.result, [attempt.outcome for attempt in done.history]) == ("ended", ["done"])
 
 
-async def test_a_lost_job_is_lost_whatever_else_its_handler_was_stopped_for(memory: AsyncMemory) -> None:
-    """A worker must know it: it does not get back on the list while such a handler still runs."""
+async def test_the_reason_lost_overrides_other_reasons_for_a_cancellation(memory: AsyncMemory) -> None:
+    """A worker does not register again while the handler of a lost job still runs."""
     job = RunningJob(uuid4(), "work", {}, owner=None, attempt=1, tenant=memory.tenant)
-    attempt = Attempt(1, job)
+    attempt = JobRun(1, job)
     attempt.cancel("stopping")
-    assert attempt.end(), "it is handed back"
+    assert attempt.finish(), "it is handed back"
     attempt.cancel("lost")
     attempt.cancel("cancelled")
     assert attempt.reason == "lost"
-    assert not attempt.end(), "there is nothing to tell: it is another's"
+    assert not attempt.finish(), "nothing to settle: another worker has it"
 
 
-async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
+async def test_an_unregistered_worker_claims_nothing(
     memory: AsyncMemory, database: Database, admin: AppConnection
 ) -> None:
     await memory.jobs.enqueue("work")
@@ -195,14 +195,14 @@ async def test_a_worker_that_is_not_on_the_list_is_given_nothing(
         "after_tenant": None,
         "only_tenant": None,
     }
-    line = database.line("turn", "queue")
-    assert await line.rows("workers.turn", turn) == []
+    connection = database.dedicated_connection("turn", "queue")
+    assert await connection.rows("workers.settle_and_claim", turn) == []
     admin.execute(JOIN)
-    assert len(await line.rows("workers.turn", turn)) == 1
-    await line.aclose()
+    assert len(await connection.rows("workers.settle_and_claim", turn)) == 1
+    await connection.aclose()
 
 
-async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(
+async def test_a_live_worker_keeps_its_job_however_long_it_takes(
     memory: AsyncMemory, database: Database, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
@@ -220,7 +220,7 @@ async def test_a_living_worker_is_never_robbed_however_long_its_job_takes(
         admin.execute, "UPDATE queue.jobs SET started_at = started_at - interval '1 hour'"
     )
     async with database.proven("working", "queue") as queries:
-        assert await queries.one("workers.rescue") == {"rescued": 0}
+        assert await queries.one("workers.requeue_jobs_of_dead_workers") == {"requeued": 0}
     may_end.set()
     done = await memory.jobs.wait(job.job_id)
     assert (done.result, done.attempts) == ("mine", 1)

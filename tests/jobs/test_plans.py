@@ -89,7 +89,15 @@ async def test_looking_at_jobs_goes_by_an_index(
         " FROM queue.jobs, generate_series(1, 2) AS number"
     )
     admin.execute("ANALYZE queue.finished_jobs")
-    given = {"before": None, "state": None, "type": None, "owner": None, "limit": 10, "key": "k"}
+    given: dict[str, object] = {
+        "tenant_id": memory.tenant.id,
+        "before": None,
+        "state": None,
+        "type": None,
+        "owner": None,
+        "limit": 10,
+        "key": "k",
+    }
     given["job_id"] = "00000000-0000-0000-0000-000000000000"
     if name == "queued_jobs.get_by_key":
         given["type"] = "known"

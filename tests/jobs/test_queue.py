@@ -1,4 +1,4 @@
-"""Jobs as callers see them: added once, in the caller's transaction, looked at, called off, replayed."""
+"""Jobs as callers see them: enqueued once, in the caller's transaction, read, cancelled, replayed."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.queue import PAYLOAD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
@@ -25,7 +25,7 @@ from tests.jobs.watching import until
 from tests.waiting import wait_for
 
 
-async def test_a_job_waits_with_all_that_was_said_about_it(memory: AsyncMemory) -> None:
+async def test_a_new_job_waits_with_all_its_fields(memory: AsyncMemory) -> None:
     added = await memory.jobs.enqueue("mail.send", {"to": "bob"}, key="one", priority=7, max_attempts=2)
     job = await memory.jobs.status(added.job_id)
     assert (job.state, job.type, job.payload, job.key) == ("waiting", "mail.send", {"to": "bob"}, "one")
@@ -59,7 +59,7 @@ async def test_a_job_exists_only_if_its_transaction_was_committed(
     assert (await memory.jobs.enqueue("mail.send", key="k")).state == "waiting"
 
 
-async def test_other_processes_are_told_of_a_new_job_and_not_of_each_when_many_follow(
+async def test_other_processes_are_woken_for_a_new_job_and_a_few_times_for_many(
     memory: AsyncMemory, access: Access
 ) -> None:
     async with listening(access, [notify_channel("jobs")]) as ear:
@@ -86,24 +86,24 @@ async def test_a_job_that_the_database_refuses_leaves_the_connection_as_it_was(
     }
     for _ in range(3):
         with pytest.raises(InvalidInputError):
-            await place.signed_row("queued_jobs.enqueue", refused, hints={"jobs"})
+            await place.signed_row("queued_jobs.enqueue", refused, wakeups={"jobs"})
         assert (await queue.enqueue(place, "mail.send")).state == "waiting"
 
 
-async def test_a_scheduled_job_is_told_of_when_its_time_has_come(
+async def test_a_scheduled_job_sends_a_wakeup_when_it_is_due(
     memory: AsyncMemory, database: Database, start_worker: StartWorker
 ) -> None:
     due = datetime.now(UTC) + timedelta(seconds=0.5)
     heard: list[datetime] = []
-    end = database.on_hint("jobs", lambda: heard.append(datetime.now(UTC)))
+    end = database.on_wakeup("jobs", lambda: heard.append(datetime.now(UTC)))
     await memory.jobs.enqueue("mail.send", run_at=due)
-    await start_worker({})  # It knows no type, but lets what is due wait for those who do.
-    await wait_for(lambda: any(moment >= due for moment in heard), what="the hint of the one that is due")
+    await start_worker({})  # It has no handlers, but it promotes due jobs.
+    await wait_for(lambda: any(moment >= due for moment in heard), what="the wakeup of the due job")
     end()
     assert [job.state for job in await memory.jobs.list()] == ["waiting"]
 
 
-async def test_the_same_key_gives_the_same_job_however_many_ask_at_once(memory: AsyncMemory) -> None:
+async def test_concurrent_calls_with_one_key_return_one_job(memory: AsyncMemory) -> None:
     jobs = await asyncio.gather(*(memory.jobs.enqueue("mail.send", {"n": n}, key="k") for n in range(12)))
     assert len({job.job_id for job in jobs}) == 1
     assert len({str(job.payload) for job in jobs}) == 1
@@ -132,7 +132,7 @@ async def test_tenants_do_not_share_keys(memory: AsyncMemory, foreign_memory: As
         await foreign_memory.jobs.status(ours.job_id)
 
 
-async def test_many_jobs_are_added_in_one_go_in_their_order(memory: AsyncMemory) -> None:
+async def test_many_jobs_are_added_in_one_call_in_their_order(memory: AsyncMemory) -> None:
     ids = await memory.jobs.enqueue_many("mail.send", [{"n": n} for n in range(500)])
     assert [(await memory.jobs.status(job_id)).payload["n"] for job_id in ids[::100]] == [
         0,
@@ -177,7 +177,9 @@ async def test_bad_input_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("payload", [{"a": [1] * 20_000}, {"a": [1e300] * 8_000}, {"a": "é" * 30_000}])
-async def test_what_python_lets_pass_the_database_takes(memory: AsyncMemory, payload: dict[str, Any]) -> None:
+async def test_a_payload_that_python_accepts_is_accepted_by_the_database(
+    memory: AsyncMemory, payload: dict[str, Any]
+) -> None:
     job = await memory.jobs.enqueue("mail.send", payload)
     assert len((await memory.jobs.status(job.job_id)).payload["a"]) == len(payload["a"])
 
@@ -209,7 +211,7 @@ async def test_a_waiting_job_is_cancelled_at_once_and_once(
         await memory.jobs.cancel(uuid4())
 
 
-async def test_a_dead_job_is_replayed_with_all_attempts_before_it(
+async def test_a_dead_job_is_replayed_with_all_its_attempts(
     memory: AsyncMemory, foreign_memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     async def send(job: RunningJob) -> None:
@@ -253,7 +255,7 @@ async def test_erasing_an_owner_erases_jobs_in_every_state_and_none_of_a_namesak
     worker.stop()
 
     def held(table: str) -> list[object]:
-        """How many rows about somebody called bob each tenant has."""
+        """How many rows of the owner bob each tenant has."""
         counted = f"SELECT count(*) FROM queue.{table} WHERE owner = 'bob' GROUP BY tenant_id"
         return [count for (count,) in admin.execute(counted.encode()).fetchall()]
 
@@ -267,7 +269,7 @@ async def test_erasing_an_owner_erases_jobs_in_every_state_and_none_of_a_namesak
     assert len(await foreign_memory.jobs.list()) == 4
 
 
-async def test_finished_jobs_are_forgotten_after_some_time(
+async def test_finished_jobs_are_pruned_after_some_time(
     memory: AsyncMemory, start_worker: StartWorker, database: Database, admin: AppConnection
 ) -> None:
     async def send(job: RunningJob) -> None:

@@ -10,7 +10,7 @@ from mnemic.db.access import url_access
 from mnemic.db.connection import Limits
 from mnemic.db.database import Database
 from mnemic.db.migrate import migrate
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 from tests.conftest import LIMITS, open_database
 from tests.opened import opened

@@ -1,4 +1,4 @@
-"""What a worker does with jobs: runs them, keeps what went wrong, stops and hands back, and is fair."""
+"""The worker: runs jobs, stores errors, retries, stops, hands jobs back, and is fair between tenants."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import ENQUEUE_MANY_MAX
 from mnemic.jobs.worker import Worker
 from mnemic.sdk.memory import AsyncMemory
@@ -29,7 +29,7 @@ def returning(value: object) -> Handler:
 
 
 class Gate:
-    """A handler that begins, tells so, and goes on only when it is let."""
+    """A handler that signals its start, and waits for permission to end."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -41,7 +41,9 @@ class Gate:
         return "ended"
 
 
-async def test_a_job_runs_once_and_its_result_is_kept(memory: AsyncMemory, start_worker: StartWorker) -> None:
+async def test_a_job_runs_once_and_its_result_is_stored(
+    memory: AsyncMemory, start_worker: StartWorker
+) -> None:
     worker = await start_worker({"add": returning({"sum": [1, 2.5, "three", None, True]})})
     job = await memory.jobs.wait((await memory.jobs.enqueue("add", {"a": 1})).job_id)
     assert (job.state, job.attempts, job.worker) == ("done", 1, worker.name)
@@ -51,7 +53,7 @@ async def test_a_job_runs_once_and_its_result_is_kept(memory: AsyncMemory, start
     assert 0 <= attempt.duration_s < WAIT_S
 
 
-async def test_the_handler_is_told_all_about_its_job(
+async def test_the_handler_gets_all_fields_of_its_job(
     memory: AsyncMemory, start_worker: StartWorker, tenant_a: Tenant
 ) -> None:
     seen: list[RunningJob] = []
@@ -67,7 +69,7 @@ async def test_the_handler_is_told_all_about_its_job(
     assert (job.attempt, job.tenant) == (1, tenant_a)
 
 
-async def test_a_failed_attempt_is_kept_and_tried_again_later(
+async def test_a_failed_attempt_is_stored_and_retried_later(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     async def fail(job: RunningJob) -> None:
@@ -100,7 +102,7 @@ async def test_retries_are_an_hour_apart_at_most(admin: AppConnection) -> None:
     ("result", "message"),
     [(object(), "not JSON serializable"), (float("nan"), "JSON"), ("x" * 70_000, "the limit is 65,536")],
 )
-async def test_a_handler_that_returns_what_is_not_json_has_failed(
+async def test_a_handler_that_does_not_return_json_fails(
     memory: AsyncMemory, start_worker: StartWorker, result: object, message: str
 ) -> None:
     await start_worker({"odd": returning(result)})
@@ -111,7 +113,7 @@ async def test_a_handler_that_returns_what_is_not_json_has_failed(
     assert message in job.error.message
 
 
-async def test_progress_can_be_seen_while_a_job_runs_and_after_it(
+async def test_progress_is_visible_while_a_job_runs_and_afterwards(
     memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     may_end = asyncio.Event()
@@ -145,7 +147,7 @@ async def test_a_running_job_is_cancelled_by_its_worker(
     assert (ended.state, [attempt.outcome for attempt in ended.history]) == ("cancelled", ["cancelled"])
 
 
-async def test_a_job_that_is_erased_while_it_runs_is_stopped(
+async def test_erasing_a_running_job_cancels_its_handler(
     memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     stopped = asyncio.Event()
@@ -181,7 +183,7 @@ async def test_stopping_lets_running_jobs_end(memory: AsyncMemory, database: Dat
     assert (await memory.jobs.status(waiting.job_id)).state == "waiting"
 
 
-async def test_stopping_hands_back_what_does_not_end_without_counting_it(
+async def test_stopping_hands_back_unfinished_jobs_without_counting_an_attempt(
     memory: AsyncMemory, database: Database, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     gate = Gate()
@@ -201,7 +203,7 @@ async def test_stopping_hands_back_what_does_not_end_without_counting_it(
     assert (done.state, done.attempts, len(done.history)) == ("done", 1, 2)
 
 
-async def test_higher_priority_goes_first_then_who_waits_longest(
+async def test_higher_priority_goes_first_then_the_longest_waiting(
     memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     order: list[str] = []
@@ -224,7 +226,7 @@ async def test_higher_priority_goes_first_then_who_waits_longest(
     assert order == ["high", "middle", "early", "late", "low"]
 
 
-async def test_a_scheduled_job_runs_when_its_time_has_come_and_not_before(
+async def test_a_scheduled_job_runs_when_it_is_due_and_not_before(
     memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     await start_worker({"tick": returning(None)})
@@ -255,7 +257,7 @@ async def test_a_worker_runs_no_more_jobs_than_it_has_slots(
     assert most == 3
 
 
-async def test_jobs_of_types_that_a_worker_does_not_know_are_left_to_others(
+async def test_a_worker_does_not_claim_jobs_of_unknown_types(
     memory: AsyncMemory, start_worker: StartWorker
 ) -> None:
     unknown = await memory.jobs.enqueue("unknown", priority=100)
@@ -267,7 +269,7 @@ async def test_jobs_of_types_that_a_worker_does_not_know_are_left_to_others(
     assert (await memory.jobs.wait(unknown.job_id)).result == "done by the other"
 
 
-async def test_a_type_that_nobody_knows_for_a_day_ends_as_a_dead_letter_that_says_so(
+async def test_a_job_of_a_type_that_no_worker_knows_for_a_day_becomes_a_dead_letter(
     memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
 ) -> None:
     old = await memory.jobs.enqueue("unknown")
@@ -306,7 +308,7 @@ async def test_a_tenant_with_many_jobs_does_not_starve_another(
         assert max(number for number, tenant in enumerate(order) if tenant == name) < 4 * 5 + 2 * concurrency
 
 
-async def test_a_worker_of_one_tenant_leaves_the_others_alone(
+async def test_a_worker_of_one_tenant_claims_no_jobs_of_others(
     memory: AsyncMemory, foreign_memory: AsyncMemory, start_worker: StartWorker, tenant_a: Tenant
 ) -> None:
     theirs = await foreign_memory.jobs.enqueue("work")
@@ -316,7 +318,7 @@ async def test_a_worker_of_one_tenant_leaves_the_others_alone(
     assert (await foreign_memory.jobs.status(theirs.job_id)).state == "waiting"
 
 
-async def test_what_is_done_now_and_then_survives_a_failure(
+async def test_a_failed_periodic_task_is_repeated(
     database: Database, start_worker: StartWorker, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls: list[Database] = []
@@ -332,7 +334,7 @@ async def test_what_is_done_now_and_then_survives_a_failure(
     assert calls[0] is database
 
 
-async def test_the_log_names_the_job_and_keeps_its_payload_and_its_error_to_itself(
+async def test_the_log_names_the_job_and_omits_its_payload_and_error_message(
     memory: AsyncMemory, start_worker: StartWorker, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(job: RunningJob) -> None:

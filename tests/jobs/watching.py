@@ -1,4 +1,4 @@
-"""Looking at a job until it is as wanted."""
+"""Poll a job until a condition holds."""
 
 import asyncio
 from collections.abc import Callable

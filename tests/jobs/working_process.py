@@ -23,7 +23,7 @@ from mnemic.db.access import Access
 from mnemic.db.connection import Limits
 from mnemic.db.database import Database
 from mnemic.db.tenancy import SigningKey
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 
 PROBE = """

@@ -1,4 +1,4 @@
-"""What the tests of the mind share."""
+"""Fixtures of the tests of entities and triples."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Deleting entities into the archive, and restoring them with all that belonged to them."""
+"""Entities are deleted into the archive and restored with everything that belonged to them."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -17,7 +17,7 @@ from tests.two_tenants import CountRows
 
 
 def contents(admin: AppConnection) -> dict[str, list[tuple[object, ...]]]:
-    """What the tables of entities hold, without what a restore may change."""
+    """The rows of all entity tables, without columns that a restore may change."""
     tables = ("entity_names", "entity_facts", "entity_relations", "memory_entities")
     found = {
         table: admin.execute(f"SELECT * FROM state.{table} ORDER BY 1, 2, 3, 4").fetchall()
@@ -48,7 +48,7 @@ async def test_a_deleted_entity_is_gone_and_listed_in_the_archive(memory: AsyncM
     assert await memory.entities.archived() == [archived]
 
 
-async def test_a_delete_is_in_the_audit_log_with_what_came_of_it(memory: AsyncMemory) -> None:
+async def test_a_delete_is_audited_with_its_outcome(memory: AsyncMemory) -> None:
     await memory.entities.upsert("person", "Ada")
     await memory.entities.delete("person", "Ada")
     with pytest.raises(NotFoundError):
@@ -95,7 +95,7 @@ async def test_restore_by_name_takes_the_one_deleted_last(memory: AsyncMemory) -
     assert [archived.name for archived in await memory.entities.archived()] == ["Ada"]
 
 
-async def test_restore_leaves_away_what_is_gone(
+async def test_restore_leaves_out_relations_whose_other_end_is_gone(
     memory: AsyncMemory, write_memories: WriteMemories, admin: AppConnection
 ) -> None:
     (memory_id,) = await write_memories(["Ada lives in London."])
@@ -114,7 +114,7 @@ async def test_restore_leaves_away_what_is_gone(
 
 
 @pytest.mark.parametrize("first_back", [0, 1])
-async def test_a_relation_comes_back_with_its_second_end(memory: AsyncMemory, first_back: int) -> None:
+async def test_a_relation_is_restored_with_its_second_entity(memory: AsyncMemory, first_back: int) -> None:
     ends = [await memory.entities.upsert("thing", name) for name in "ab"]
     relation = await memory.entities.relate(ends[0], ends[1], "knows", confidence=0.25)
     for end in ends:
@@ -124,7 +124,7 @@ async def test_a_relation_comes_back_with_its_second_end(memory: AsyncMemory, fi
     assert (await memory.entities.graph(ends[0])).relations == (relation,)
 
 
-async def test_what_was_written_meanwhile_is_linked(
+async def test_memories_stored_in_the_meantime_are_linked(
     memory: AsyncMemory, write_memories: WriteMemories
 ) -> None:
     ada = await memory.entities.upsert("person", "Ada")
@@ -134,7 +134,7 @@ async def test_what_was_written_meanwhile_is_linked(
     assert await memory.entities.mentions(ada) == memory_ids
 
 
-async def test_a_name_taken_again_is_a_conflict_and_nothing_changes(
+async def test_restoring_a_name_in_use_is_a_conflict_and_changes_nothing(
     memory: AsyncMemory, admin: AppConnection, count_rows: CountRows
 ) -> None:
     old = await memory.entities.upsert("person", "Ada", facts={"born": 1})
@@ -157,7 +157,7 @@ async def test_the_archive_is_listed_page_by_page(memory: AsyncMemory) -> None:
     assert [archived.name for archived in [*page, *rest]] == ["e4", "e3", "e2", "e1", "e0"]
 
 
-async def test_archives_of_owners_and_tenants_are_apart(
+async def test_archives_are_separate_per_owner_and_tenant(
     memory: AsyncMemory, foreign_memory: AsyncMemory, count_rows: CountRows
 ) -> None:
     for stranger in (foreign_memory, memory.scope(owner="bob")):
@@ -174,7 +174,7 @@ async def test_archives_of_owners_and_tenants_are_apart(
         assert count_rows() == before
 
 
-async def test_deleting_and_restoring_by_many_at_once_ends_whole(
+async def test_concurrent_deletes_and_restores_leave_a_complete_entity(
     wide_memory: AsyncMemory, admin: AppConnection
 ) -> None:
     entity = await wide_memory.entities.upsert("thing", "a", facts={"kept": 1})

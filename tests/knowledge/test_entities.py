@@ -12,13 +12,14 @@ from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.knowledge.entities import ALIASES_MAX, FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import EntityReference
+from mnemic.types.scope import Scope
 from tests.conftest import AppConnection, ConnectAs
 from tests.knowledge.conftest import WriteMemories
 from tests.many_writers import WRITERS
 from tests.two_tenants import CountRows
 
 
-async def test_an_entity_comes_back_as_it_was_written(memory: AsyncMemory) -> None:
+async def test_an_entity_is_read_as_it_was_written(memory: AsyncMemory) -> None:
     written = await memory.entities.upsert(
         "Person",
         " Ada  Lovelace ",
@@ -76,7 +77,7 @@ async def test_a_second_upsert_adds_to_the_entity(memory: AsyncMemory) -> None:
         ("🦊", "🦊"),
     ],
 )
-async def test_case_blanks_and_forms_of_characters_make_no_other_entity(
+async def test_case_spaces_and_unicode_forms_do_not_distinguish_entities(
     memory: AsyncMemory, written: str, asked: str
 ) -> None:
     entity = await memory.entities.upsert("thing", written)
@@ -86,7 +87,7 @@ async def test_case_blanks_and_forms_of_characters_make_no_other_entity(
     assert (await memory.entities.upsert("thing", asked)).entity_id == entity.entity_id
 
 
-async def test_categories_and_owners_keep_equal_names_apart(memory: AsyncMemory) -> None:
+async def test_equal_names_in_other_categories_or_owners_are_other_entities(memory: AsyncMemory) -> None:
     entities = [
         await memory.entities.upsert("person", "Mercury"),
         await memory.entities.upsert("planet", "Mercury"),
@@ -105,7 +106,9 @@ async def test_an_alias_finds_its_entity(memory: AsyncMemory) -> None:
         await memory.entities.get("place", "Bob")
 
 
-async def test_a_shared_alias_is_found_with_all_who_bear_it_and_never_guessed(memory: AsyncMemory) -> None:
+async def test_a_shared_alias_finds_all_its_entities_and_is_ambiguous_as_reference(
+    memory: AsyncMemory,
+) -> None:
     robert = await memory.entities.upsert("person", "Robert", aliases=["Bob"], salience=0.2)
     roberta = await memory.entities.upsert("person", "Roberta", aliases=["Bob"], salience=0.8)
     assert await memory.entities.find("Bob") == [roberta, robert]
@@ -117,7 +120,7 @@ async def test_a_shared_alias_is_found_with_all_who_bear_it_and_never_guessed(me
     assert await memory.entities.find("bob", limit=2) == [bob, roberta]
 
 
-async def test_what_does_not_exist_is_not_found(memory: AsyncMemory) -> None:
+async def test_unknown_entities_are_not_found(memory: AsyncMemory) -> None:
     references: list[EntityReference] = [uuid4(), str(uuid4()), ("person", "Ada")]
     for reference in references:
         with pytest.raises(NotFoundError, match="has no entity"):
@@ -161,7 +164,7 @@ async def test_history_shows_what_was_believed_before(memory: AsyncMemory) -> No
         ({"facts": {"city": "london"}, "confidence": 0.8}, True),
     ],
 )
-async def test_a_fact_known_already_stays_unless_it_is_better_founded(
+async def test_a_known_fact_stays_unless_confidence_provenance_or_value_differ(
     memory: AsyncMemory, again: dict[str, Any], is_new: bool
 ) -> None:
     entity = await memory.entities.upsert("person", "Ada", facts={"city": "London"}, confidence=0.8)
@@ -309,14 +312,13 @@ async def test_bad_input_to_reading_is_refused(
         await call(memory)
 
 
-async def test_without_an_owner_there_is_no_call(memory: AsyncMemory) -> None:
-    ownerless = AsyncMemory(settings=memory._core.settings)
-    ownerless._core._storage = memory._core._storage
+async def test_a_call_without_an_owner_is_refused(memory: AsyncMemory) -> None:
+    ownerless = memory._in_scope(Scope(None, memory.channel, memory.process))
     with pytest.raises(OwnerRequiredError):
         await ownerless.entities.upsert("person", "Ada")
 
 
-async def test_another_owners_or_tenants_ids_reveal_nothing(
+async def test_ids_of_other_owners_and_tenants_are_not_found(
     memory: AsyncMemory,
     foreign_memory: AsyncMemory,
     write_memories: WriteMemories,

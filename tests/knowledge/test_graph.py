@@ -36,7 +36,7 @@ def depths(graph: EntityGraph) -> dict[str, int]:
     return {node.name: node.depth for node in graph.nodes}
 
 
-async def test_a_relation_comes_back_as_it_was_stated(
+async def test_a_relation_is_read_as_it_was_written(
     memory: AsyncMemory, write_memories: WriteMemories
 ) -> None:
     ada, acme = await things(memory, "Ada", "Acme")
@@ -49,7 +49,7 @@ async def test_a_relation_comes_back_as_it_was_stated(
     assert await memory.entities.mentions(ada) == await memory.entities.mentions(acme) == [memory_id]
 
 
-async def test_stating_a_relation_again_renews_it_and_keeps_its_evidence(
+async def test_relating_again_updates_the_relation_and_keeps_its_evidence(
     memory: AsyncMemory, write_memories: WriteMemories
 ) -> None:
     ada, acme = await things(memory, "Ada", "Acme")
@@ -62,7 +62,7 @@ async def test_stating_a_relation_again_renews_it_and_keeps_its_evidence(
     assert graph.relations == (second,)
 
 
-async def test_relations_of_other_kinds_and_directions_are_others(memory: AsyncMemory) -> None:
+async def test_kind_and_direction_distinguish_relations(memory: AsyncMemory) -> None:
     await connect(memory, "ab ba")
     await connect(memory, "ab", kind="owns")
     graph = await memory.entities.graph(("thing", "a"))
@@ -72,7 +72,7 @@ async def test_relations_of_other_kinds_and_directions_are_others(memory: AsyncM
     assert len((await memory.entities.graph(("thing", "a"))).relations) == 2
 
 
-async def test_relations_go_with_their_ends(memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_deleting_an_entity_deletes_its_relations(memory: AsyncMemory, admin: AppConnection) -> None:
     await connect(memory, "ab bc ca")
     await memory.entities.delete("thing", "b")
     rows = admin.execute("SELECT count(*) FROM state.entity_relations").fetchone()
@@ -140,7 +140,7 @@ def make_star(admin: AppConnection, tenant: Tenant, size: int) -> UUID:
     return hub
 
 
-async def test_a_limit_keeps_the_surest_and_says_that_it_cut(
+async def test_a_limit_keeps_the_most_confident_relations_and_marks_the_graph_incomplete(
     memory: AsyncMemory, admin: AppConnection, tenant_a: Tenant
 ) -> None:
     hub = make_star(admin, tenant_a, 50)
@@ -151,7 +151,7 @@ async def test_a_limit_keeps_the_surest_and_says_that_it_cut(
     assert not (await memory.entities.graph(hub, limit=50, depth=3)).is_complete
 
 
-async def test_a_hub_is_not_read_to_the_end(
+async def test_the_walk_reads_a_bounded_number_of_relations_per_entity(
     memory: AsyncMemory, admin: AppConnection, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub = make_star(admin, tenant_a, 90)
@@ -184,7 +184,7 @@ async def test_a_graph_never_leaves_its_owner_or_tenant(
             )
 
 
-async def test_strangers_ends_and_evidence_are_not_found_and_nothing_is_written(
+async def test_entities_and_evidence_of_other_owners_are_not_found(
     memory: AsyncMemory,
     foreign_memory: AsyncMemory,
     write_memories: WriteMemories,
@@ -268,7 +268,7 @@ async def test_sixteen_writers_of_one_relation_make_one(wide_memory: AsyncMemory
     assert graph.relations[0] in stated
 
 
-async def test_relating_and_deleting_at_once_ends_whole(
+async def test_concurrent_relates_and_deletes_leave_no_dangling_relation(
     wide_memory: AsyncMemory, admin: AppConnection
 ) -> None:
     async def attempt(number: int) -> None:

@@ -23,7 +23,7 @@ from tests.waiting import wait_for
 BATCH = 1_000
 
 
-# The longer of overlapping names first: a memory is linked to what is known when it is looked at.
+# The longer of overlapping names first: a memory is linked to the names that are known at that time.
 NAMES: list[tuple[str, list[str]]] = [
     ("New York", ["NYC"]),
     ("York", []),
@@ -97,7 +97,7 @@ async def test_names_are_found_as_whole_words_in_new_memories(
     assert found == TEXTS
 
 
-async def test_new_names_are_found_in_the_memories_there_are(
+async def test_new_names_are_found_in_existing_memories(
     memory: AsyncMemory, write_memories: WriteMemories
 ) -> None:
     memory_ids = await write_memories([text for text, _ in TEXTS])
@@ -115,7 +115,7 @@ async def test_a_new_alias_is_found_too(memory: AsyncMemory, write_memories: Wri
     assert await memory.entities.mentions(entity) == memory_ids[:1]
 
 
-async def test_a_shared_alias_links_all_who_bear_it(
+async def test_a_shared_alias_links_all_its_entities(
     memory: AsyncMemory, tenant_database: TenantDatabase, write_memories: WriteMemories
 ) -> None:
     await memory.entities.upsert("person", "Robert", aliases=["Bob"])
@@ -144,11 +144,11 @@ async def test_an_owner_without_entities_costs_one_query(
 
     real_one = Transaction.one
     monkeypatch.setattr(Transaction, "one", one)
-    monkeypatch.setattr(mentions, "words_of", None)
+    monkeypatch.setattr(mentions, "split_words", None)
     assert await link(tenant_database, [(UUID(int=1), "Ada")] * BATCH) == 0
-    assert asked == ["mentions.share"]
+    assert asked == ["mentions.lock_shared"]
     assert await link(tenant_database, []) == 0
-    assert asked == ["mentions.share"]
+    assert asked == ["mentions.lock_shared"]
 
 
 async def test_a_batch_of_a_thousand_texts_is_linked(
@@ -194,7 +194,7 @@ async def test_links_never_leave_their_owner_or_tenant(
     entities = [await memory.entities.upsert("x", name) for name in ("Ada", "東京")]
     for entity in entities:
         assert await memory.entities.mentions(entity) == [mine]
-    # Whoever calls with a stranger's memory gets no link.
+    # A memory of another owner is not linked.
     for stranger in (bobs, foreign):
         assert await link(tenant_database, [(stranger, text)]) == 0
     await foreign_memory.entities.upsert("x", "Ada")
@@ -217,7 +217,7 @@ async def test_the_search_function_shows_only_the_verified_tenants_memories(
     for owner in ("alice", "bob"):
         found = connection.execute(search, (owner, ["nothing", "secret of"], newest_max)).fetchall()
         assert found == [(f"a secret of {owner}, late",), (f"a secret of {owner}, early",)]
-    # Nobody proved, or another tenant stated without a proof: nothing.
+    # Without a proven tenant, or with another one and no proof, the function returns nothing.
     assert connect_as(None).execute(search, ("alice", ["secret"], newest_max)).fetchall() == []
     connection.execute("SELECT set_config('mnemic.tenant', %s, true)", (str(tenant_b.id),))
     assert connection.execute(search, ("alice", ["secret"], newest_max)).fetchall() == []
@@ -226,10 +226,10 @@ async def test_the_search_function_shows_only_the_verified_tenants_memories(
         assert connect_as(tenant_a).execute(search, ("alice", phrases, newest_max)).fetchall() == []
 
 
-async def test_the_search_function_cannot_be_bent_by_its_caller(
+async def test_the_caller_cannot_change_the_behaviour_of_the_search_function(
     connect_as: ConnectAs, tenant_a: Tenant
 ) -> None:
-    """What a caller puts into its search path or a temporary table is not what the function reads."""
+    """The function ignores the search path and the temporary tables of its caller."""
     connection = connect_as(tenant_a)
     connection.execute(
         "CREATE TEMP TABLE memories (tenant_id uuid, owner text, memory_id uuid, content text)"
@@ -244,7 +244,7 @@ async def test_the_search_function_cannot_be_bent_by_its_caller(
 
 
 @pytest.mark.parametrize("newest_max", [1, 7, 10, 1000])
-async def test_the_search_gives_the_newest_wherever_it_finds_them(
+async def test_the_search_returns_the_newest_matches(
     connect_as: ConnectAs, write_memories: WriteMemories, tenant_a: Tenant, newest_max: int
 ) -> None:
     ids = await write_memories(
@@ -258,7 +258,7 @@ async def test_the_search_gives_the_newest_wherever_it_finds_them(
         assert [memory_id for (memory_id,) in found] == wanted[:most]
 
 
-async def test_behind_the_newest_the_search_uses_the_index_on_words(
+async def test_older_memories_are_searched_by_the_lexical_index(
     admin: AppConnection, write_memories: WriteMemories, tenant_a: Tenant
 ) -> None:
     for owner in ("alice", "bob"):
@@ -295,9 +295,7 @@ async def test_a_memory_and_an_entity_written_at_once_are_linked(
         assert await memory.entities.mentions(entity) == [memory_id]
 
 
-async def test_an_entity_does_not_wait_long_for_a_retain_that_takes_long(
-    access: Access, tenant_a: Tenant
-) -> None:
+async def test_an_upsert_does_not_wait_long_for_a_long_retain(access: Access, tenant_a: Tenant) -> None:
     async with wide_database(access) as database:
         memory, tenant_database = opened(database, tenant_a), TenantDatabase(database, tenant_a)
         await memory.entities.upsert("person", "Somebody")

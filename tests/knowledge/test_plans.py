@@ -102,7 +102,9 @@ def filled(admin: AppConnection, tenant_a: Tenant) -> Tenant:
 def test_hot_queries_use_an_index(filled: Tenant, connect_as: ConnectAs) -> None:
     connection = connect_as(filled)
     for name, parameters, indexes in PLANS:
-        rows = connection.execute(f"EXPLAIN {query(name)}", {**ME, **parameters}).fetchall()
+        rows = connection.execute(
+            f"EXPLAIN {query(name)}", {**ME, "tenant_id": filled.id, **parameters}
+        ).fetchall()
         plan = "\n".join(str(row[0]) for row in rows)
         assert "Seq Scan" not in plan, f"{name}\n{plan}"
         for index in indexes:

@@ -16,7 +16,7 @@ from tests.many_writers import WRITERS
 from tests.two_tenants import CountRows
 
 
-async def test_a_statement_comes_back_as_it_was_made(
+async def test_a_statement_is_read_as_it_was_written(
     memory: AsyncMemory, write_memories: WriteMemories
 ) -> None:
     (memory_id,) = await write_memories(["Ada lives in London."])
@@ -28,7 +28,9 @@ async def test_a_statement_comes_back_as_it_was_made(
     assert await memory.triples.list() == [triple]
 
 
-async def test_making_a_statement_again_renews_it(memory: AsyncMemory, write_memories: WriteMemories) -> None:
+async def test_adding_a_statement_again_updates_it(
+    memory: AsyncMemory, write_memories: WriteMemories
+) -> None:
     (memory_id,) = await write_memories(["Ada lives in London."])
     first = await memory.triples.add("Ada", "lives in", "London", confidence=0.5, evidence=memory_id)
     second = await memory.triples.add("Ada", "lives in", "London", provenance="measured")
@@ -37,7 +39,7 @@ async def test_making_a_statement_again_renews_it(memory: AsyncMemory, write_mem
     assert await memory.triples.list() == [second]
 
 
-async def test_case_and_place_make_another_statement(memory: AsyncMemory) -> None:
+async def test_case_and_order_distinguish_statements(memory: AsyncMemory) -> None:
     for statement in [("a", "b", "c"), ("A", "b", "c"), ("a", "B", "c"), ("a", "b", "C"), ("a", "b", "c\nd")]:
         await memory.triples.add(*statement)
     assert len(await memory.triples.list()) == 5
@@ -63,7 +65,7 @@ async def test_statements_are_listed_page_by_page(memory: AsyncMemory) -> None:
     assert sorted(triple.object for triple in [*page, *rest]) == [triple.object for triple in made]
 
 
-async def test_a_statement_is_taken_away(memory: AsyncMemory) -> None:
+async def test_a_statement_can_be_deleted(memory: AsyncMemory) -> None:
     triple = await memory.triples.add("a", "b", "c")
     assert await memory.triples.remove(triple) is True
     assert await memory.triples.remove(triple.triple_id) is False
@@ -81,7 +83,7 @@ async def test_the_longest_texts_fit(memory: AsyncMemory) -> None:
     await scope.entities.upsert("thing", "\u0390" * 256, aliases=["ﬃ" * 85])
 
 
-async def test_owners_and_tenants_are_apart(
+async def test_statements_are_separate_per_owner_and_tenant(
     memory: AsyncMemory,
     foreign_memory: AsyncMemory,
     write_memories: WriteMemories,

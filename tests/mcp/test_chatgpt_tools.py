@@ -3,12 +3,12 @@
 import json
 from uuid import uuid4
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
 
-async def test_both_come_beside_our_own(connect: Connect) -> None:
+async def test_both_are_listed_beside_our_own(connect: Connect) -> None:
     async with connect("chatgpt") as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools][5:] == ["search", "fetch"]
@@ -16,7 +16,7 @@ async def test_both_come_beside_our_own(connect: Connect) -> None:
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools[5:])
 
 
-async def test_search_gives_ids_titles_and_addresses(connect: Connect, memory: AsyncMemory) -> None:
+async def test_search_returns_ids_titles_and_uris(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain(f"Alice moved to Berlin.\n{'It was raining there. ' * 20}")
     async with connect("chatgpt") as client:
         result = await client.call_tool("search", {"query": "Where did Alice move?"})
@@ -29,12 +29,14 @@ async def test_search_gives_ids_titles_and_addresses(connect: Connect, memory: A
     assert json.loads(text_of(result)) == result.structured_content
 
 
-async def test_search_gives_an_empty_list_for_what_is_not_known(connect: Connect) -> None:
+async def test_search_returns_an_empty_list_if_nothing_is_known(connect: Connect) -> None:
     async with connect("chatgpt") as client:
         assert await called(client, "search", query="quantum chromodynamics") == {"results": []}
 
 
-async def test_fetch_gives_the_whole_text_of_a_split_one(connect: Connect, memory: AsyncMemory) -> None:
+async def test_fetch_returns_the_whole_text_of_a_chunked_memory(
+    connect: Connect, memory: AsyncMemory
+) -> None:
     text = " ".join(f"Sentence {number} is about Berlin." for number in range(500))
     retained = await memory.retain(
         {"role": "user", "name": "Alice", "content": text, "tags": ["a", "b"], "at": "2026-03-01T10:00:00Z"},
@@ -56,16 +58,16 @@ async def test_fetch_gives_the_whole_text_of_a_split_one(connect: Connect, memor
     assert json.loads(text_of(result)) == fetched
 
 
-async def test_fetch_cuts_what_is_too_long(connect: Connect, memory: AsyncMemory) -> None:
+async def test_fetch_truncates_long_text(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain('"quoted" text ' * 20_000)
     async with connect("chatgpt") as client:
         result = await client.call_tool("fetch", {"id": str(retained.memory_ids[0])})
     assert "… [cut here: the text has 280,000 characters]" in result.structured_content["text"]
-    assert 15_000 <= len(text_of(result)) <= ANSWER_MAX_CHARACTERS
+    assert 15_000 <= len(text_of(result)) <= RESULT_MAX_CHARACTERS
     assert json.loads(text_of(result)) == result.structured_content
 
 
-async def test_what_is_not_there_cannot_be_fetched(connect: Connect, memory: AsyncMemory) -> None:
+async def test_fetching_an_unknown_id_is_an_error(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain("Alice moved to Berlin.")
     await memory.memories.forget(retained.memory_ids[0])
     async with connect("chatgpt") as client:

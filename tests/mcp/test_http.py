@@ -19,7 +19,7 @@ from mnemic.mcp.http import REQUEST_MAX_BYTES, build_http_app
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
 from tests.mcp.conftest import called, refused
-from tests.mcp.test_who_may import EXAMPLES
+from tests.mcp.test_permissions import EXAMPLES
 from tests.waiting import wait_for
 
 SECRET_ERROR = "key 42 of tenant acme was revoked"
@@ -29,7 +29,7 @@ HEADERS = {"accept": "application/json, text/event-stream", "content-type": "app
 
 @dataclass
 class Keys:
-    """Who has which token; what a server's admission would be."""
+    """The known tokens, in place of the authentication of a server."""
 
     known: dict[str, tuple[AsyncMemory, Role]] = field(default_factory=dict)
     is_down: bool = False
@@ -43,8 +43,8 @@ class Keys:
 
 
 @dataclass(frozen=True)
-class Served:
-    """A server on a port of its own."""
+class HttpServer:
+    """A server on its own port."""
 
     url: str
     keys: Keys
@@ -68,11 +68,11 @@ class Served:
 
 
 @pytest.fixture
-async def served(memory: AsyncMemory) -> AsyncIterator[Served]:
+async def served(memory: AsyncMemory) -> AsyncIterator[HttpServer]:
     keys = Keys({"writing": (memory, "write"), "reading": (memory, "read")})
     keys.known["bob"] = (memory.scope(owner="bob"), "write")
     async with listening(keys) as url:
-        yield Served(url, keys)
+        yield HttpServer(url, keys)
 
 
 @asynccontextmanager
@@ -90,7 +90,7 @@ async def listening(keys: Keys, **options: Any) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_every_tool_and_resource_is_there_for_either_protocol(served: Served, mode: str) -> None:
+async def test_every_tool_and_resource_is_there_for_either_protocol(served: HttpServer, mode: str) -> None:
     async with served.client("writing", "?compat=reference&compat=chatgpt", mode=mode) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == list(EXAMPLES)
@@ -105,7 +105,7 @@ async def test_every_tool_and_resource_is_there_for_either_protocol(served: Serv
         assert len((await client.list_resource_templates()).resource_templates) == 3
 
 
-async def test_each_token_has_its_own_owner(served: Served) -> None:
+async def test_each_token_has_its_own_owner(served: HttpServer) -> None:
     async with served.client("writing") as alice, served.client("bob") as bob:
         await called(alice, "retain", content="Alice moved to Berlin.")
         assert (await called(bob, "recall", query="Where did Alice move?"))["refused"]
@@ -113,7 +113,7 @@ async def test_each_token_has_its_own_owner(served: Served) -> None:
         assert not (await called(alice, "recall", query="Where did Alice move?"))["refused"]
 
 
-async def test_a_reading_token_cannot_write(served: Served, memory: AsyncMemory) -> None:
+async def test_a_reading_token_cannot_write(served: HttpServer, memory: AsyncMemory) -> None:
     async with served.client("reading", "?compat=reference") as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names == ["recall", "query_archive", "get_entity", "read_graph", "search_nodes", "open_nodes"]
@@ -123,7 +123,7 @@ async def test_a_reading_token_cannot_write(served: Served, memory: AsyncMemory)
     assert await memory.entities.list() == []
 
 
-async def test_a_token_that_was_revoked_meanwhile_opens_nothing(served: Served) -> None:
+async def test_a_revoked_token_is_refused(served: HttpServer) -> None:
     assert (await served.request()).status_code == 200
     del served.keys.known["writing"]
     assert (await served.request()).status_code == 401
@@ -133,7 +133,9 @@ async def test_a_token_that_was_revoked_meanwhile_opens_nothing(served: Served) 
     "authorization",
     [None, "", "Bearer", "Basic d3JpdGluZw==", "writing", "Bearer wrong", f"Bearer {'x' * 600}"],
 )
-async def test_without_a_good_token_there_is_no_answer(served: Served, authorization: str | None) -> None:
+async def test_without_a_valid_token_every_request_is_401(
+    served: HttpServer, authorization: str | None
+) -> None:
     response = await served.request(headers={"authorization": authorization})
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
@@ -141,13 +143,13 @@ async def test_without_a_good_token_there_is_no_answer(served: Served, authoriza
     assert SECRET_ERROR not in response.text
 
 
-async def test_of_two_tokens_none_counts(served: Served) -> None:
+async def test_two_tokens_are_refused(served: HttpServer) -> None:
     twice = [*HEADERS.items(), ("authorization", "Bearer writing"), ("authorization", "Bearer bob")]
     async with httpx.AsyncClient() as client:
         assert (await client.post(served.url, json=BODY, headers=twice)).status_code == 401
 
 
-async def test_a_memory_that_is_away_is_503_and_tells_nothing(served: Served) -> None:
+async def test_an_unavailable_memory_is_503_without_details(served: HttpServer) -> None:
     served.keys.is_down = True
     response = await served.request()
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
@@ -165,27 +167,29 @@ async def test_a_memory_that_is_away_is_503_and_tells_nothing(served: Served) ->
         ({"origin": "http://localhost:3000"}, 200),
     ],
 )
-async def test_pages_of_others_are_turned_away(served: Served, headers: dict[str, str], status: int) -> None:
+async def test_requests_from_foreign_web_pages_are_refused(
+    served: HttpServer, headers: dict[str, str], status: int
+) -> None:
     assert (await served.request(headers=headers)).status_code == status
 
 
-async def test_other_hosts_can_be_allowed(served: Served) -> None:
+async def test_other_hosts_can_be_allowed(served: HttpServer) -> None:
     async with listening(served.keys, allowed_hosts=["memory.example"]) as url:
-        here = Served(url, served.keys)
+        here = HttpServer(url, served.keys)
         assert (await here.request(headers={"host": "memory.example"})).status_code == 200
         assert (await here.request()).status_code == 421
     async with listening(served.keys, allowed_hosts=None) as url:
-        anywhere = Served(url, served.keys)
+        anywhere = HttpServer(url, served.keys)
         assert (await anywhere.request(headers={"host": "memory.example"})).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-async def test_only_post_is_answered(served: Served, method: str) -> None:
+async def test_other_methods_are_405(served: HttpServer, method: str) -> None:
     response = await served.request(method)
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
-async def test_an_unknown_set_of_tools_is_a_bad_request(served: Served) -> None:
+async def test_an_unknown_set_of_tools_is_a_bad_request(served: HttpServer) -> None:
     response = await served.request(query="?compat=gemini")
     assert response.status_code == 400
     assert "any of reference, chatgpt" in response.json()["detail"]
@@ -196,11 +200,13 @@ async def test_an_unknown_set_of_tools_is_a_bad_request(served: Served) -> None:
     [(b"{", 400), (b"\xff\xfe", 400), (b"[]", 400), (b"x" * (REQUEST_MAX_BYTES + 1), 413)],
     ids=["half", "no UTF-8", "a list", "too large"],
 )
-async def test_bodies_that_are_no_requests_are_refused(served: Served, content: bytes, status: int) -> None:
+async def test_invalid_bodies_are_refused(served: HttpServer, content: bytes, status: int) -> None:
     assert (await served.request(content=content)).status_code == status
 
 
-async def test_neither_token_nor_content_is_logged(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+async def test_neither_token_nor_content_is_logged(
+    served: HttpServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG, logger="mnemic")
     caplog.set_level(logging.INFO, logger="mcp")
     async with served.client("writing") as client:

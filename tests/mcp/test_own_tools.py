@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from mcp import MCPError
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
@@ -40,7 +40,7 @@ async def test_hints_say_what_reads_and_what_destroys(connect: Connect) -> None:
     assert destroying == {"forget"}
 
 
-async def test_what_is_retained_is_recalled(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_retained_memory_is_recalled(connect: Connect, memory: AsyncMemory) -> None:
     async with connect() as client:
         stored = await called(
             client, "retain", content=BERLIN, tags=["home"], category="episodic", at="2026-03-01T10:00:00Z"
@@ -63,7 +63,17 @@ async def test_what_is_retained_is_recalled(connect: Connect, memory: AsyncMemor
     }
 
 
-async def test_the_text_of_recall_has_date_words_and_id(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_bare_date_is_midnight_utc(connect: Connect, memory: AsyncMemory) -> None:
+    async with connect() as client:
+        stored = await called(client, "retain", content=BERLIN, at="2026-03-01")
+        found = await called(client, "recall", query="Alice Berlin", since="2026-03-01", until="2026-03-02")
+        earlier = await called(client, "recall", query="Alice Berlin", until="2026-03-01")
+    assert (await memory.memories.get(stored["memory_id"])).at == datetime(2026, 3, 1, tzinfo=UTC)
+    assert [hit["memory_id"] for hit in found["memories"]] == [stored["memory_id"]]
+    assert earlier["memories"] == []
+
+
+async def test_the_text_of_recall_has_date_content_and_id(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain({"role": "user", "name": "Alice", "content": BERLIN})
     async with connect() as client:
         text = text_of(await client.call_tool("recall", {"query": "Alice Berlin"}))
@@ -71,14 +81,14 @@ async def test_the_text_of_recall_has_date_words_and_id(connect: Connect, memory
     assert text.startswith(f"- [{day}] Alice: {BERLIN} (id {retained.memory_ids[0]}, score ")
 
 
-async def test_words_known_already_are_not_stored_twice(connect: Connect) -> None:
+async def test_the_same_text_is_not_stored_twice(connect: Connect) -> None:
     async with connect() as client:
         first = await called(client, "retain", content=BERLIN)
         again = await called(client, "retain", content=BERLIN)
     assert again == {"memory_id": first["memory_id"], "outcome": "known already", "replaced": None}
 
 
-async def test_a_correction_replaces_what_was_believed(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_correction_supersedes_the_old_memory(connect: Connect, memory: AsyncMemory) -> None:
     async with connect() as client:
         old = await called(client, "retain", content=BERLIN)
         new = await called(
@@ -90,7 +100,7 @@ async def test_a_correction_replaces_what_was_believed(connect: Connect, memory:
     assert (await memory.memories.get(old["memory_id"])).status == "superseded"
 
 
-async def test_recall_refuses_what_it_does_not_know(connect: Connect) -> None:
+async def test_recall_refuses_if_nothing_is_close_enough(connect: Connect) -> None:
     async with connect() as client:
         await called(client, "retain", content=BERLIN)
         result = await client.call_tool("recall", {"query": "quantum chromodynamics lattice"})
@@ -100,7 +110,7 @@ async def test_recall_refuses_what_it_does_not_know(connect: Connect) -> None:
     assert text_of(result).startswith(f"Nothing found. {result.structured_content['reason']}")
 
 
-async def test_filters_of_recall_reach_the_search(connect: Connect, memory: AsyncMemory) -> None:
+async def test_filters_limit_a_recall(connect: Connect, memory: AsyncMemory) -> None:
     await memory.retain("Berlin is large.", category="factual", at="2025-01-01T00:00:00Z")
     await memory.retain("Berlin is liked.", category="preference", at="2026-01-01T00:00:00Z")
     await memory.retain({"role": "user", "content": "Berlin it is."}, conversation="c-1")
@@ -141,7 +151,7 @@ async def test_the_archive_answers_with_passages_to_cite(connect: Connect) -> No
     assert f"[1] 2026-03-01 {BERLIN} (memory {stored['memory_id']})" in text_of(result)
 
 
-async def test_the_archive_says_what_is_not_on_record(connect: Connect) -> None:
+async def test_the_archive_refuses_if_nothing_is_on_record(connect: Connect) -> None:
     async with connect() as client:
         await called(client, "retain", content=BERLIN)
         result = await client.call_tool(
@@ -152,7 +162,7 @@ async def test_the_archive_says_what_is_not_on_record(connect: Connect) -> None:
     assert text_of(result).startswith("Not on record. ")
 
 
-async def test_what_is_forgotten_is_not_recalled(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_forgotten_memory_is_not_recalled(connect: Connect, memory: AsyncMemory) -> None:
     async with connect() as client:
         stored = await called(client, "retain", content=BERLIN)
         forgotten = await called(client, "forget", memory_id=stored["memory_id"], reason="It was a joke.")
@@ -183,7 +193,7 @@ async def test_an_entity_is_shown_with_facts_relations_and_mentions(
     assert "Alice (person, also called Ali)\n- city: Berlin\n- Alice → works at → Acme\n" in text_of(result)
 
 
-async def test_namesakes_are_all_shown_unless_a_category_is_given(
+async def test_all_entities_with_a_name_are_shown_unless_a_category_is_given(
     connect: Connect, memory: AsyncMemory
 ) -> None:
     await memory.entities.upsert("planet", "Mercury")
@@ -202,7 +212,7 @@ async def test_namesakes_are_all_shown_unless_a_category_is_given(
         ("retain", {"content": ""}, "content: String should have at least 1 character"),
         ("retain", {"content": " "}, "content must not be empty"),
         ("retain", {"content": "x", "category": "gossip"}, "category: Input should be 'factual'"),
-        ("retain", {"content": "x", "at": "yesterday"}, "at must be a date and time"),
+        ("retain", {"content": "x", "at": "yesterday"}, "at must be a date"),
         ("retain", {"content": "x", "colour": "red"}, "colour: Extra inputs are not permitted"),
         ("retain", {"content": "x\0y"}, "must not contain NUL"),
         ("recall", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1"),
@@ -215,7 +225,7 @@ async def test_namesakes_are_all_shown_unless_a_category_is_given(
         ("get_entity", {"name": "x" * 257}, "name: String should have at most 256 characters"),
     ],
 )
-async def test_bad_arguments_are_named_with_what_would_be_right(
+async def test_the_error_names_each_invalid_argument(
     connect: Connect, tool: str, arguments: dict[str, object], complaint: str
 ) -> None:
     async with connect() as client:
@@ -232,7 +242,7 @@ async def test_bad_arguments_are_named_with_what_would_be_right(
         ("get_entity", {"name": "Nobody"}),
     ],
 )
-async def test_what_is_not_there_is_an_error_with_advice(
+async def test_an_unknown_id_is_an_error_with_advice(
     connect: Connect, tool: str, arguments: dict[str, object]
 ) -> None:
     async with connect() as client:
@@ -245,16 +255,14 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(connect: Connect) -> 
             await client.call_tool("rm", {})
 
 
-async def test_tools_of_others_are_not_there_unless_asked_for(connect: Connect) -> None:
+async def test_compatible_tools_are_listed_only_on_request(connect: Connect) -> None:
     async with connect() as client:
         for name in ("read_graph", "search"):
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool(name, {"query": "x"} if name == "search" else {})
 
 
-async def test_an_answer_is_bounded_and_says_what_it_leaves_out(
-    connect: Connect, memory: AsyncMemory
-) -> None:
+async def test_a_result_is_bounded_and_says_what_it_leaves_out(connect: Connect, memory: AsyncMemory) -> None:
     await memory.retain([f'Berlin {number} "{"quoted " * 1000}"' for number in range(20)])
     async with connect() as client:
         result = await client.call_tool("recall", {"query": "Berlin quoted", "limit": 20})
@@ -264,11 +272,11 @@ async def test_an_answer_is_bounded_and_says_what_it_leaves_out(
     assert answer["left_out_count"] == 20 - len(answer["memories"])
     assert f"{answer['left_out_count']} more did not fit" in text_of(result)
     for bounded in (result, archived):
-        assert len(text_of(bounded)) <= ANSWER_MAX_CHARACTERS
-        assert 7000 <= json_size(bounded.structured_content) <= ANSWER_MAX_CHARACTERS
+        assert len(text_of(bounded)) <= RESULT_MAX_CHARACTERS
+        assert 7000 <= json_size(bounded.structured_content) <= RESULT_MAX_CHARACTERS
 
 
-async def test_an_entity_with_very_much_about_it_is_bounded(connect: Connect, memory: AsyncMemory) -> None:
+async def test_the_result_for_a_large_entity_is_bounded(connect: Connect, memory: AsyncMemory) -> None:
     facts = {f"fact {number}": "\n" * 2000 for number in range(200)}
     aliases = [f"{'h' * 250} {number}" for number in range(60)]
     hub = await memory.entities.upsert("person", "Hub", facts=facts, aliases=aliases)
@@ -280,8 +288,8 @@ async def test_an_entity_with_very_much_about_it_is_bounded(connect: Connect, me
     (card,) = result.structured_content["entities"]
     assert card["facts"]
     assert card["relations"]
-    assert json_size(result.structured_content) <= ANSWER_MAX_CHARACTERS
-    assert len(text_of(result)) <= ANSWER_MAX_CHARACTERS
+    assert json_size(result.structured_content) <= RESULT_MAX_CHARACTERS
+    assert len(text_of(result)) <= RESULT_MAX_CHARACTERS
 
 
 async def test_the_archive_is_offered_only_while_the_embedder_works(
@@ -304,7 +312,9 @@ async def test_the_archive_is_offered_only_while_the_embedder_works(
         assert not (await called(client, "query_archive", question="Where did Alice move?"))["refused"]
 
 
-async def test_trying_the_embedder_counts_nothing_as_recalled(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_probe_of_the_embedder_is_not_counted_as_recall(
+    connect: Connect, memory: AsyncMemory
+) -> None:
     retained = await memory.retain("probe")
     async with connect() as client:
         await client.list_tools()
@@ -313,7 +323,7 @@ async def test_trying_the_embedder_counts_nothing_as_recalled(connect: Connect, 
     assert await memory._core.write_recalled_counts() == 1
 
 
-async def test_what_breaks_inside_stays_inside(
+async def test_an_internal_error_does_not_reveal_its_cause(
     connect: Connect, memory: AsyncMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with connect() as client:
@@ -324,6 +334,6 @@ async def test_what_breaks_inside_stays_inside(
         broken = await refused(client, "recall", query="Berlin")
     assert closed.endswith("Tell the user.")
     incident = broken.partition("under ")[2].partition(".")[0]
-    assert broken == f"Mnemic failed at this call; its log has more under {incident}. Tell the user."
+    assert broken == f"This call failed; the log of Mnemic has the cause under {incident}. Tell the user."
     assert incident in caplog.text
     assert "AttributeError" in caplog.text

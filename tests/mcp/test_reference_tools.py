@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS, json_size
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
@@ -26,7 +26,7 @@ ACME = {"name": "Acme", "entityType": "Company", "observations": []}
 WORKS = {"from": "Alice", "to": "Acme", "relationType": "works_at"}
 
 
-async def test_its_tools_come_beside_our_own(connect: Connect) -> None:
+async def test_its_tools_are_listed_beside_our_own(connect: Connect) -> None:
     async with connect("reference") as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(tools)[5:] == NAMES
@@ -40,7 +40,7 @@ async def test_its_tools_come_beside_our_own(connect: Connect) -> None:
     assert reading == ["read_graph", "search_nodes", "open_nodes"]
 
 
-async def test_what_is_created_is_read_back(connect: Connect) -> None:
+async def test_created_entities_are_read_back(connect: Connect) -> None:
     async with connect("reference") as client:
         created = await client.call_tool("create_entities", {"entities": [ALICE, ACME]})
         related = await client.call_tool("create_relations", {"relations": [WORKS]})
@@ -69,7 +69,7 @@ async def test_they_are_mnemics_own_entities(connect: Connect, memory: AsyncMemo
     assert opened["entities"] == [{"name": "Bob", "entityType": "person", "observations": ["city: Bern"]}]
 
 
-async def test_what_exists_is_not_created_again(connect: Connect) -> None:
+async def test_an_existing_entity_is_not_created_again(connect: Connect) -> None:
     async with connect("reference") as client:
         await called(client, "create_entities", entities=[ALICE, ACME])
         await called(client, "create_relations", relations=[WORKS])
@@ -149,13 +149,13 @@ async def test_observations_are_recalled_until_they_are_deleted(
         await called(client, "delete_entities", entityNames=["Alice"])
     assert found[0].memory.content == "Alice: Plays the cello"
     assert known == {"Alice: Lives in Berlin", "Alice: Likes tea", "Alice: Plays the cello"}
-    # Two observations that are one memory are two observations still.
+    # Two observations that share a memory stay two observations.
     assert opened["entities"][0]["observations"][2:] == ["Plays the cello", "Alice: Plays the cello"]
     assert left == known - {"Alice: Likes tea"}
     assert await contents() == set()
 
 
-async def test_an_observation_that_is_no_memory_can_be_deleted(connect: Connect, memory: AsyncMemory) -> None:
+async def test_an_observation_without_a_memory_can_be_deleted(connect: Connect, memory: AsyncMemory) -> None:
     facts = {"observation 0190163d-8694-739b-aea5-966c26f8ad91": "Told long ago"}
     await memory.entities.upsert("person", "Alice", facts=facts)
     async with connect("reference") as client:
@@ -200,7 +200,7 @@ async def test_search_finds_name_type_and_observations(connect: Connect, query: 
     assert nothing == {"entities": [], "relations": []}
 
 
-async def test_opened_nodes_come_with_relations_to_others(connect: Connect) -> None:
+async def test_opened_nodes_include_relations_to_others(connect: Connect) -> None:
     async with connect("reference") as client:
         await called(client, "create_entities", entities=[ALICE, ACME])
         await called(client, "create_relations", relations=[WORKS])
@@ -220,7 +220,7 @@ async def test_long_chains_and_lone_entities_are_all_read(connect: Connect, memo
     assert [(one["from"], one["to"]) for one in graph["relations"]] == list(pairwise(names))
 
 
-async def test_a_relation_needs_both_ends_and_nothing_is_half_done(connect: Connect) -> None:
+async def test_a_relation_needs_both_ends_and_a_call_is_atomic(connect: Connect) -> None:
     async with connect("reference") as client:
         await called(client, "create_entities", entities=[ALICE, ACME])
         related = await refused(client, "create_relations", relations=[WORKS, WORKS | {"to": "Nobody"}])
@@ -259,7 +259,7 @@ async def test_bad_arguments_are_named(
         assert complaint in await refused(client, tool, **arguments)
 
 
-async def test_a_graph_that_is_too_large_is_cut_and_says_so(connect: Connect, memory: AsyncMemory) -> None:
+async def test_a_large_graph_is_truncated_with_a_note(connect: Connect, memory: AsyncMemory) -> None:
     for number in range(30):
         await memory.entities.upsert("thing", f"thing {number}", facts={"observation": '"' * 2000})
         await memory.entities.upsert("thing", f"other {number}")
@@ -269,7 +269,7 @@ async def test_a_graph_that_is_too_large_is_cut_and_says_so(connect: Connect, me
         searched = await client.call_tool("search_nodes", {"query": "thing"})
     for result in (read, searched):
         assert 1 <= len(result.structured_content["entities"]) < 30
-        assert 10_000 <= json_size(result.structured_content) <= ANSWER_MAX_CHARACTERS
+        assert 10_000 <= json_size(result.structured_content) <= RESULT_MAX_CHARACTERS
         assert json.loads(text_of(result)) == result.structured_content
-        assert len(text_of(result)) <= ANSWER_MAX_CHARACTERS
-        assert "There is more than fits" in result.content[1].text  # type: ignore[union-attr]
+        assert len(text_of(result)) <= RESULT_MAX_CHARACTERS
+        assert "does not fit" in result.content[1].text  # type: ignore[union-attr]

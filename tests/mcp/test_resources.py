@@ -1,10 +1,10 @@
-"""Memory as resources: what can be listed can be read, what is another's or forgotten cannot."""
+"""Resources: listing and reading them; memories of other owners and forgotten ones cannot be read."""
 
 import pytest
 from mcp import Client, MCPError
 from mcp_types import TextResourceContents
 
-from mnemic.mcp.bounds import ANSWER_MAX_CHARACTERS
+from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect
@@ -19,7 +19,7 @@ async def read(client: Client, uri: str) -> str:
     return content.text
 
 
-async def test_pages_and_templates_are_listed(connect: Connect) -> None:
+async def test_resources_and_templates_are_listed(connect: Connect) -> None:
     async with connect() as client:
         pages = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
@@ -43,7 +43,7 @@ async def test_an_empty_memory_says_so(connect: Connect) -> None:
     ]
 
 
-async def test_recent_memories_lead_to_each_of_them(connect: Connect, memory: AsyncMemory) -> None:
+async def test_recent_memories_link_to_each_memory(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain(BERLIN, at="2026-03-01T10:00:00Z", tags=["home"])
     uri = f"memory://memories/{retained.memory_ids[0]}"
     async with connect() as client:
@@ -59,7 +59,7 @@ async def test_recent_memories_lead_to_each_of_them(connect: Connect, memory: As
     ]
 
 
-async def test_entities_lead_to_each_of_them(connect: Connect, memory: AsyncMemory) -> None:
+async def test_the_list_of_entities_links_to_each_entity(connect: Connect, memory: AsyncMemory) -> None:
     await memory.entities.upsert("project", "A/B test: größer?", facts={"state": "done"}, salience=0.9)
     await memory.entities.upsert("person", "Bob", salience=0.1)
     async with connect() as client:
@@ -71,7 +71,7 @@ async def test_entities_lead_to_each_of_them(connect: Connect, memory: AsyncMemo
     assert text == "A/B test: größer? (project)\n- state: done"
 
 
-async def test_conversations_lead_to_their_turns(connect: Connect, memory: AsyncMemory) -> None:
+async def test_the_list_of_conversations_links_to_their_turns(connect: Connect, memory: AsyncMemory) -> None:
     turns = [{"role": "user", "content": f"turn {number}"} for number in range(205)]
     await memory.retain(turns, conversation="c 1")
     async with connect() as client:
@@ -97,14 +97,14 @@ async def test_conversations_lead_to_their_turns(connect: Connect, memory: Async
         "memory://memories/../recent",
     ],
 )
-async def test_what_is_not_there_is_an_error(connect: Connect, uri: str) -> None:
+async def test_an_unknown_uri_is_an_error(connect: Connect, uri: str) -> None:
     async with connect() as client:
         with pytest.raises(MCPError) as raised:
             await client.read_resource(uri)
     assert raised.value.code == -32602
 
 
-async def test_what_was_forgotten_or_is_anothers_cannot_be_read(
+async def test_forgotten_memories_and_those_of_other_owners_cannot_be_read(
     connect: Connect, memory: AsyncMemory
 ) -> None:
     forgotten = await memory.retain(BERLIN)
@@ -124,17 +124,17 @@ async def test_what_was_forgotten_or_is_anothers_cannot_be_read(
         assert await read(client, "memory://recent") == "Nothing is remembered yet."
 
 
-async def test_long_ones_are_cut(connect: Connect, memory: AsyncMemory) -> None:
+async def test_long_resources_are_truncated(connect: Connect, memory: AsyncMemory) -> None:
     retained = await memory.retain("A long story. " * 20_000)
     async with connect() as client:
         text = await read(client, f"memory://memories/{retained.memory_ids[0]}")
         recent = await read(client, "memory://recent")
-    assert len(text) == ANSWER_MAX_CHARACTERS
+    assert len(text) == RESULT_MAX_CHARACTERS
     assert text.endswith("characters]")
-    assert 8_000 <= len(recent) <= ANSWER_MAX_CHARACTERS
+    assert 8_000 <= len(recent) <= RESULT_MAX_CHARACTERS
 
 
-async def test_without_an_owner_there_is_nothing_to_read(connect: Connect, open_memory: OpenMemory) -> None:
+async def test_without_an_owner_there_are_no_resources(connect: Connect, open_memory: OpenMemory) -> None:
     async with connect(to=await open_memory(owner=None)) as client:
         assert (await client.list_resources()).resources == []
         assert (await client.list_resource_templates()).resource_templates == []

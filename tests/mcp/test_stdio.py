@@ -1,4 +1,4 @@
-"""`mnemic mcp` as a client starts it: a process of its own, spoken to over its pipes."""
+"""`mnemic mcp` as a client starts it: a process with standard input and output."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mnemic import Memory
 from mnemic.cli.app import main
 from tests.mcp.conftest import called, refused
-from tests.mcp.test_who_may import EXAMPLES
+from tests.mcp.test_permissions import EXAMPLES
 from tests.running_folder import running
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
@@ -39,7 +39,7 @@ def folder(memory_dir: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def place(folder: Path) -> list[str]:
-    """The options that lead to a tenant of the test's own."""
+    """The options for the tenant of the test."""
     return ["--data-dir", str(folder), "--tenant", f"tenant {uuid4()}", "--embedder", "test"]
 
 
@@ -64,7 +64,7 @@ async def test_every_tool_and_resource_is_there(place: list[str]) -> None:
         assert len((await client.list_resource_templates()).resource_templates) == 3
 
 
-async def test_what_one_process_retains_the_next_recalls(folder: Path, place: list[str]) -> None:
+async def test_a_memory_survives_the_process(folder: Path, place: list[str]) -> None:
     async with process("--owner", "alice", *place) as client:
         stored = await called(client, "retain", content="Alice moved to Berlin.")
     with Memory(data_dir=folder, tenant=place[3], owner="alice", embedder="test") as memory:
@@ -117,7 +117,7 @@ def test_a_signal_ends_it_while_it_waits_for_input(place: list[str], sent: signa
         assert started.wait(SECONDS_MAX) == -sent
 
 
-def test_it_ends_quietly_when_the_client_is_gone_before_its_answer(place: list[str]) -> None:
+def test_it_ends_quietly_when_the_client_exits_early(place: list[str]) -> None:
     command = [MNEMIC, "mcp", "--owner", "alice", *place]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as started:
@@ -140,13 +140,13 @@ def test_standard_output_carries_nothing_but_the_protocol(place: list[str]) -> N
 @pytest.mark.parametrize(
     ("options", "environment", "complaint"),
     [
-        ([], {}, "Give --owner NAME or set MNEMIC_OWNER"),
-        (["--any-owner", "--owner", "alice"], {}, "exclude each other"),
-        (["--any-owner"], {"MNEMIC_OWNER": "alice"}, "exclude each other"),
+        ([], {}, "give --owner NAME, or set MNEMIC_OWNER"),
+        (["--any-owner", "--owner", "alice"], {}, "not both"),
+        (["--any-owner"], {"MNEMIC_OWNER": "alice"}, "not both"),
         (["--owner", "alice", "--compat", "gemini"], {}, "any of reference, chatgpt"),
     ],
 )
-def test_options_that_cannot_work_are_refused(
+def test_invalid_options_are_refused(
     options: list[str],
     environment: dict[str, str],
     complaint: str,
@@ -164,14 +164,14 @@ def test_options_that_cannot_work_are_refused(
     assert complaint in " ".join(printed.err.split())
 
 
-def test_a_memory_that_cannot_be_reached_is_said_on_standard_error() -> None:
+def test_an_unreachable_memory_is_reported_on_standard_error() -> None:
     ended = run("--owner", "alice", "--url", "postgresql://127.0.0.1:1/none")
     assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr.startswith(b"Error:")
     assert b"Traceback" not in ended.stderr
 
 
-def test_a_missing_package_is_named_with_what_to_install() -> None:
+def test_a_missing_package_is_reported_with_the_install_command() -> None:
     code = (
         "import sys; sys.modules['mcp'] = None; sys.argv = ['mnemic', 'mcp'];"
         "from mnemic.cli.app import main; main()"

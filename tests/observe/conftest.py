@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from mnemic.db.tenancy import Tenant
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.sdk.memory import AsyncMemory
 from tests.two_tenants import foreign_memory, memory  # noqa: F401 (fixtures)
 

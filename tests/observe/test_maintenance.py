@@ -9,7 +9,7 @@ from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Begun, Repeatable
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.identity import new_id
@@ -160,5 +160,5 @@ async def test_log_days_are_made_ahead_and_dropped_when_too_old(
         )
         assert await made.fetchone() == {"made": 3}
     # 92 and 91 days ago are too old; 90 days ago is the last day that is kept.
-    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 8, "dropped_count": 2}
-    assert await maintenance.turn_log_days(memory._core, job) == {"made_count": 0, "dropped_count": 0}
+    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 8, "dropped_count": 2}
+    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 0, "dropped_count": 0}

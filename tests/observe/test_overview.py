@@ -6,24 +6,20 @@ from typing import Any
 
 import pytest
 
-from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.queue import enqueue
-from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.overview import SNAPSHOT_NAMES
 from tests.conftest import AppConnection, ConnectAs
+from tests.opened import opened
 
 
 @pytest.fixture
 def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """Tenant A's memory with the test model, which logs what it reads."""
-    settings = Settings(tenant=tenant_a.name, memory_log="reads")
-    memory = AsyncMemory(owner="alice", embedder="test", settings=settings)
-    memory._core._storage = Storage(database, tenant_a, server=None)
-    return memory
+    return opened(database, tenant_a, embedder="test", settings={"memory_log": "reads"})
 
 
 async def snapshot(memory: AsyncMemory, name: str, *, refresh: bool = True) -> list[Any]:

@@ -30,7 +30,7 @@ def test_by_an_index(
     admin.execute(MANY, [tenant_a.id])
     admin.execute("ANALYZE state.memories")
     connection: psycopg.Connection[Any] = connect_as(tenant_a)
-    parameters = {"limit": 1000, "unused_days": 30}
+    parameters = {"tenant_id": tenant_a.id, "limit": 1000, "unused_days": 30}
     plan = connection.execute(f"EXPLAIN {query(name)}", parameters).fetchall()
     text = "\n".join(line for (line,) in plan)
     assert f"using {index} on" in text

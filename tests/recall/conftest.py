@@ -6,9 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.config import Settings
 from mnemic.db.database import Database
-from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
@@ -18,6 +16,7 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database_name,
     superuser,
 )
+from tests.opened import opened
 
 OpenWith = Callable[..., Awaitable[AsyncMemory]]
 
@@ -28,9 +27,6 @@ def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
 
     async def open_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncMemory:
         tenant = await shared_database.open_tenant(f"tenant {uuid4()}")
-        settled = Settings(tenant=tenant.name, **settings or {})
-        opened = AsyncMemory(owner="alice", settings=settled, **{"embedder": "test", **options})
-        opened._core._storage = Storage(shared_database, tenant, server=None)
-        return opened
+        return opened(shared_database, tenant, settings=settings, **{"embedder": "test", **options})
 
     return open_one

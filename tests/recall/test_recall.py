@@ -336,9 +336,19 @@ async def test_a_refusal_has_no_memories_and_says_why(facts: AsyncMemory) -> Non
     assert not any(fact in str(found) for fact in FACTS)
 
 
-async def test_an_empty_memory_refuses_with_its_own_reason(memory: AsyncMemory) -> None:
+async def test_an_owner_without_memories_is_the_reason_for_a_refusal(memory: AsyncMemory) -> None:
     found = await memory.recall("anything", refuse_below=0)
     assert (found.refused, len(found), bool(found)) == (True, 0, False)
+    assert found.reason == "The owner 'alice' has no memories."
+    await memory.retain("Bob likes tea.", owner="bob")
+    assert (await memory.recall("tea")).reason == "The owner 'alice' has no memories."
+    await memory.shares.grant("alice", owner="bob")
+    assert [hit.memory.owner for hit in await memory.recall("tea")] == ["bob"]
+
+
+async def test_filters_that_nothing_passes_are_the_reason_for_a_refusal(facts: AsyncMemory) -> None:
+    found = await facts.recall("anything", refuse_below=0, tags=["nothing has this"])
+    assert (found.refused, len(found)) == (True, 0)
     assert found.reason == "Nothing that this owner may read passes the filters."
 
 

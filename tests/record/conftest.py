@@ -1,4 +1,4 @@
-"""What the tests of the record share."""
+"""Fixtures of the tests of stored memories."""
 
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,

@@ -1,4 +1,4 @@
-"""What was known when: reconstructed for any moment, from changes at any moments."""
+"""Memories as of a moment, reconstructed from their versions."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -26,7 +26,7 @@ MOMENTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).map(sorted)
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     print_blob=True,
 )
-async def test_a_memory_is_what_it_was_at_any_moment(
+async def test_a_memory_can_be_read_as_of_any_moment(
     shared_database: Database, superuser: AppConnection, moments: list[int]
 ) -> None:
     tenant = await shared_database.open_tenant(f"tenant {uuid4()}")
@@ -66,7 +66,7 @@ async def test_a_forgotten_memory_was_known_before(memory: AsyncMemory) -> None:
     assert await memory.memories.as_of(memory_id, datetime.now(UTC)) == forgotten
 
 
-async def test_counting_its_use_is_no_change_of_a_memory(memory: AsyncMemory) -> None:
+async def test_counting_recalls_makes_no_version(memory: AsyncMemory) -> None:
     (memory_id,) = (await memory.retain("x")).memory_ids
     await memory.retain("x")
     (only,) = await memory.memories.history(memory_id)

@@ -1,4 +1,4 @@
-"""Changing memories: update, supersede, forget, restore, revert, and what must not be lost on the way."""
+"""Changes of memories: update, supersede, forget, restore, revert."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -61,7 +61,7 @@ async def test_an_update_is_a_new_version_and_keeps_the_old_one(memory: AsyncMem
     assert await memory.memories.get(memory_id) == second
 
 
-async def test_what_changes_nothing_makes_no_version_and_leaves_the_reason(memory: AsyncMemory) -> None:
+async def test_a_change_without_effect_makes_no_version_and_keeps_the_reason(memory: AsyncMemory) -> None:
     memory_id = await retain_one(memory, "Alice lives in Berlin.", tags=["home"])
     changed = await memory.memories.tag(memory_id, "city")
     for same in (
@@ -78,7 +78,7 @@ async def test_what_changes_nothing_makes_no_version_and_leaves_the_reason(memor
     assert await memory.memories.forget(memory_id, reason="second") == forgotten
 
 
-async def test_new_words_are_found_by_their_words_and_their_meaning(memory: AsyncMemory, rows: Rows) -> None:
+async def test_changed_content_is_found_by_lexical_and_vector_search(memory: AsyncMemory, rows: Rows) -> None:
     memory_id = await retain_one(memory, "Alice lives in Berlin.")
     old_vector = vector_of(rows, memory_id)
     await memory.memories.update(memory_id, content="Alice plays the cello.")
@@ -94,7 +94,7 @@ async def test_new_words_are_found_by_their_words_and_their_meaning(memory: Asyn
     assert vector_of(rows, memory_id) == old_vector
 
 
-async def test_new_words_mention_other_entities(memory: AsyncMemory) -> None:
+async def test_changed_content_updates_the_mentions(memory: AsyncMemory) -> None:
     berlin = await memory.entities.upsert("city", "Berlin")
     bonn = await memory.entities.upsert("city", "Bonn")
     memory_id = await retain_one(memory, "Alice lives in Berlin.")
@@ -104,9 +104,7 @@ async def test_new_words_mention_other_entities(memory: AsyncMemory) -> None:
     assert list(await memory.entities.mentions(berlin)) == []
 
 
-async def test_an_update_while_the_embedder_fails_leaves_no_vector_of_the_old_words(
-    open_memory: OpenMemory, rows: Rows
-) -> None:
+async def test_an_update_without_embedder_deletes_the_old_vector(open_memory: OpenMemory, rows: Rows) -> None:
     engine = Unsteady()
     memory = await open_memory(embedder=engine)
     memory_id = await retain_one(memory, "Alice lives in Berlin.")
@@ -120,7 +118,7 @@ async def test_an_update_while_the_embedder_fails_leaves_no_vector_of_the_old_wo
     assert None is not vector_of(rows, memory_id) != old_vector
 
 
-async def test_words_embedded_by_an_update_wait_for_no_embedding_any_more(open_memory: OpenMemory) -> None:
+async def test_an_update_that_embeds_removes_the_memory_from_the_backlog(open_memory: OpenMemory) -> None:
     engine = Unsteady()
     engine.failing = True
     memory = await open_memory(embedder=engine)
@@ -150,10 +148,10 @@ async def test_of_two_updates_at_once_the_last_one_wins_with_its_vector(
     assert vector_of(rows, memory_id) == two
 
 
-async def test_a_revert_never_leaves_the_vector_of_other_words(
+async def test_a_revert_fails_if_the_content_changes_meanwhile(
     open_memory: OpenMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody changes the words between the reading and the writing of a revert that embedded nothing."""
+    """The content changes after the revert read the memory, so the revert has no vector for it."""
     memory = await open_memory()
     memory_id = await retain_one(memory, "one")
     one = vector_of(rows, memory_id)
@@ -214,27 +212,27 @@ async def test_a_bad_change_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("memory_id", ["", "x", 5, None, b"x"], ids=repr)
-async def test_what_is_no_id_is_refused(memory: AsyncMemory, memory_id: Any) -> None:
+async def test_invalid_ids_are_refused(memory: AsyncMemory, memory_id: Any) -> None:
     for call in (memory.memories.get, memory.memories.forget, memory.memories.history, memory.memories.whole):
         with pytest.raises(InvalidInputError, match="memory_id must be an id"):
             await call(memory_id)
 
 
 @pytest.mark.parametrize("version", [0, 2, -1, 10**30])
-async def test_a_version_that_never_was_is_not_found(memory: AsyncMemory, version: int) -> None:
+async def test_an_unknown_version_is_not_found(memory: AsyncMemory, version: int) -> None:
     memory_id = await retain_one(memory, "x")
     with pytest.raises(NotFoundError, match="no version"):
         await memory.memories.revert(memory_id, version)
 
 
 @pytest.mark.parametrize("version", ["1", 1.0, True, None], ids=repr)
-async def test_what_is_no_version_is_refused(memory: AsyncMemory, version: Any) -> None:
+async def test_invalid_versions_are_refused(memory: AsyncMemory, version: Any) -> None:
     memory_id = await retain_one(memory, "x")
     with pytest.raises(InvalidInputError, match="version must be a whole number"):
         await memory.memories.revert(memory_id, version)
 
 
-async def test_words_that_another_memory_has_cannot_be_taken(memory: AsyncMemory) -> None:
+async def test_an_update_to_the_content_of_another_memory_is_refused(memory: AsyncMemory) -> None:
     await retain_one(memory, "taken")
     memory_id = await retain_one(memory, "free")
     with pytest.raises(ConflictError):
@@ -242,7 +240,7 @@ async def test_words_that_another_memory_has_cannot_be_taken(memory: AsyncMemory
     assert (await memory.memories.get(memory_id)).version == 1
 
 
-async def test_what_is_forgotten_is_listed_only_on_request_and_comes_back(memory: AsyncMemory) -> None:
+async def test_forgotten_memories_are_listed_on_request_and_can_be_restored(memory: AsyncMemory) -> None:
     memory_id = await retain_one(memory, "x")
     forgotten = await memory.memories.forget(memory_id, reason="wrong")
     assert forgotten.deleted_at is not None
@@ -252,7 +250,7 @@ async def test_what_is_forgotten_is_listed_only_on_request_and_comes_back(memory
     assert (restored.deleted_at, restored.version) == (None, 3)
 
 
-async def test_a_memory_cannot_be_restored_beside_its_own_words(memory: AsyncMemory) -> None:
+async def test_a_memory_is_not_restored_if_an_active_one_has_its_content(memory: AsyncMemory) -> None:
     memory_id = await retain_one(memory, "x")
     await memory.memories.forget(memory_id)
     again = await retain_one(memory, "x")
@@ -301,7 +299,7 @@ async def test_superseding_never_prolongs_the_validity_of_the_old_one(memory: As
 
 
 @pytest.mark.parametrize("valid_to", [None, "2030-01-01T00:00:00Z"])
-async def test_restoring_what_was_superseded_restores_its_validity(
+async def test_restoring_a_superseded_memory_restores_its_validity(
     memory: AsyncMemory, valid_to: str | None
 ) -> None:
     old_id = await retain_one(memory, "Alice lives in Berlin.", valid_to=valid_to)
@@ -320,14 +318,14 @@ async def test_a_turn_is_superseded_by_a_fact(memory: AsyncMemory) -> None:
     assert (new.category, new.conversation) == ("factual", None)
 
 
-async def test_a_memory_may_be_superseded_by_one_that_is_there_already(memory: AsyncMemory) -> None:
+async def test_a_memory_may_be_superseded_by_an_existing_one(memory: AsyncMemory) -> None:
     old_id = await retain_one(memory, "Alice lives in Berlin.")
     bonn = await retain_one(memory, "Alice lives in Bonn.")
     assert (await memory.memories.supersede(old_id, "Alice lives in Bonn.")).memory_id == bonn
     assert (await memory.memories.get(old_id)).superseded_by == bonn
 
 
-async def test_what_is_superseded_already_points_to_its_successor(memory: AsyncMemory, rows: Rows) -> None:
+async def test_superseding_again_names_the_successor(memory: AsyncMemory, rows: Rows) -> None:
     old_id = await retain_one(memory, "Alice lives in Berlin.")
     new = await memory.memories.supersede(old_id, "Alice lives in Bonn.")
     before = rows.counts(memory.tenant.id)
@@ -336,7 +334,7 @@ async def test_what_is_superseded_already_points_to_its_successor(memory: AsyncM
     assert rows.counts(memory.tenant.id) == before
 
 
-async def test_of_many_that_supersede_one_memory_one_succeeds(memory: AsyncMemory) -> None:
+async def test_of_concurrent_calls_that_supersede_one_memory_one_succeeds(memory: AsyncMemory) -> None:
     old_id = await retain_one(memory, "Alice lives in Berlin.")
     outcomes = await asyncio.gather(
         *(memory.memories.supersede(old_id, f"Alice lives in city {number}.") for number in range(WRITERS)),

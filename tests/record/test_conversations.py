@@ -1,4 +1,4 @@
-"""Conversations: turns in their order, who talked when, which tools were called."""
+"""Conversations: order of turns, times, tool calls."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ async def test_a_call_may_hold_turns_of_several_conversations(memory: AsyncMemor
     assert [found.turn_count for found in await memory.conversations.list()] == [3, 3]
 
 
-async def test_a_conversation_knows_when_it_was(memory: AsyncMemory) -> None:
+async def test_a_conversation_has_its_first_and_last_time(memory: AsyncMemory) -> None:
     await memory.retain(
         {"content": "later", "at": MONDAY + timedelta(hours=1)}, conversation="c", channel="work"
     )
@@ -48,8 +48,8 @@ async def test_a_conversation_knows_when_it_was(memory: AsyncMemory) -> None:
     assert (found.owner, found.channel, found.turn_count, found.archived_at) == ("alice", "work", 2, None)
 
 
-async def test_recent_turns_of_a_conversation_follow_their_places(memory: AsyncMemory) -> None:
-    """The ids of turns are older than their places: they are made before the turn waits for its place."""
+async def test_recent_turns_of_a_conversation_are_in_order(memory: AsyncMemory) -> None:
+    """Ids of turns are made before their positions are reserved, so their order may differ."""
     await asyncio.gather(
         *(
             memory.retain([f"{writer} a", f"{writer} b", f"{writer} c"], conversation="c")
@@ -73,7 +73,7 @@ async def test_recent_turns_of_all_conversations(memory: AsyncMemory) -> None:
     assert await memory.conversations.recent(conversation="unknown") == []
 
 
-async def test_forgotten_turns_are_left_out_and_keep_their_place(memory: AsyncMemory) -> None:
+async def test_forgotten_turns_are_left_out_and_keep_their_position(memory: AsyncMemory) -> None:
     first, second, _ = (await memory.retain(["a", "b", "c"], conversation="c")).memory_ids
     await memory.memories.forget(second)
     assert contents(await memory.conversations.turns("c")) == ["a", "c"]
@@ -176,6 +176,6 @@ async def test_a_bad_tool_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("place", [-1, "0", 1.5, None, 2**31], ids=repr)
-async def test_what_is_no_position_is_refused(memory: AsyncMemory, place: Any) -> None:
+async def test_invalid_positions_are_refused(memory: AsyncMemory, place: Any) -> None:
     with pytest.raises(InvalidInputError, match="from_position must be a whole number"):
         await memory.conversations.turns("c", from_position=place)

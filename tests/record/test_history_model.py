@@ -1,4 +1,4 @@
-"""History and revert, against a plain model in Python: whatever is done in whatever order."""
+"""History and revert against a plain model in Python, for any sequence of changes."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -46,7 +46,7 @@ STEPS = st.lists(
 
 @dataclass(frozen=True)
 class State:
-    """What the model knows of a version."""
+    """A version in the model."""
 
     content: str = "tea"
     category: str = "factual"
@@ -58,7 +58,7 @@ class State:
 
 
 def expected(history: list[State], step: str, argument: Any, moment: datetime | None) -> State:
-    """What the step makes of the memory; when it was forgotten, only the answer (`moment`) can say."""
+    """The state after a step; `moment` is when it was forgotten, which only the result says."""
     now = history[-1]
     if step == "update":
         changes = dict(argument)

@@ -1,4 +1,4 @@
-"""What the application's own login cannot do, whatever SQL reaches it."""
+"""What the role of the application cannot do, whatever SQL it runs."""
 
 import re
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ async def memory_id(memory: AsyncMemory) -> UUID:
     return memory_id
 
 
-async def test_history_and_identity_are_out_of_reach(
+async def test_the_application_cannot_change_history_or_identity(
     application: AppConnection, memory: AsyncMemory, memory_id: UUID, rows: Rows
 ) -> None:
     table = rows.value("SELECT table_name FROM mnemic.vector_models WHERE model = 'test:hash-64'")
@@ -125,7 +125,7 @@ def is_refused(application: AppConnection, statement: str) -> bool:
 
 
 @pytest.mark.parametrize("proof", ["tenant", "maintenance"])
-async def test_a_proof_of_maintenance_for_another_tenant_is_worth_nothing(
+async def test_a_proof_of_maintenance_for_another_tenant_is_rejected(
     shared_database: Database, memory: AsyncMemory, memory_id: UUID, application: AppConnection, proof: str
 ) -> None:
     """Neither the tenant's own proof under the other name nor a foreign tenant's maintenance erases."""
@@ -196,7 +196,7 @@ async def test_a_count_is_never_negative(application: AppConnection, memory_id: 
 
 
 def test_a_version_keeps_every_column(rows: Rows) -> None:
-    """A column that the trigger forgot would be empty in all that is history."""
+    """A column missing in the trigger would be NULL in every version."""
     columns = rows.select(
         "SELECT quote_ident(attname) FROM pg_attribute"
         " WHERE attrelid = 'state.memory_versions'::regclass AND attnum > 0 AND NOT attisdropped"
@@ -228,7 +228,7 @@ CASCADES = """
 """
 
 
-def test_nothing_immutable_goes_along_with_what_the_application_may_delete(rows: Rows) -> None:
+def test_no_cascade_deletes_immutable_rows(rows: Rows) -> None:
     """A deleted entity takes its facts along, on purpose: they go to the archive. A webhook takes its log."""
     assert set(rows.select(CASCADES)) == {
         ("state.entities", "state.entity_facts"),

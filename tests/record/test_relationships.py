@@ -1,4 +1,4 @@
-"""How memories stand to each other: no self loops, no doubles, both directions listed."""
+"""Relationships between memories: no self loops, no duplicates, both directions listed."""
 
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,7 @@ async def test_memories_are_related_in_both_directions(
         assert await memory.memories.related(memory_id, kinds=others) == []  # type: ignore[arg-type]
 
 
-async def test_stating_it_again_renews_the_confidence(memory: AsyncMemory, pair: tuple[UUID, UUID]) -> None:
+async def test_relating_again_updates_the_confidence(memory: AsyncMemory, pair: tuple[UUID, UUID]) -> None:
     await memory.memories.relate(*pair, "supports", confidence=0.5)
     renewed = await memory.scope(process="judge").memories.relate(*pair, "supports", confidence=0.9)
     assert list(await memory.memories.related(pair[0])) == [renewed]

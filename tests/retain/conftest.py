@@ -1,4 +1,4 @@
-"""What the tests of retaining share."""
+"""Fixtures of the tests of the write path."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What SQL in the hands of one tenant, or a stolen statement, can do with what stores memories."""
+"""Attacks on the write path with the SQL of one tenant or with a stolen statement."""
 
 import json
 from typing import Any
@@ -20,10 +20,11 @@ from tests.proofs import WRONG_SIGNATURES, process_of, wrong_signature
 
 MODEL = "test:hash-64"
 VECTOR = json.dumps([1.0] + [0.0] * 63)
+NOTHING_STORED = (None, None, None, None)
 
 
 def parameters(tenant: Tenant, signature: str | None, content: str | None = None) -> dict[str, Any]:
-    """What stores one memory of a tenant."""
+    """Parameters that store one memory of a tenant."""
     memory_id = uuid4()
     row = {
         "memory_id": str(memory_id),
@@ -35,7 +36,7 @@ def parameters(tenant: Tenant, signature: str | None, content: str | None = None
         "anchored": False,
     }
     return {
-        **dict.fromkeys(("others", "other_places", "conversation", "first_at", "last_at", "duration_ms")),
+        **dict.fromkeys(("others", "other_positions", "conversation", "first_at", "last_at", "duration_ms")),
         **dict.fromkeys(("logged_conversation", "operation", "memory_count", "detail")),
         "tenant_id": tenant.id,
         "signature": signature,
@@ -43,7 +44,7 @@ def parameters(tenant: Tenant, signature: str | None, content: str | None = None
         "channel": "here",
         "process": "forged",
         "firsts": json.dumps([row]),
-        "places": [None],
+        "positions": [None],
         "model": MODEL,
         "ids": [memory_id],
         "vectors": [VECTOR],
@@ -52,6 +53,7 @@ def parameters(tenant: Tenant, signature: str | None, content: str | None = None
         "vector_table": table_name_of(MODEL),
         "turns": 0,
         "is_logged": False,
+        "is_changing_model": False,
     }
 
 
@@ -79,15 +81,15 @@ def test_the_right_signature_stores(
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
         signed = access.key.signature("enter", str(tenant_b.id), process=process_of(connection))
-        assert connection.execute(query("retain.alone"), parameters(tenant_b, signed)).fetchone() == (
-            "stored",
-        )
+        given = parameters(tenant_b, signed)
+        row = connection.execute(query("retain.one_statement"), given).fetchone()
+        assert row == (given["ids"], None, None, None)
     assert count(admin, tenant_b) == (2, 0, 1)
 
 
 @pytest.mark.parametrize("whose", WRONG_SIGNATURES)
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_process(
+def test_nothing_is_stored_without_the_tenants_signature_for_this_process(
     access: Access,
     connect_as: ConnectAs,
     admin: AppConnection,
@@ -103,15 +105,15 @@ def test_nothing_is_stored_for_a_tenant_without_its_own_signature_for_this_very_
         connection.execute("ROLLBACK")
     signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
     try:
-        row = connection.execute(query("retain.alone"), parameters(tenant_b, signed)).fetchone()
-        assert row == ("more",)
+        row = connection.execute(query("retain.one_statement"), parameters(tenant_b, signed)).fetchone()
+        assert row == NOTHING_STORED
     except psycopg.errors.InsufficientPrivilege:
         pass
     connection.close()
     assert count(admin, tenant_b) == before
 
 
-async def test_nothing_of_a_tenant_stays_on_the_connection_of_a_small_call(
+async def test_one_statement_leaves_no_tenant_on_its_connection(
     served: list[AsyncMemory],
 ) -> None:
     memory = served[0]
@@ -121,55 +123,46 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_of_a_small_call(
     assert left == {"tenant": None}
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        "tenant_models",
-        "owner_statistics",
-        "nothing",
-        'x"; DELETE FROM state.memories; --',
-        "../state.memories",
-    ],
-)
-def test_a_forged_name_of_a_table_leads_nowhere(
-    connect_as: ConnectAs, admin: AppConnection, tenant_a: Tenant, served: list[AsyncMemory], table: str
-) -> None:
-    before = count(admin, tenant_a)
-    statement = "SELECT mnemic.insert_vectors(%s, 'alice', %s, ARRAY[%s], ARRAY[%s::halfvec])"
-    with pytest.raises(psycopg.Error) as refused:
-        connect_as(tenant_a).execute(statement, [tenant_a.id, table, uuid4(), VECTOR])
-    assert isinstance(refused.value, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn), (
-        refused.value
-    )
-    assert count(admin, tenant_a) == before
-
-
 def test_a_model_that_does_not_serve_is_not_written_to(
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
     connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
     given = {**parameters(tenant_a, None), "model": "test:forged"}
-    assert connection.execute(query("retain.alone"), given).fetchone() == ("more",)
-    stored = connection.execute(query("retain.store"), given).fetchone()
-    assert stored == (None, False)
+    assert connection.execute(query("retain.one_statement"), given).fetchone() == NOTHING_STORED
 
 
-def test_vectors_go_only_into_the_table_that_serves_and_only_with_what_is_stored(
+def test_vectors_go_only_into_the_serving_table_and_only_with_new_memories(
     connect_as: ConnectAs, tenant_a: Tenant, served: list[AsyncMemory]
 ) -> None:
     connection = connect_as(tenant_a)
     connection.execute("SELECT mnemic.open_vector_table('test:forged', 64)")
-    for model, outcome, count in (("test:forged", "more", 0), (MODEL, "stored", 2), (MODEL, "known", 2)):
+    first = parameters(tenant_a, None, "the same words")
+    second = parameters(tenant_a, None, "the same words")
+    for model, given, row, count in (
+        ("test:forged", first, NOTHING_STORED, 0),
+        (MODEL, first, (first["ids"], None, None, None), 2),
+        (MODEL, second, (None, second["ids"], first["ids"], [None]), 2),
+    ):
         table_name = table_name_of(model)
-        statement = with_vectors(query("retain.alone"), table_name)
-        given = {**parameters(tenant_a, None, "the same words"), "vector_table": table_name}
-        assert connection.execute(statement, given).fetchone() == (outcome,)
+        statement = with_vectors(query("retain.one_statement"), table_name)
+        assert connection.execute(statement, {**given, "vector_table": table_name}).fetchone() == row
         counting = sql.SQL("SELECT count(*) FROM vectors.{}").format(sql.Identifier(table_name))
         assert connection.execute(counting).fetchone() == (count,)
 
 
-async def test_what_another_tenant_has_is_not_compared_with(
+def test_another_tenants_vector_cannot_be_inserted(
+    connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, served: list[AsyncMemory]
+) -> None:
+    given = {**parameters(tenant_b, None), "memory_ids": [uuid4()]}
+    storing = "SELECT %(memory_ids)s::uuid[] AS memory_ids"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connect_as(tenant_a).execute(
+            with_vectors(storing, table_name_of(MODEL)), {**given, "ids": given["memory_ids"]}
+        )
+
+
+async def test_near_duplicates_never_cross_tenants(
     served: list[AsyncMemory], admin: AppConnection, tenant_a: Tenant
 ) -> None:
     mine, theirs = served

@@ -1,4 +1,4 @@
-"""Bad input: a clear error that names the field, and nothing written anywhere."""
+"""Invalid input raises an error that names the field, and nothing is written."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
@@ -37,7 +37,7 @@ BAD_FIELDS: list[tuple[dict[Any, Any], str]] = [
     ({}, "content is missing"),
     ({"content": "x", "at": NAIVE}, "at has no time zone"),
     ({"content": "x", "valid_from": "2026-03-01T10:00:00"}, "valid_from has no time zone"),
-    ({"content": "x", "valid_to": "yesterday"}, "valid_to must be a date and time"),
+    ({"content": "x", "valid_to": "yesterday"}, "valid_to must be a date"),
     ({"content": "x", "expires_at": date(2026, 3, 1)}, "expires_at must be a datetime"),
     ({"content": "x", "at": "0001-01-01T00:00:00+10:00"}, "at must lie in the years"),
     (
@@ -101,7 +101,7 @@ async def test_a_bad_field_is_named_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("value", [None, 5, 1.5, object()], ids=["None", "5", "1.5", "an object"])
-async def test_what_is_no_item_at_all_is_refused(memory: AsyncMemory, rows: Rows, value: Any) -> None:
+async def test_values_that_are_no_items_are_refused(memory: AsyncMemory, rows: Rows, value: Any) -> None:
     with pytest.raises(InvalidInputError, match="a text or a mapping"):
         await memory.retain(["good", value])
     for retain in (memory.retain, memory.retain_many):
@@ -148,7 +148,7 @@ async def test_a_bad_item_in_a_large_batch_is_named_and_none_is_stored(
     assert rows.counts(memory.tenant.id) == {}
 
 
-async def test_items_that_break_off_leave_nothing(memory: AsyncMemory, rows: Rows) -> None:
+async def test_an_iterator_that_raises_stores_nothing(memory: AsyncMemory, rows: Rows) -> None:
     def breaking_off() -> Iterator[str]:
         yield from (f"fact {number}" for number in range(1000))
         raise OSError("the disk is gone")
@@ -158,7 +158,7 @@ async def test_items_that_break_off_leave_nothing(memory: AsyncMemory, rows: Row
     assert rows.counts(memory.tenant.id) == {}
 
 
-async def test_without_an_owner_there_is_no_call(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_a_call_without_an_owner_is_refused(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(owner=None)
     with pytest.raises(OwnerRequiredError):
         await memory.retain("x")
@@ -198,9 +198,7 @@ async def test_ids_of_others_are_not_found(memory: AsyncMemory, open_memory: Ope
     assert (rows.counts(memory.tenant.id), rows.counts(other_tenant.tenant.id)) == before
 
 
-async def test_evidence_that_is_not_the_owners_makes_no_link(
-    memory: AsyncMemory, open_memory: OpenMemory
-) -> None:
+async def test_evidence_of_another_owner_is_not_linked(memory: AsyncMemory, open_memory: OpenMemory) -> None:
     other_tenant = await open_memory()
     (foreign,) = (await other_tenant.retain("Of another tenant.")).memory_ids
     (bobs,) = (await memory.retain("Bob's.", owner="bob")).memory_ids

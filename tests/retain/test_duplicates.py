@@ -1,4 +1,4 @@
-"""Sameness: exact duplicates reinforce, repeated imports are no-ops, near duplicates are linked."""
+"""Exact duplicates reinforce, repeated imports are no-ops, near duplicates are linked."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LONG = "A sentence of a long text. " * (3 * CONTENT_MAX_CHARACTERS // 27)
 OTHER_LONG = "Another sentence, that is not the same. " * (4 * CONTENT_MAX_CHARACTERS // 40)
 
 
-async def test_the_same_words_again_reinforce_what_is_there(memory: AsyncMemory) -> None:
+async def test_the_same_content_again_reinforces_the_memory(memory: AsyncMemory) -> None:
     (first,) = (await memory.retain("Alice likes tea.")).memory_ids
     before = await memory.memories.get(first)
     again = await memory.retain(["Alice likes tea.", "new", "Alice likes tea."], tags=["ignored"])
@@ -31,7 +31,7 @@ async def test_salience_stays_within_its_bounds_however_often_words_are_repeated
     assert (record.reinforcement_count, record.salience) == (100, 1)
 
 
-async def test_within_one_call_the_first_of_equals_is_stored(memory: AsyncMemory) -> None:
+async def test_of_equal_items_in_a_call_the_first_is_stored(memory: AsyncMemory) -> None:
     retained = await memory.retain(["tea", "coffee", "tea", "tea"])
     first = retained.stored[0].memory_id
     assert [(stored.index) for stored in retained.stored] == [0, 1]
@@ -39,31 +39,31 @@ async def test_within_one_call_the_first_of_equals_is_stored(memory: AsyncMemory
     assert (await memory.memories.get(first)).reinforcement_count == 2
 
 
-async def test_equals_in_distant_batches_of_one_call_are_recognised(memory: AsyncMemory) -> None:
+async def test_duplicates_in_different_batches_of_a_call_are_found(memory: AsyncMemory) -> None:
     items = ["tea", *(f"filler {number}" for number in range(1200)), "tea"]
     retained = await memory.retain_many(items)
     assert (retained.stored_count, retained.duplicate_count) == (1201, 1)
     assert retained.duplicates[0].index == 1201
 
 
-async def test_other_owners_and_forgotten_words_are_no_duplicates(memory: AsyncMemory) -> None:
+async def test_memories_of_other_owners_and_forgotten_ones_are_no_duplicates(memory: AsyncMemory) -> None:
     (first,) = (await memory.retain("tea")).memory_ids
     assert (await memory.retain("tea", owner="bob")).stored_count == 1
     await memory.memories.forget(first)
     assert (await memory.retain("tea")).stored_count == 1
 
 
-async def test_words_differ_in_every_character(memory: AsyncMemory) -> None:
+async def test_one_different_character_makes_another_memory(memory: AsyncMemory) -> None:
     retained = await memory.retain(["tea", "Tea", "tea ", "te\u0301a", "t\u00e9a"])
     assert retained.stored_count == 5
 
 
-async def test_the_same_words_in_another_category_are_the_same(memory: AsyncMemory) -> None:
+async def test_the_category_does_not_matter_for_duplicates(memory: AsyncMemory) -> None:
     await memory.retain("tea", category="factual")
     assert (await memory.retain("tea", category="preference")).duplicate_count == 1
 
 
-async def test_the_same_words_said_twice_are_two_turns(memory: AsyncMemory) -> None:
+async def test_equal_turns_are_not_duplicates(memory: AsyncMemory) -> None:
     turn = {"role": "user", "content": "yes"}
     assert (await memory.retain([turn, turn], conversation="c")).stored_count == 2
     assert (await memory.retain(turn, conversation="c")).stored_count == 1
@@ -87,7 +87,9 @@ async def test_a_repeated_import_changes_nothing(
         assert (await memory.conversations.get("c")).turn_count == 2
 
 
-async def test_an_imported_item_is_known_by_its_id_whatever_its_words_are_now(memory: AsyncMemory) -> None:
+async def test_an_imported_item_is_known_by_its_external_id_after_its_content_changed(
+    memory: AsyncMemory,
+) -> None:
     (first,) = (await memory.retain({"content": "old words", "external_id": "e"})).memory_ids
     assert (await memory.retain({"content": "new words", "external_id": "e"})).memory_ids == (first,)
     assert (await memory.retain({"content": LONG, "external_id": "e"})).memory_ids == (first,)
@@ -96,9 +98,7 @@ async def test_an_imported_item_is_known_by_its_id_whatever_its_words_are_now(me
 
 
 @pytest.mark.parametrize("content", ["short", LONG], ids=["short", "long"])
-async def test_an_imported_item_that_was_forgotten_does_not_come_back(
-    memory: AsyncMemory, content: str
-) -> None:
+async def test_a_forgotten_imported_item_is_refused(memory: AsyncMemory, content: str) -> None:
     item = {"content": content, "external_id": "e"}
     (first,) = (await memory.retain(item)).memory_ids
     await memory.memories.forget(first)
@@ -152,7 +152,7 @@ async def test_near_duplicates_within_one_call_are_one_pair(memory: AsyncMemory)
     assert pairs == [(retained.memory_ids[1], retained.memory_ids[0])]
 
 
-async def test_what_is_not_alive_is_no_near_duplicate(memory: AsyncMemory) -> None:
+async def test_only_active_memories_are_near_duplicates(memory: AsyncMemory) -> None:
     (old,) = (await memory.retain("Carol lives in Rome.")).memory_ids
     await memory.memories.supersede(old, "Carol lives in Rome!")
     (gone,) = (await memory.retain("Dora lives in Oslo.")).memory_ids

@@ -1,4 +1,4 @@
-"""Embedding: a failing model loses nothing, models never meet, and what is missing is made up for."""
+"""A failing embedder loses no text, vectors of models never mix, and missing vectors are embedded later."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -45,7 +45,9 @@ async def test_a_failing_embedder_loses_nothing(open_memory: OpenMemory, rows: R
     assert (await memory.admin.stats()).awaiting_embedding_count == 0
 
 
-async def test_what_is_made_up_for_is_what_would_have_been(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_vectors_embedded_later_equal_vectors_embedded_at_once(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
     item = {"content": "Alice lives in Berlin.", "name": "Carol"}
     steady, unsteady = await open_memory(), await open_memory(embedder=Unsteady(failing=True))
     (wanted,) = (await steady.retain(item)).memory_ids
@@ -80,7 +82,9 @@ async def test_however_an_embedder_fails_the_text_is_stored(
     assert (await memory.admin.stats()).awaiting_embedding_count == 1
 
 
-async def test_an_embedder_that_fails_midway_has_done_its_part(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_batches_embedded_before_a_failure_keep_their_vectors(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
     engine = Unsteady()
     memory = await open_memory(embedder=engine)
 
@@ -96,7 +100,7 @@ async def test_an_embedder_that_fails_midway_has_done_its_part(open_memory: Open
     assert rows.counts(memory.tenant.id)[f"vectors.{table_of(rows, engine.name)}"] == 1200
 
 
-async def test_words_that_change_while_they_are_made_up_for_keep_no_old_vector(
+async def test_a_memory_changed_while_the_backlog_is_embedded_keeps_no_old_vector(
     open_memory: OpenMemory, rows: Rows
 ) -> None:
     engine = Unsteady(failing=True)
@@ -116,7 +120,7 @@ async def test_words_that_change_while_they_are_made_up_for_keep_no_old_vector(
     assert vector_of(rows, memory_id) == vector_of(rows, wanted)
 
 
-async def test_an_owner_erased_while_being_made_up_for_is_no_error(open_memory: OpenMemory) -> None:
+async def test_an_owner_may_be_erased_while_the_backlog_is_embedded(open_memory: OpenMemory) -> None:
     engine = Unsteady(failing=True)
     memory = await open_memory(embedder=engine)
     await memory.retain(["one", "two"], owner="bob")
@@ -130,9 +134,7 @@ async def test_an_owner_erased_while_being_made_up_for_is_no_error(open_memory: 
     assert await memory.admin.embed_backlog() == 1
 
 
-async def test_models_never_meet_whatever_is_configured_the_one_that_serves_embeds(
-    open_memory: OpenMemory, rows: Rows
-) -> None:
+async def test_the_serving_model_embeds_whatever_is_configured(open_memory: OpenMemory, rows: Rows) -> None:
     small, large = Unsteady(16), Unsteady(32)
     first = await open_memory(embedder=small)
     second = await open_memory(first.tenant.name, embedder=large)
@@ -145,7 +147,7 @@ async def test_models_never_meet_whatever_is_configured_the_one_that_serves_embe
     assert next(iter(await second.recall("two"))).memory.memory_id == two
 
 
-async def test_a_model_that_serves_and_cannot_be_opened_loses_nothing(open_memory: OpenMemory) -> None:
+async def test_texts_are_stored_while_the_serving_model_cannot_be_opened(open_memory: OpenMemory) -> None:
     first = await open_memory(embedder=Unsteady(16, name=f"mine:{uuid4()}"))
     await first.retain("Alice lives in Berlin.")
     second = await open_memory(first.tenant.name)
@@ -156,7 +158,7 @@ async def test_a_model_that_serves_and_cannot_be_opened_loses_nothing(open_memor
     assert await first.admin.embed_backlog() == 1
 
 
-async def test_a_text_that_is_always_refused_keeps_nobody_waiting(
+async def test_a_text_that_is_always_refused_does_not_block_the_backlog(
     open_memory: OpenMemory, rows: Rows
 ) -> None:
     engine = Picky(failing=True)
@@ -172,7 +174,7 @@ async def test_a_text_that_is_always_refused_keeps_nobody_waiting(
     assert (attempts, "no bad words" in str(error)) == (3, True)
 
 
-async def test_one_job_makes_up_for_many_calls(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_one_backlog_job_serves_many_calls(open_memory: OpenMemory, rows: Rows) -> None:
     engine = Unsteady(failing=True)
     memory = await open_memory(embedder=engine)
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Processes that are killed while they retain: afterwards every call is there whole or not at all.
+"""Calls of processes that are killed while they retain are stored completely or not at all.
 
 The short test kills clients of one server. With SLOW_TESTS=1 (`make test-slow`) fifty more are killed, each
 the only user of its server, every other one together with the server.
@@ -118,7 +118,7 @@ def check_what_is_left(rows: Rows, tenant_name: str, begun: set[int], done: set[
         assert rows.named(wrong, tenant) == [(0,)], wrong
 
 
-def test_calls_of_killed_clients_are_there_whole_or_not_at_all(
+def test_calls_of_killed_clients_are_stored_completely_or_not_at_all(
     access: Access, admin: AppConnection, tmp_path: Path
 ) -> None:
     chance = random.Random()
@@ -148,9 +148,7 @@ def data_dir(memory_dir: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif("SLOW_TESTS" not in os.environ, reason="takes minutes: make test-slow")
-def test_calls_are_there_whole_or_not_at_all_after_fifty_kills_and_crashes(
-    data_dir: Path, tmp_path: Path
-) -> None:
+def test_calls_are_atomic_after_fifty_kills_and_crashes(data_dir: Path, tmp_path: Path) -> None:
     chance = random.Random()
     begun: set[int] = set()
     done: set[int] = set()

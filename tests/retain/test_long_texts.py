@@ -1,4 +1,4 @@
-"""Texts longer than a memory: chunks that live and die together and give the text back byte for byte."""
+"""Long texts are stored as chunks that share their status and join to the text, byte for byte."""
 
 import pytest
 
@@ -60,14 +60,14 @@ async def test_a_long_text_again_is_a_duplicate(memory: AsyncMemory) -> None:
     assert (twice.stored_count, twice.duplicate_count) == (1, 1)
 
 
-async def test_a_long_text_in_one_call_with_its_own_part_is_two_memories(memory: AsyncMemory) -> None:
+async def test_a_long_text_and_a_part_of_it_are_different_memories(memory: AsyncMemory) -> None:
     (part,) = (await memory.retain(LONG[: CONTENT_MAX_CHARACTERS - 100])).stored
     (whole,) = (await memory.retain(LONG)).stored
     assert await memory.memories.whole(whole.memory_id) == LONG
     assert await memory.memories.whole(part.memory_id) == LONG[: CONTENT_MAX_CHARACTERS - 100]
 
 
-async def test_long_turns_keep_their_place(memory: AsyncMemory) -> None:
+async def test_chunks_of_a_long_turn_share_its_position(memory: AsyncMemory) -> None:
     await memory.retain(["before", LONG, "after", LONG], conversation="c")
     turns = await memory.conversations.turns("c")
     assert "".join(contents(turns)) == f"before{LONG}after{LONG}"

@@ -1,4 +1,4 @@
-"""Many writers at once: one row for one text, right places in a conversation, no deadlock for the caller."""
+"""Concurrent writers: one row per text, positions without gaps, no deadlocks."""
 
 import asyncio
 import random
@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.retain import alone, write
-from mnemic.retain.recognise import Recognised, recognise_in
+from mnemic.retain import one_transaction, pipeline
+from mnemic.retain.deduplicate import Deduplicated, deduplicate_in
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, contents
 from tests.many_writers import WRITERS
@@ -47,7 +47,7 @@ async def test_many_imports_of_one_item_make_one_memory(memory: AsyncMemory, con
     assert (await memory.conversations.turns("c"))[-1].position == 1
 
 
-async def test_many_writers_of_one_conversation_get_places_without_gaps(memory: AsyncMemory) -> None:
+async def test_many_writers_of_one_conversation_get_positions_without_gaps(memory: AsyncMemory) -> None:
     turns = [[f"{writer}: {number}" for number in range(writer % 4 + 1)] for writer in range(WRITERS)]
     await asyncio.gather(*(memory.retain(said, conversation="c") for said in turns))
     stored = await memory.conversations.turns("c")
@@ -58,7 +58,7 @@ async def test_many_writers_of_one_conversation_get_places_without_gaps(memory: 
         assert contents(stored)[start : start + len(said)] == said
 
 
-async def test_the_same_import_by_many_at_once_leaves_places_without_gaps(memory: AsyncMemory) -> None:
+async def test_concurrent_imports_of_the_same_items_leave_no_gaps_in_positions(memory: AsyncMemory) -> None:
     items = [
         {"content": f"turn {number}", "external_id": f"e-{number}", "conversation": f"c-{number % 2}"}
         for number in range(40)
@@ -100,7 +100,7 @@ async def test_many_large_calls_in_any_order_do_not_fail(memory: AsyncMemory, ro
     assert rows.value(reinforced, memory.tenant.id) == 7 * 700
 
 
-async def test_many_may_be_the_first_to_use_a_model(open_memory: OpenMemory, rows: Rows) -> None:
+async def test_many_writers_may_be_the_first_to_use_a_model(open_memory: OpenMemory, rows: Rows) -> None:
     engine = Unsteady(24, name=f"test:{uuid4()}")
     memory = await open_memory(embedder=engine)
     answers = await asyncio.gather(*(memory.retain(f"fact {writer}") for writer in range(WRITERS)))
@@ -109,7 +109,7 @@ async def test_many_may_be_the_first_to_use_a_model(open_memory: OpenMemory, row
     assert rows.counts(memory.tenant.id)[f"vectors.{table}"] == WRITERS
 
 
-async def test_writers_changers_and_an_eraser_get_along(memory: AsyncMemory) -> None:
+async def test_writing_and_erasing_at_once_succeed(memory: AsyncMemory) -> None:
     (known,) = (await memory.retain("known", owner="bob")).memory_ids
 
     async def retain(writer: int) -> None:
@@ -127,14 +127,14 @@ async def test_writers_changers_and_an_eraser_get_along(memory: AsyncMemory) -> 
     assert known is not None
 
 
-async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
+async def test_an_item_is_stored_if_its_duplicate_is_forgotten_at_that_moment(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its twin appears after the first look, and is forgotten between the insert and the second look."""
+    """The duplicate is stored after the first lookup and forgotten between the insert and the second one."""
     engine = Unsteady()
     memory = await open_memory(embedder=engine)
     other = await open_memory(memory.tenant.name)
-    look_again = recognise_in
+    look_again = deduplicate_in
     twins: list[Any] = []
 
     async def retain_twin() -> None:
@@ -145,18 +145,18 @@ async def test_an_item_whose_twin_is_forgotten_in_that_moment_is_stored(
             await other.memories.forget(twins.pop())
         return await look_again(transaction, owner, drafts)
 
-    async def see_nothing(transaction: Any, owner: str, drafts: Any) -> Recognised:
-        return Recognised(tuple(drafts), (), ())
+    async def see_nothing(database: Any, plan: Any, batch: Any, log: Any) -> Deduplicated:
+        return Deduplicated(batch.drafts)
 
     engine.meanwhile = retain_twin
-    monkeypatch.setattr(alone, "recognise_in", see_nothing)
-    monkeypatch.setattr(write, "recognise_in", forget_first)
+    monkeypatch.setattr(pipeline, "write_in_one_statement", see_nothing)
+    monkeypatch.setattr(one_transaction, "deduplicate_in", forget_first)
     retained = await memory.retain(["tea", "coffee"])
     assert retained.stored_count == 2
     assert sorted(contents(await memory.memories.list())) == ["coffee", "tea"]
 
 
-async def test_a_failing_call_gives_its_places_back(memory: AsyncMemory) -> None:
+async def test_a_cancelled_call_releases_its_positions(memory: AsyncMemory) -> None:
     await memory.retain("a", conversation="c")
     task = asyncio.create_task(
         memory.retain_many((f"turn {number}" for number in range(5000)), conversation="c")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemic.retain import pipeline, spool
+from mnemic.retain import batches, spool
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import OUTCOMES_KEPT
 
@@ -32,7 +32,7 @@ async def test_memory_does_not_grow_with_the_number_of_items(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "MEMORY_BATCHES", 1)
-    monkeypatch.setattr(pipeline, "BATCH_ROWS", 64)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 64)
     await memory.retain_many(facts("warming up", 128))
     tracemalloc.start()
     try:

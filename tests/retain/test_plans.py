@@ -1,4 +1,4 @@
-"""The queries behind `retain` find what they look for by an index, as the application's role."""
+"""The queries of the write path use their indexes, as the role of the application."""
 
 from uuid import uuid4
 
@@ -48,7 +48,9 @@ async def test_a_hot_query_uses_its_index(
     superuser.execute(SMALL_TENANTS)
     superuser.execute("ANALYZE state.memories")
     async with memory._core.storage.tenant_database.transaction() as transaction:
-        plan = await transaction.connection.execute(f"EXPLAIN {query(name)}".encode(), parameters)
+        plan = await transaction.connection.execute(
+            f"EXPLAIN {query(name)}".encode(), {"tenant_id": memory.tenant.id, **parameters}
+        )
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
     used = {word for line in lines for word in line.split() if word in indexes}
     assert used == indexes, "\n".join(lines)
@@ -56,14 +58,13 @@ async def test_a_hot_query_uses_its_index(
 
 
 @pytest.mark.parametrize(("side", "order"), [("<", "DESC"), (">", "ASC")])
-async def test_the_next_older_and_younger_vectors_come_in_order_before_there_are_statistics(
+async def test_neighbouring_vectors_are_read_by_index_without_statistics(
     open_memory: OpenMemory, rows: Rows, side: str, order: str
 ) -> None:
-    """As `mnemic.find_near_duplicates` asks for them, for each of those that wait.
+    """The reads of `mnemic.find_near_duplicates`, for each pending memory.
 
-    An owner has thousands, and the planner believes in two: it must not read and sort them all.
-
-    It takes a table of a thousand pages to make it believe in two and not in one, so vectors are long here.
+    The owner has thousands of vectors and the planner estimates two: it must not read and sort them all. It
+    takes a table of a thousand pages to make it estimate two instead of one, so vectors are long here.
     """
     engine = Unsteady(960, name=f"test:{uuid4()}")
     memory = await open_memory(embedder=engine)

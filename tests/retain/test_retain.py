@@ -1,4 +1,4 @@
-"""What is retained comes back as it was said, findable at once by its words and by its meaning."""
+"""Retained items are stored as given and found at once by lexical and by vector search."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -32,7 +32,7 @@ async def test_a_text_is_a_fact_of_its_owner(memory: AsyncMemory) -> None:
     assert record.created_at == record.recorded_at
 
 
-async def test_every_field_of_an_item_comes_back(memory: AsyncMemory) -> None:
+async def test_every_field_of_an_item_is_returned(memory: AsyncMemory) -> None:
     (source_id,) = (await memory.retain("The source.")).memory_ids
     fields: dict[str, Any] = {
         "content": "  Ümläute, \n emoji 👩🏽‍🚀 and blanks stay as they are. ",
@@ -67,7 +67,7 @@ async def test_every_field_of_an_item_comes_back(memory: AsyncMemory) -> None:
     assert (link.from_id, link.to_id, link.kind) == (record.memory_id, source_id, "derived_from")
 
 
-async def test_what_an_item_does_not_say_the_call_says(memory: AsyncMemory) -> None:
+async def test_fields_missing_in_an_item_come_from_the_call(memory: AsyncMemory) -> None:
     items: list[Any] = ["one", {"content": "two", "category": "procedural", "tags": ["own"]}]
     retained = await memory.retain(
         items, category="behavioral", tags=["default"], confidence=0.5, channel="work"
@@ -77,7 +77,7 @@ async def test_what_an_item_does_not_say_the_call_says(memory: AsyncMemory) -> N
     assert (two.category, two.tags, two.confidence) == ("procedural", ("own",), 0.5)
 
 
-async def test_messages_and_turns_are_episodic_unless_told_otherwise(memory: AsyncMemory) -> None:
+async def test_messages_and_turns_are_episodic_by_default(memory: AsyncMemory) -> None:
     retained = await memory.retain(
         [
             {"role": "user", "content": "Hello"},
@@ -101,9 +101,7 @@ async def test_nothing_to_retain_is_no_error(memory: AsyncMemory) -> None:
     assert (retained.stored_count, retained.memory_ids) == (0, ())
 
 
-async def test_the_words_and_the_vector_are_there_when_the_call_returns(
-    memory: AsyncMemory, rows: Rows
-) -> None:
+async def test_lexical_index_and_vector_exist_when_the_call_returns(memory: AsyncMemory, rows: Rows) -> None:
     retained = await memory.retain({"content": "Berlin has many lakes.", "name": "Carol"})
     (memory_id,) = retained.memory_ids
     found = (
@@ -116,7 +114,7 @@ async def test_the_words_and_the_vector_are_there_when_the_call_returns(
     assert [float(number) for number in stored] == pytest.approx(list(wanted), abs=1e-3)
 
 
-async def test_the_answer_says_what_became_of_each_item(memory: AsyncMemory) -> None:
+async def test_the_result_lists_every_item(memory: AsyncMemory) -> None:
     (known,) = (await memory.retain("known")).memory_ids
     (gone,) = (await memory.retain({"content": "gone", "external_id": "g"})).memory_ids
     await memory.memories.forget(gone)
@@ -167,7 +165,9 @@ async def test_a_view_retains_in_its_own_scope(memory: AsyncMemory) -> None:
     assert await memory.memories.list() == []
 
 
-async def test_tenants_have_their_own_of_everything(memory: AsyncMemory, open_memory: OpenMemory) -> None:
+async def test_tenants_do_not_share_memories_or_duplicates(
+    memory: AsyncMemory, open_memory: OpenMemory
+) -> None:
     other = await open_memory()
     (mine,) = (await memory.retain({"content": "Same words.", "external_id": "x"})).memory_ids
     answer = await other.retain({"content": "Same words.", "external_id": "x"})

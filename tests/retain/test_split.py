@@ -1,4 +1,4 @@
-"""Splitting: any text comes back byte for byte from chunks that are neither empty nor too long."""
+"""Chunks are neither empty nor too long, and join to the text, byte for byte."""
 
 import unicodedata
 
@@ -24,7 +24,7 @@ PROSE = st.lists(
 @example(text="\u0301" * 300, limit=64)
 @example(text="a" + "\u200d" * 200, limit=3)
 @settings(max_examples=400, deadline=None)
-def test_the_chunks_of_any_text_give_it_back(text: str, limit: int) -> None:
+def test_the_chunks_of_any_text_join_to_it(text: str, limit: int) -> None:
     chunks = list(split(text, limit))
     assert "".join(chunks) == text
     assert all(1 <= len(chunk) <= limit for chunk in chunks)
@@ -32,7 +32,7 @@ def test_the_chunks_of_any_text_give_it_back(text: str, limit: int) -> None:
 
 @given(seed=PROSE.filter(bool), extra=TEXT)
 @settings(max_examples=30, deadline=None)
-def test_the_chunks_of_a_long_text_give_it_back(seed: str, extra: str) -> None:
+def test_the_chunks_of_a_long_text_join_to_it(seed: str, extra: str) -> None:
     text = seed * (1 + 3 * CONTENT_MAX_CHARACTERS // len(seed)) + extra
     chunks = list(split(text))
     assert "".join(chunks).encode() == text.encode()
@@ -57,12 +57,12 @@ def test_a_short_text_is_one_chunk_and_an_empty_one_none() -> None:
         ("abcdefghijklmnop", 10, "abcdefghij"),
     ],
 )
-def test_a_cut_is_made_at_the_best_place_that_fits(text: str, limit: int, first: str) -> None:
+def test_a_chunk_ends_at_the_best_boundary_that_fits(text: str, limit: int, first: str) -> None:
     assert next(split(text, limit)) == first
 
 
 @pytest.mark.parametrize("whole", ["e\u0301", "👩🏽‍🚀", "👍🏿", "☀\ufe0f"])
-def test_no_character_is_torn_apart(whole: str) -> None:
+def test_no_character_is_split(whole: str) -> None:
     for limit in range(2 * len(whole), 3 * len(whole)):
         chunks = list(split(whole * 40, limit))
         assert "".join(chunks) == whole * 40

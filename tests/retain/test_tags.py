@@ -1,4 +1,4 @@
-"""Tags: made normal once and for all, as the database demands it."""
+"""Tags are normalised as the database requires."""
 
 import psycopg
 import pytest
@@ -28,9 +28,7 @@ def are_tags(superuser: AppConnection, tags: tuple[str, ...]) -> bool:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     print_blob=True,
 )
-def test_tags_are_refused_or_made_such_that_the_database_takes_them(
-    superuser: AppConnection, tags: list[str]
-) -> None:
+def test_checked_tags_satisfy_the_database(superuser: AppConnection, tags: list[str]) -> None:
     try:
         normal = check_tags(tags)
     except InvalidInputError:
@@ -75,7 +73,7 @@ async def test_a_memory_never_has_more_tags_than_allowed(memory: AsyncMemory) ->
     assert len(record.tags) == 64
 
 
-def test_the_check_stands_in_the_table_itself(superuser: AppConnection) -> None:
+def test_the_table_checks_tags(superuser: AppConnection) -> None:
     with pytest.raises(psycopg.errors.CheckViolation):
         superuser.execute(
             "INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source, tags)"

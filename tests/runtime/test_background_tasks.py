@@ -1,4 +1,4 @@
-"""BackgroundTasks: jobs that nobody waits for, one at a time, each once, and never an error to a caller."""
+"""BackgroundTasks: one at a time, each once, and never an error to a caller."""
 
 import asyncio
 import logging
@@ -11,8 +11,8 @@ from mnemic.db.tenancy import Tenant
 from mnemic.embeddings import indexes as indexing
 from mnemic.embeddings.indexes import index_owner, survey_indexes
 from mnemic.errors import ClosedError, ConfigurationError, ConflictError
-from mnemic.runtime import background_tasks as upkeep
-from mnemic.runtime.background_tasks import BackgroundTasks, Job
+from mnemic.runtime import background_tasks
+from mnemic.runtime.background_tasks import BackgroundTasks, Work
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.many_vectors import MODEL, clustered, give_vectors
@@ -24,7 +24,7 @@ ROWS_MIN = 40
 
 
 class Gate:
-    """A job that says when it began and goes on when it is let through."""
+    """A task that signals its start and waits for permission to end."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -37,7 +37,7 @@ class Gate:
         self.ended += 1
 
 
-def failing(error: Exception) -> Job:
+def failing(error: Exception) -> Work:
     async def job() -> None:
         raise error
 
@@ -85,7 +85,7 @@ async def test_a_job_that_is_done_can_be_requested_again(jobs: BackgroundTasks) 
 
 
 async def test_the_queue_is_bounded(jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "WAITING_MAX", 2)
+    monkeypatch.setattr(background_tasks, "WAITING_MAX", 2)
     gate = Gate()
     assert jobs.request(("running",), gate)
     await wait_for(lambda: gate.begun == 1, what="the job to begin")
@@ -109,7 +109,7 @@ async def test_an_error_is_logged_and_remembered_and_the_next_job_is_done(
     assert "alice" not in record.getMessage()
 
 
-async def test_what_failed_rests_before_it_is_tried_again(
+async def test_a_failed_task_backs_off_before_it_is_retried(
     jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert jobs.request(("a",), failing(ConflictError("no")))
@@ -117,7 +117,7 @@ async def test_what_failed_rests_before_it_is_tried_again(
     gate = Gate()
     gate.opened.set()
     assert not jobs.request(("a",), gate)
-    monkeypatch.setattr(upkeep, "REST_S", 0.0)
+    monkeypatch.setattr(background_tasks, "BACKOFF_S", 0.0)
     assert jobs.request(("a",), gate)
     await wait_for(lambda: gate.ended == 1, what="the job to be done after all")
 
@@ -125,14 +125,14 @@ async def test_what_failed_rests_before_it_is_tried_again(
 async def test_only_so_many_failures_are_remembered(
     jobs: BackgroundTasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "RESTING_MAX", 2)
+    monkeypatch.setattr(background_tasks, "FAILURES_MAX", 2)
     for name in "abc":
         jobs.request((name,), failing(ConflictError(name)))
     await wait_for(lambda: jobs.failure(("c",)) is not None, what="all of them to fail")
     assert [jobs.failure((name,)) is None for name in "abc"] == [True, False, False]
 
 
-async def test_closing_cancels_what_runs_and_forgets_what_waits() -> None:
+async def test_closing_cancels_the_running_task_and_drops_waiting_ones() -> None:
     jobs, running, waiting = BackgroundTasks(), Gate(), Gate()
     jobs.request(("running",), running)
     jobs.request(("waiting",), waiting)
@@ -143,7 +143,7 @@ async def test_closing_cancels_what_runs_and_forgets_what_waits() -> None:
     assert not jobs.request(("late",), waiting)
 
 
-async def test_closing_does_what_must_not_be_lost_once_and_last() -> None:
+async def test_closing_runs_the_tasks_that_must_not_be_lost_once_and_last() -> None:
     jobs, order = BackgroundTasks(), list[str]()
 
     async def interrupted() -> None:
@@ -168,7 +168,7 @@ async def test_closing_does_what_must_not_be_lost_once_and_last() -> None:
 async def test_closing_does_not_wait_for_ever(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(upkeep, "CLOSE_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(background_tasks, "CLOSE_TIMEOUT_S", 0.05)
     jobs, begun, released = BackgroundTasks(), asyncio.Event(), asyncio.Event()
 
     async def stubborn() -> None:
@@ -191,7 +191,7 @@ async def test_closing_does_not_wait_for_ever(
     await jobs._task
 
 
-async def test_settled_upkeep_begins_anew(jobs: BackgroundTasks) -> None:
+async def test_requests_are_accepted_after_settling(jobs: BackgroundTasks) -> None:
     interrupted, gate = Gate(), Gate()
     jobs.request(("a",), interrupted)
     await wait_for(lambda: interrupted.begun == 1, what="the job to begin")
@@ -227,7 +227,7 @@ async def test_an_owner_gets_an_index_when_it_has_more_vectors_than_the_limit(me
     assert await index_owner(core, "alice") == 0.0
 
 
-async def test_a_requested_index_is_made_while_nobody_waits(memory: AsyncMemory, database: Database) -> None:
+async def test_a_requested_index_is_built_in_the_background(memory: AsyncMemory, database: Database) -> None:
     await fill(memory, "alice", ROWS_MIN + 1)
     core = memory._core
     assert core.background_tasks.request(("vector_index", "alice"), lambda: index_owner(core, "alice"))
@@ -238,7 +238,7 @@ async def test_a_requested_index_is_made_while_nobody_waits(memory: AsyncMemory,
     assert (alice.owner, alice.vector_count, alice.size_bytes is not None) == ("alice", ROWS_MIN + 1, True)
 
 
-async def test_the_survey_tells_missing_indexes_and_leftovers(
+async def test_the_survey_lists_missing_indexes_and_leftovers(
     memory: AsyncMemory, database: Database, tenant_b: Tenant
 ) -> None:
     core = memory._core
@@ -289,7 +289,7 @@ async def test_an_index_that_cannot_be_dropped_does_not_fail_the_erasure(
     assert "mnemic index" in caplog.text
 
 
-async def test_without_an_administrator_the_request_fails_and_rests(
+async def test_without_an_administrator_the_request_fails_and_backs_off(
     database: Database, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "INDEX_MIN_ROWS", ROWS_MIN)
@@ -299,7 +299,7 @@ async def test_without_an_administrator_the_request_fails_and_rests(
         await index_owner(core, "alice")
 
 
-async def test_closing_a_memory_ends_its_upkeep_while_the_place_is_open(
+async def test_closing_a_memory_ends_its_background_tasks_before_the_storage(
     database: Database, tenant_a: Tenant
 ) -> None:
     core = opened(database, tenant_a)._core

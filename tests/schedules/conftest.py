@@ -19,11 +19,6 @@ def tick_at(admin: AppConnection) -> TickAt:
     """Ticks as if it were another time, as the owner of the tables may."""
 
     def tick(moment: datetime) -> int:
-        # What tenants are born with comes at times of its own, and would be counted, too.
-        admin.execute(
-            "UPDATE queue.schedules SET enabled = false"
-            " WHERE job_type LIKE ANY ('{maintenance.%,embeddings.%}')"
-        )
         (ticked,) = admin.execute("SELECT mnemic.run_due_schedules(%s)", [moment]).fetchone() or (0,)
         return int(str(ticked))
 

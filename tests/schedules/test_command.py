@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.cli.conftest import Run, folder, mnemic, tenant  # noqa: F401 (fixtures)
+from tests.cli.conftest import Run, folder, mnemic, superuser, tenant  # noqa: F401 (fixtures)
 from tests.password_server import PasswordServer
 from tests.schedules.test_pg_cron import STAND_IN
 
@@ -37,7 +37,7 @@ def test_a_schedule_is_set_listed_paused_resumed_and_deleted(mnemic: Run) -> Non
     ("arguments", "complaint"),
     [
         (["--cron", "61 * * * *"], "'61' is no minute"),
-        ([], "either cron or every_s"),
+        ([], "either --cron or --every"),
         (["--every", "60", "--payload", "[1]"], "--payload must be a JSON object"),
         (["--every", "60", "--payload", "{"], "--payload must be JSON"),
     ],
@@ -52,13 +52,13 @@ def test_without_pg_cron_the_command_says_how_to_get_it(mnemic: Run, folder: Pat
     refused = mnemic("schedules", "pg-cron")
     assert refused.code == 1
     assert "CREATE EXTENSION pg_cron" in refused.said
-    assert mnemic("schedules", "pg-cron", "--off").out == "pg_cron was never told to tick.\n"
+    assert mnemic("schedules", "pg-cron", "--off").out == "pg_cron was not in use.\n"
     off = mnemic("schedules", "pg-cron", "--off", "--json")
     assert (off.code, off.json) == (0, {"uses_pg_cron": False, "changed": False})
     assert (mnemic("schedules", "pg-cron", "--json").out, refused.out) == ("", "")
 
 
-def test_pg_cron_is_told_and_left(mnemic: Run, password_server: PasswordServer) -> None:  # noqa: F811
+def test_pg_cron_is_used_and_left(mnemic: Run, password_server: PasswordServer) -> None:  # noqa: F811
     name = f"pg_cron_{uuid4().hex}"
     password_server.execute(f"CREATE DATABASE {name}")
     url = password_server.url(dbname=name)
@@ -66,6 +66,6 @@ def test_pg_cron_is_told_and_left(mnemic: Run, password_server: PasswordServer) 
     password_server.execute(STAND_IN, dbname=name)
     told = mnemic("schedules", "pg-cron", "--url", url, "--json")
     assert (told.code, told.json) == (0, {"uses_pg_cron": True}), told.err
-    assert "pg_cron ticks from now on" in mnemic("schedules", "pg-cron", "--url", url).out
+    assert "pg_cron enqueues due jobs from now on" in mnemic("schedules", "pg-cron", "--url", url).out
     left = mnemic("schedules", "pg-cron", "--url", url, "--off", "--json")
     assert left.json == {"uses_pg_cron": False, "changed": True}

@@ -1,4 +1,4 @@
-"""Cron expressions: what they stand for, and what is refused with which words."""
+"""Cron expressions: how they are parsed, and the messages for invalid ones."""
 
 import pytest
 
@@ -81,6 +81,6 @@ def test_one_of_two_restricted_days_is_enough(text: str, either_day: bool) -> No
         (5, "must be text"),
     ],
 )
-def test_what_is_wrong_is_said(text: object, complaint: str) -> None:
+def test_the_message_names_the_invalid_field(text: object, complaint: str) -> None:
     with pytest.raises(InvalidInputError, match=complaint):
         parse_cron(text)

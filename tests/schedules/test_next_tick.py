@@ -1,4 +1,4 @@
-"""When the next tick is: time zones, clocks that are put forward and back, days that never come."""
+"""The next tick: time zones, daylight saving time, days that never come."""
 
 from datetime import UTC, datetime, timedelta
 

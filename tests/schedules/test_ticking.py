@@ -192,7 +192,6 @@ async def test_an_administrator_ticks_for_all_and_is_otherwise_behind_the_wall(
         "SELECT mnemic.use_pg_cron()",
         "SELECT mnemic.leave_pg_cron()",
         "SELECT mnemic.drop_old_logs(1)",
-        "SELECT mnemic.create_default_schedules()",
         "SELECT * FROM mnemic.pg_cron_entry",
         "INSERT INTO mnemic.pg_cron_entry (cron_job_id) VALUES (1)",
     ],

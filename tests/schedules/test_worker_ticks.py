@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.runtime.core import Core
+from mnemic.runtime.default_schedules import give_default_schedules
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.working import HANDLERS, tenants_worker
 from tests.conftest import AppConnection
 from tests.opened import opened
 from tests.waiting import wait_for
@@ -17,6 +19,7 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     database: Database, tenant_a: Tenant, admin: AppConnection
 ) -> None:
     memory: AsyncMemory = opened(database, tenant_a, embedder="test")
+    await give_default_schedules(memory._core.storage.tenant_database, JOBS)
     gone = await memory.retain("Bob visits today.", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     admin.execute(
         "UPDATE queue.schedules SET next_run_at = now() - interval '1 day' WHERE tenant_id = %s",
@@ -26,9 +29,9 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     async def core_of(tenant: Tenant) -> Core:
         return opened(database, tenant, embedder="test")._core
 
-    worker = tenants_worker(database, core_of)
+    worker = tenants_worker(database, core_of, JOBS)
     working = asyncio.create_task(worker.run())
-    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the five jobs of birth")
+    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the jobs of the five default schedules")
     worker.stop()
     await asyncio.wait_for(working, timeout=30)
     states = admin.execute("SELECT DISTINCT state FROM queue.finished_jobs").fetchall()
@@ -44,17 +47,12 @@ def finished(admin: AppConnection) -> int:
     return int(str(count))
 
 
-async def test_every_schedule_of_birth_has_a_handler(database: Database, tenant_a: Tenant) -> None:
-    memory = opened(database, tenant_a, embedder="test")
-    assert {schedule.job_type for schedule in await memory.schedules.list()} <= HANDLERS.keys()
-
-
 async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(
     database: Database, tenant_a: Tenant
 ) -> None:
     memory = opened(database, tenant_a, embedder="test")
     hints: list[str] = []
-    end = database.on_hint("jobs", lambda: hints.append("jobs"))
+    end = database.on_wakeup("jobs", lambda: hints.append("jobs"))
 
     async def is_needed() -> bool:
         async with memory._core.storage.tenant_database.transaction() as transaction:

@@ -1,4 +1,4 @@
-"""A group of calls of the stand-in SDK; it imports its memory only for the type checker."""
+"""A group of calls of the sample SDK; it imports its memory only for the type checker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Value:
-    """A value with its name, defined beside the group that returns it."""
+    """A value with its name, defined in the module of the group that returns it."""
 
     name: str
     number: int | Decimal

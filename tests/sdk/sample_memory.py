@@ -1,10 +1,10 @@
-"""A stand-in for the async SDK, small but with every kind of method that the generator translates."""
+"""A small sample of an async SDK with every kind of method that the generator translates."""
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from tests.sdk.sample_group import AsyncState
 
@@ -13,12 +13,18 @@ __all__ = ["AsyncMemory", "caller"]
 DEFAULT_LIMIT = 10
 
 Item = str | Mapping[str, Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 caller = contextvars.ContextVar("caller", default="nobody")
 
 
+def routed(name: str) -> Callable[[Function], Function]:
+    """Stands in for the decorator of the real calls, which the generator leaves out."""
+    return lambda function: function
+
+
 class CannotOpen(Exception):
-    """What opening raises when it is told to."""
+    """The error of a failed opening."""
 
 
 class AsyncMemory:
@@ -75,6 +81,7 @@ class AsyncMemory:
         self.kept += [item, *more]
         return 1 + len(more)
 
+    @routed("recall")
     async def recall(
         self, query: str, limit: int = DEFAULT_LIMIT, *, order: Literal["best", "newest"] = "best"
     ) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A server that answers by a script, request after request, and keeps what it was sent."""
+"""An HTTP server that returns scripted responses, one per request, and records the requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,8 +11,8 @@ LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A request as it arrived."""
+class ReceivedRequest:
+    """A request as the server received it."""
 
     method: str
     target: str
@@ -21,8 +21,8 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What to answer; None as status hangs up without a word, a stream hangs up in the middle."""
+class Response:
+    """A scripted response. Status None disconnects without a response; a stream disconnects in the middle."""
 
     status: int | None = 200
     body: bytes = b"[]"
@@ -30,42 +30,42 @@ class Answer:
     is_stream: bool = False
 
 
-HANG_UP = Answer(status=None)
+DISCONNECT = Response(status=None)
 
 
 @dataclass
-class Script:
-    """The server: where it is, what it still has to say, what it heard. Opening is answered by itself."""
+class ScriptedServer:
+    """The URL, the remaining responses and the recorded requests. `whoami` is answered without a script."""
 
     url: str
-    answers: list[Answer]
-    heard: list[Sent] = field(default_factory=list)
+    responses: list[Response]
+    requests: list[ReceivedRequest] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request, then hang up."""
+        """Answer one request, then disconnect."""
         try:
-            sent = await _read(reader)
-            if sent.target == "/v1/whoami":
-                writer.write(_written(Answer(body=WHO_AM_I)))
+            request = await _read(reader)
+            if request.target == "/v1/whoami":
+                writer.write(_serialised(Response(body=WHO_AM_I)))
             else:
-                self.heard.append(sent)
-                writer.write(_written(self.answers.pop(0)))
+                self.requests.append(request)
+                writer.write(_serialised(self.responses.pop(0)))
             await writer.drain()
         finally:
             writer.close()
 
 
 @asynccontextmanager
-async def scripted(*answers: Answer) -> AsyncIterator[Script]:
-    """Run the script for a block."""
-    script = Script("", list(answers))
-    server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
+async def scripted_server(*responses: Response) -> AsyncIterator[ScriptedServer]:
+    """Run a scripted server for a block."""
+    scripted = ScriptedServer("", list(responses))
+    server = await asyncio.start_server(scripted.serve, "127.0.0.1", 0)
     async with server:
-        script.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        yield script
+        scripted.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield scripted
 
 
-async def _read(reader: asyncio.StreamReader) -> Sent:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, target, _ = head[0].split(" ")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
@@ -73,23 +73,23 @@ async def _read(reader: asyncio.StreamReader) -> Sent:
         body = await reader.readuntil(LAST_CHUNK)
     else:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Sent(method, target, headers, body)
+    return ReceivedRequest(method, target, headers, body)
 
 
-def _written(answer: Answer) -> bytes:
-    if answer.status is None:
+def _serialised(response: Response) -> bytes:
+    if response.status is None:
         return b""
-    headers: dict[str, Any] = {"Connection": "close", **answer.headers}
-    if answer.is_stream:
-        # A length that is never reached: whoever reads sees the connection break.
-        headers["Content-Length"] = len(answer.body) + 1
+    headers: dict[str, Any] = {"Connection": "close", **response.headers}
+    if response.is_stream:
+        # A length that is never reached, so that the client sees a broken connection.
+        headers["Content-Length"] = len(response.body) + 1
     else:
-        headers["Content-Length"] = len(answer.body)
-    lines = [f"HTTP/1.1 {answer.status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
-    return "\r\n".join([*lines, "", ""]).encode() + answer.body
+        headers["Content-Length"] = len(response.body)
+    lines = [f"HTTP/1.1 {response.status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + response.body
 
 
-def problem(status: int, error: str, detail: str, **headers: str) -> Answer:
-    """An error as the server tells it."""
+def problem(status: int, error: str, detail: str, **headers: str) -> Response:
+    """An error response in the format of a Mnemic server."""
     body = f'{{"status":{status},"error":"{error}","detail":"{detail}"}}'.encode()
-    return Answer(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    return Response(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

@@ -1,4 +1,4 @@
-"""The generator of the synchronous facade, tried on the stand-in SDK beside this file."""
+"""The generator of the synchronous facade, on a small sample SDK."""
 
 import importlib.util
 import inspect
@@ -61,13 +61,13 @@ def test_the_result_says_that_it_is_generated(generated_file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["__init__", "retain", "recall", "forget", "fail", "size"])
-def test_a_signature_is_the_very_same(sample: ModuleType, name: str) -> None:
+def test_signatures_are_equal(sample: ModuleType, name: str) -> None:
     # The facade has postponed annotations, the sample has not: compare what they stand for.
     twin = inspect.signature(getattr(sample.Memory, name), eval_str=True)
     assert twin == inspect.signature(getattr(sample_memory.AsyncMemory, name))
 
 
-def test_a_signature_of_a_group_is_the_very_same(sample: ModuleType) -> None:
+def test_signatures_of_groups_are_equal(sample: ModuleType) -> None:
     assert inspect.signature(sample.State.get) == inspect.signature(sample_group.AsyncState.get)
     assert "__init__" not in vars(sample.State)
 
@@ -92,11 +92,11 @@ def test_docstrings_become_synchronous(sample: ModuleType) -> None:
     assert inspect.getdoc(sample.State) == 'Small values by name: `memory.state.get("mood")`.'
 
 
-def test_prose_keeps_its_words(sample: ModuleType) -> None:
+def test_prose_is_unchanged(sample: ModuleType) -> None:
     assert (inspect.getdoc(sample.Memory.retain) or "").startswith("Keep items; does not await the worker.")
 
 
-def test_arguments_of_every_kind_arrive(memory: Any) -> None:
+def test_arguments_of_every_kind_are_passed(memory: Any) -> None:
     assert memory.retain("a", "b", "c", owner="bob", colour="red") == 3
     assert memory.size() == 3
     assert memory.recall("q", 5, order="newest") == {"query": "q", "limit": 5, "order": "newest"}
@@ -105,7 +105,7 @@ def test_arguments_of_every_kind_arrive(memory: Any) -> None:
     assert memory.size() == 1
 
 
-def test_errors_arrive_as_they_were_raised(memory: Any) -> None:
+def test_errors_are_raised_unchanged(memory: Any) -> None:
     error = LookupError("not here")
     with pytest.raises(LookupError) as caught:
         memory.fail(error)
@@ -128,7 +128,7 @@ def test_a_coroutine_of_an_iterator_becomes_an_iterator(memory: Any, sample: Mod
     assert sample.Memory.subscribe.__annotations__["return"] == "Iterator[int]"
 
 
-def test_groups_are_wrapped_in_their_twin(memory: Any, sample: ModuleType) -> None:
+def test_groups_are_wrapped(memory: Any, sample: ModuleType) -> None:
     assert isinstance(memory.state, sample.State)
     assert memory.state.get("mood", default=Value("mood", 1)) == Value("mood", 1)
     assert memory.state.memory.owner == "alice"
@@ -158,13 +158,13 @@ def test_closing_the_memory_ends_its_views(sample: ModuleType) -> None:
     view.close()
 
 
-def test_the_constructor_has_opened_when_it_returns(sample: ModuleType) -> None:
+def test_the_constructor_returns_an_open_memory(sample: ModuleType) -> None:
     memory = sample.Memory()
     assert log_of(memory) == ["open"]
     memory.close()
 
 
-def test_when_opening_fails_no_thread_stays_behind(sample: ModuleType) -> None:
+def test_no_thread_is_left_when_opening_fails(sample: ModuleType) -> None:
     memory = sample.Memory.__new__(sample.Memory)
     with pytest.raises(sample_memory.CannotOpen):
         memory.__init__(fails=True)
@@ -214,7 +214,7 @@ def test_what_cannot_be_translated_is_an_error(method: str, complaint: str) -> N
         generate_sync.generate({"sample": f"class AsyncMemory:\n    {method}"})
 
 
-def test_async_classes_stay_flat() -> None:
+def test_inheritance_between_async_classes_is_an_error() -> None:
     with pytest.raises(generate_sync.CannotTranslateError, match="AsyncB inherits"):
         generate_sync.generate({"sample": "class AsyncA: ...\nclass AsyncB(AsyncA): ..."})
 
@@ -236,7 +236,7 @@ def test_the_check_fails_with_a_diff_until_the_file_is_written(
     assert generate_sync.main(["--check"]) == 0
 
 
-def test_groups_in_their_folder_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_are_found_in_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = tmp_path / "src" / "mnemic" / "sdk" / "groups"
     groups.mkdir(parents=True)
     (groups.parent / "memory.py").write_text("class AsyncMemory: ...\n", "utf-8")

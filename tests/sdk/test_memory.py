@@ -1,4 +1,4 @@
-"""`Memory` over a real server: in event loops, in threads, after a fork, after close, and in views."""
+"""`Memory` on the embedded server: in event loops, in threads, after a fork, after close, and in views."""
 
 import asyncio
 import inspect
@@ -42,7 +42,7 @@ def test_memory_works_from_many_threads(memory: Memory) -> None:
     assert memory.admin.stats().active_memory_count == 32
 
 
-def test_a_forked_child_is_told_to_open_its_own(memory: Memory) -> None:
+def test_a_fork_gets_a_clear_error(memory: Memory) -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -63,7 +63,7 @@ def _error_of(act: Callable[[], object]) -> str:
     return "no error"
 
 
-def test_a_closed_memory_says_so_and_closing_twice_does_no_harm(folder: Path) -> None:
+def test_a_closed_memory_is_an_error_and_closing_twice_does_nothing(folder: Path) -> None:
     memory = Memory(data_dir=folder, owner="alice", embedder="test")
     memory.close()
     memory.close()
@@ -92,7 +92,7 @@ def test_a_view_has_its_own_defaults_and_shares_the_memory(memory: Memory) -> No
     assert memory.scope(owner="bob").memories.get(bobs).content == "Bob's own."
 
 
-def test_without_an_owner_there_is_no_call(folder: Path) -> None:
+def test_a_call_without_an_owner_is_an_error(folder: Path) -> None:
     with (
         Memory(data_dir=folder, embedder="test") as memory,
         pytest.raises(OwnerRequiredError, match="owner="),
@@ -100,7 +100,7 @@ def test_without_an_owner_there_is_no_call(folder: Path) -> None:
         memory.retain("Whose is this?")
 
 
-def test_a_memory_that_is_never_closed_lets_the_process_end(folder: Path) -> None:
+def test_a_memory_that_is_never_closed_does_not_block_exit(folder: Path) -> None:
     program = (
         f"from mnemic import Memory; memory = Memory(data_dir={str(folder)!r}, owner='a', embedder='test');"
         "print(memory.retain('Left open.').stored_count)"

@@ -1,4 +1,4 @@
-"""The portal: one event loop in one thread, for callers in any other."""
+"""The portal: one event loop in one thread, for callers in other threads."""
 
 import asyncio
 import gc
@@ -51,7 +51,7 @@ async def wait_for_ever(started: threading.Event, log: list[str]) -> None:
 
 
 def run_script(script: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in an interpreter of its own, in which every warning is shown."""
+    """Run a script in a new interpreter that shows every warning."""
     command = [sys.executable, "-W", "always", *options, "-c", script]
     return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
 
@@ -64,7 +64,7 @@ def test_a_coroutine_runs_in_another_thread_and_returns_here(portal: Portal) -> 
     assert portal.run(where()) != threading.get_ident()
 
 
-def test_an_error_arrives_as_it_was_raised(portal: Portal) -> None:
+def test_an_error_is_raised_unchanged(portal: Portal) -> None:
     error = LookupError("not here")
 
     async def fail() -> None:
@@ -75,7 +75,7 @@ def test_an_error_arrives_as_it_was_raised(portal: Portal) -> None:
     assert caught.value is error
 
 
-def test_an_error_leaves_no_reference_circle_behind(portal: Portal) -> None:
+def test_an_error_leaves_no_reference_cycle(portal: Portal) -> None:
     class Precious(Exception):
         pass
 
@@ -118,7 +118,7 @@ def test_many_threads_share_one_portal(portal: Portal) -> None:
     assert results == [[number] * 50 for number in range(threads)]
 
 
-def test_calls_of_different_threads_run_side_by_side(portal: Portal) -> None:
+def test_calls_of_different_threads_run_concurrently(portal: Portal) -> None:
     async def meet(mine: asyncio.Event, other: asyncio.Event) -> None:
         mine.set()
         await other.wait()
@@ -130,7 +130,7 @@ def test_calls_of_different_threads_run_side_by_side(portal: Portal) -> None:
         first.result(DEADLINE_S)
 
 
-def test_its_own_thread_may_not_call_it(portal: Portal) -> None:
+def test_the_thread_of_the_portal_must_not_call_it(portal: Portal) -> None:
     async def call_back() -> int:
         return portal.run(echo(5))
 
@@ -139,7 +139,7 @@ def test_its_own_thread_may_not_call_it(portal: Portal) -> None:
     assert not isinstance(caught.value, ClosedError)
 
 
-def test_its_own_thread_may_not_close_it(portal: Portal) -> None:
+def test_the_thread_of_the_portal_must_not_close_it(portal: Portal) -> None:
     async def close() -> None:
         portal.close()
 
@@ -148,7 +148,7 @@ def test_its_own_thread_may_not_close_it(portal: Portal) -> None:
     assert portal.run(echo(6)) == 6
 
 
-def test_an_interrupt_cancels_the_coroutine_and_waits_for_its_clean_up(portal: Portal) -> None:
+def test_an_interrupt_cancels_the_coroutine_and_waits_for_its_cleanup(portal: Portal) -> None:
     log: list[str] = []
     main_thread = threading.main_thread().ident
     assert main_thread is not None
@@ -266,7 +266,7 @@ def test_after_close_every_call_is_refused(portal: Portal) -> None:
     gc.collect()
 
 
-def test_closing_cancels_a_running_call_which_says_so(portal: Portal) -> None:
+def test_closing_cancels_a_running_call_with_an_error(portal: Portal) -> None:
     started, log = threading.Event(), list[str]()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(lambda: portal.run(wait_for_ever(started, log)))
@@ -277,7 +277,7 @@ def test_closing_cancels_a_running_call_which_says_so(portal: Portal) -> None:
     assert log == ["cleaned up"]
 
 
-def test_a_coroutine_that_cannot_be_stopped_does_not_block_closing_for_ever(
+def test_a_coroutine_that_ignores_cancellation_does_not_block_closing_for_ever(
     portal: Portal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(portal_module, "STOP_TIMEOUT_S", 0.01)
@@ -299,7 +299,7 @@ def test_a_coroutine_that_cannot_be_stopped_does_not_block_closing_for_ever(
     portal._thread.join(DEADLINE_S)
 
 
-def test_closing_while_many_threads_call_loses_no_caller(portal: Portal) -> None:
+def test_closing_while_many_threads_call_ends_every_call(portal: Portal) -> None:
     running = threading.Barrier(9)
 
     def call_until_closed() -> str:
@@ -328,7 +328,7 @@ def test_a_coroutine_that_exits_the_program_ends_the_portal(portal: Portal) -> N
         portal.run(echo(9))
 
 
-def test_a_forgotten_portal_is_stopped_when_it_becomes_garbage() -> None:
+def test_a_garbage_collected_portal_is_stopped() -> None:
     portal = Portal()
     assert portal.run(echo(10)) == 10
     thread = portal._thread
@@ -365,7 +365,7 @@ portal.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
-def test_a_fork_is_told_to_open_a_memory_of_its_own() -> None:
+def test_a_fork_refuses_calls() -> None:
     done = run_script(FORK, "-W", "ignore:.*use of fork:DeprecationWarning")
     lines = done.stdout.splitlines()
     assert "cannot be used in its fork" in lines[0]
@@ -394,6 +394,6 @@ print("leaving")
 """
 
 
-def test_leaving_the_interpreter_without_close_is_quiet_and_quick() -> None:
+def test_exit_without_close_is_silent_and_fast() -> None:
     done = run_script(EXIT, "-X", "dev")
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaving\n", "")

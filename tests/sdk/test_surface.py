@@ -1,4 +1,4 @@
-"""Every public call is in the table of routes, or in the short list of those that are not."""
+"""Every public call is routed, and has a line in the table of routes or in a list of exceptions."""
 
 import inspect
 import re
@@ -8,25 +8,26 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, SURFACE, Route
+from mnemic.sdk.http.surface import CLIENT_SIDE, LOCAL_ONLY, ROUTES, SURFACE
 from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.routing import routed
 from tools.generate_docs import http_page
 
-SCOPED_THEMSELVES = frozenset({"events.consumers", "events.replay", "events.forget_consumer"})
-"""They take no owner and stay with the scope's: see tests/conformance/test_bound_keys.py."""
+USE_OWNER_OF_SCOPE = frozenset({"events.consumers", "events.replay", "events.forget_consumer"})
+"""They take no owner and use that of the scope: see tests/conformance/test_bound_keys.py."""
 
 
-def public_calls() -> Iterator[str]:
-    """The names of all calls, from `memory` on."""
+def public_calls() -> Iterator[tuple[str, Any]]:
+    """All calls: the name after `memory.` and the function."""
     for name, member in vars(AsyncMemory).items():
         if name.startswith("_"):
             continue
         if inspect.isfunction(member):
-            yield name
+            yield name, member
         elif isinstance(member, property) and (group := _group(member)) is not None:
             yield from (
-                f"{name}.{call}"
+                (f"{name}.{call}", function)
                 for call, function in vars(group).items()
                 if inspect.isfunction(function) and not call.startswith("_")
             )
@@ -37,18 +38,42 @@ def _group(member: property) -> type | None:
     return given if inspect.isclass(given) and given.__name__.startswith("Async") else None
 
 
-def test_every_call_is_made_over_http_or_says_why_not() -> None:
-    known = [*ROUTES, *LOCAL, *ON_THIS_SIDE]
-    assert sorted(public_calls()) == sorted(known)
+def test_every_call_has_its_line_in_the_table() -> None:
+    known = [*ROUTES, *LOCAL_ONLY, *CLIENT_SIDE]
+    assert sorted(name for name, _ in public_calls()) == sorted(known)
 
 
-def test_no_two_routes_are_the_same() -> None:
+def test_every_call_is_routed_under_its_own_name() -> None:
+    wrong = {
+        name: routed_as
+        for name, function in public_calls()
+        if (routed_as := getattr(function, "call_name", None)) != (None if name in CLIENT_SIDE else name)
+    }
+    assert wrong == {}
+
+
+def test_a_call_without_a_line_in_the_table_cannot_be_declared() -> None:
+    with pytest.raises(LookupError, match=r"state\.rename is neither in ROUTES nor in LOCAL_ONLY"):
+        routed("state.rename")
+
+
+def test_a_routed_call_keeps_its_signature_hints_and_docstring() -> None:
+    for name, function in public_calls():
+        if name not in CLIENT_SIDE:
+            body = function.__wrapped__
+            assert inspect.signature(function) == inspect.signature(body)
+            assert get_type_hints(function) == get_type_hints(body)
+            assert function.__doc__ == body.__doc__
+            assert inspect.iscoroutinefunction(function) == inspect.iscoroutinefunction(body)
+
+
+def test_routes_are_unique() -> None:
     shapes = [(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in SURFACE]
     assert len(set(shapes)) == len(shapes)
 
 
-def test_no_literal_path_is_hidden_behind_a_name() -> None:
-    """A path that another route could take for a name would be a name that nobody can have."""
+def test_no_literal_path_matches_a_path_with_a_parameter() -> None:
+    """Otherwise a name equal to the literal could not be used."""
     hidden = [
         (one.call, other.call)
         for one in SURFACE
@@ -67,32 +92,34 @@ def test_every_route_is_documented() -> None:
     assert page.read_text("utf-8") == http_page()
 
 
-@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
-def test_a_route_fits_its_call(route: Route) -> None:
-    call = find_call(route, AsyncMemory)
-    named = set(re.findall(r"\{(\w+)\}", route.path))
-    assert named <= {parameter.name for parameter in call.parameters}
-    assert route.path.startswith("/v1/")
-    assert inspect.getdoc(call.function)
+def test_routes_fit_their_calls() -> None:
+    for route in SURFACE:
+        call = find_call(route, AsyncMemory)
+        named = set(re.findall(r"\{(\w+)\}", route.path))
+        assert named <= {parameter.name for parameter in call.parameters}, route.call
+        assert route.path.startswith("/v1/"), route.call
+        assert inspect.getdoc(call.function), route.call
 
 
-@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
-def test_what_reaches_an_owner_takes_one(route: Route) -> None:
-    names = {parameter.name for parameter in find_call(route, AsyncMemory).parameters}
-    assert route.reach == "tenant" or "owner" in names or route.call in SCOPED_THEMSELVES
+def test_calls_of_reach_owner_take_an_owner() -> None:
+    for route in SURFACE:
+        names = {parameter.name for parameter in find_call(route, AsyncMemory).parameters}
+        takes_owner = "owner" in names or route.call in USE_OWNER_OF_SCOPE
+        assert route.reach == "tenant" or takes_owner, route.call
 
 
-@pytest.mark.parametrize("route", SURFACE, ids=lambda route: route.call)
-def test_what_is_called_by_get_needs_only_the_right_to_read_or_is_for_admins(route: Route) -> None:
-    assert (route.method == "GET") <= (route.role in ("read", "admin"))
+def test_get_requests_need_the_role_read_or_admin() -> None:
+    assert {route.role for route in SURFACE if route.method == "GET"} == {"read", "admin"}
 
 
-def test_none_can_be_said_in_a_query_where_it_differs_from_leaving_it_out() -> None:
-    """`null` stands for it, so the parameter must not take any text."""
+def test_a_query_parameter_with_a_distinct_null_does_not_take_any_text() -> None:
+    """`null` represents None, so it would be ambiguous with the text."""
     free: list[Any] = [
         (route.call, parameter.name)
         for route in SURFACE
         for parameter in find_call(route, AsyncMemory).parameters
-        if parameter.place == "query" and parameter.can_say_null and "str | None" in str(parameter.annotation)
+        if parameter.location == "query"
+        and parameter.null_is_distinct
+        and "str | None" in str(parameter.annotation)
     ]
     assert free == []

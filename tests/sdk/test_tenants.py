@@ -1,4 +1,4 @@
-"""`Tenants`: memories of many tenants over one pool, each behind its wall."""
+"""`Tenants`: memories of many tenants on one connection pool, isolated from each other."""
 
 from pathlib import Path
 
@@ -14,45 +14,50 @@ from mnemic.sdk.tenants import Tenants
 
 @pytest.fixture
 async def tenants(database: Database) -> Tenants:
-    """Tenants over the test's database, which closes itself."""
-    opened = Tenants(Settings(embedder="test"))
-    opened._host._storage = Storage(database, await database.open_tenant("default"), server=None)
-    return opened
+    """Tenants on the test's database, which its own fixture closes."""
+    storage = Storage(database, await database.open_tenant("default"), server=None)
+    return Tenants(Settings(embedder="test"), storage=storage)
 
 
-async def test_memories_share_the_pool_and_see_nothing_of_each_other(tenants: Tenants) -> None:
+async def test_memories_share_the_pool_and_are_isolated(tenants: Tenants) -> None:
     acme, other = await tenants.memory("acme"), await tenants.memory("other")
     assert acme.tenant != other.tenant
     await acme.retain("Alice moved to Berlin.", owner="alice")
     assert [hit.memory.content for hit in await acme.recall("Where is Alice?", owner="alice", refuse_below=0)]
     assert not list(await other.recall("Where is Alice?", owner="alice", refuse_below=0))
-    assert acme._core.storage.database is other._core.storage.database is tenants.database
+    assert (await tenants.core("acme")).storage.database is tenants.database
 
 
 async def test_a_tenant_is_opened_once_and_closing_its_memory_leaves_it_open(tenants: Tenants) -> None:
-    memory = await tenants.memory("acme")
+    memory, core = await tenants.memory("acme"), await tenants.core("acme")
     await memory.aclose()
     again = await tenants.memory("acme")
-    assert again._core is memory._core
+    assert await tenants.core("acme") is core
     await again.retain("It works.", owner="alice")
 
 
-async def test_the_tenant_asked_for_longest_ago_makes_room_and_loses_no_count(
+async def test_the_least_recently_used_tenant_is_evicted_and_loses_no_count(
     tenants: Tenants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tenants_module, "TENANTS_MAX", 2)
-    first = await tenants.memory("first")
+    first, core = await tenants.memory("first"), await tenants.core("first")
     stored = await first.retain("Alice moved to Berlin.", owner="alice")
     await first.recall("Where is Alice?", owner="alice", refuse_below=0)
     for name in ("second", "third"):
         await tenants.memory(name)
     assert (await first.memories.get(stored.memory_ids[0], owner="alice")).retrieval_count == 1
-    assert (await tenants.memory("first"))._core is not first._core
+    assert await tenants.core("first") is not core
 
 
-async def test_closing_closes_all_memories_and_the_place(tmp_path: Path) -> None:
+async def test_closing_closes_all_memories_and_the_storage(tmp_path: Path) -> None:
     async with Tenants(Settings(data_dir=tmp_path, embedder="test")) as tenants:
         memory = await tenants.memory("acme")
         await memory.retain("Alice moved to Berlin.", owner="alice")
     with pytest.raises(ClosedError):
         await memory.recall("Alice", owner="alice")
+
+
+async def test_closing_leaves_a_given_storage_open(database: Database, tenants: Tenants) -> None:
+    async with tenants:
+        await (await tenants.memory("acme")).retain("Alice moved to Berlin.", owner="alice")
+    assert (await database.open_tenant("acme")).name == "acme"

@@ -1,4 +1,4 @@
-"""What goes over the wire comes out as it went in."""
+"""Arguments and results survive the round trip through HTTP."""
 
 import inspect
 import json
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from mnemic.errors import InvalidInputError
-from mnemic.sdk.http.surface import ROUTES, SURFACE, Route
+from mnemic.sdk.http.surface import ROUTES, SURFACE
 from mnemic.sdk.http.wire import Call, find_call
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.server.descriptions import example
@@ -25,7 +25,6 @@ from mnemic.types.tiers import RevenueEvent, StateDocument
 
 ID = UUID("019a8f2e-6c00-7abc-8def-0123456789ab")
 WHEN = datetime(2026, 3, 1, 10, 0, 0, 123456, tzinfo=UTC)
-ORDINARY = [route for route in SURFACE if not route.apart]
 
 json_values = st.recursive(
     st.none()
@@ -44,12 +43,12 @@ def call_named(name: str) -> Call:
 
 
 def received(call: Call, *arguments: Any, **named: Any) -> dict[str, Any]:
-    """The arguments as the server reads them off the request."""
+    """The arguments as the server parses them from the request."""
     request = call.request(None, *arguments, **named)
     path = {
         parameter.name: value
         for parameter, value in zip(
-            [each for each in call.parameters if each.place == "path"],
+            [each for each in call.parameters if each.location == "path"],
             request.path.removeprefix(call.route.path.split("{", maxsplit=1)[0]).split("/"),
             strict=False,
         )
@@ -63,7 +62,7 @@ def through(kind: Any, value: Any) -> Any:
 
 
 @given(json_values)
-def test_any_json_is_itself_afterwards(document: Any) -> None:
+def test_any_json_survives_a_round_trip(document: Any) -> None:
     written = StateDocument("alice", "k", document, 1, "sdk", WHEN, WHEN)
     read = through(StateDocument, written)
     assert read == written
@@ -71,7 +70,7 @@ def test_any_json_is_itself_afterwards(document: Any) -> None:
 
 
 @given(json_values)
-def test_any_json_can_be_given(document: Any) -> None:
+def test_any_json_can_be_an_argument(document: Any) -> None:
     assert received(call_named("state.set"), "k", document)["document"] == document
 
 
@@ -80,14 +79,14 @@ def test_any_json_can_be_given(document: Any) -> None:
     moments,
     st.decimals(allow_nan=False, allow_infinity=False),
 )
-def test_numbers_and_moments_are_exact(number: float, moment: datetime, amount: Decimal) -> None:
+def test_numbers_and_times_are_exact(number: float, moment: datetime, amount: Decimal) -> None:
     found = Recalled("q", confidence=number, timings={"total": number}, counts={"text": 3})
     assert through(Recalled, found) == found
     event = RevenueEvent(ID, "alice", "c", "p", moment, moment, amount, "EUR", "fee", None, {})
     assert through(RevenueEvent, event) == event
 
 
-def test_what_retain_and_recall_answer_is_whole(a_hit: Hit) -> None:
+def test_results_of_retain_and_recall_survive_a_round_trip(a_hit: Hit) -> None:
     found = Recalled("q", (a_hit,), text="t", token_count=1, notes=("n",), timings={"total": 0.1})
     assert through(Recalled, found) == found
     kept = Retained((Stored(0, ID, (ID,)),), (Duplicate(1, ID),), (Refused(2, "why"),), 1, 1, 1, 0)
@@ -127,7 +126,7 @@ def test_any_name_fits_into_a_path(name: str) -> None:
     assert segment.isascii()
 
 
-def test_arguments_arrive_as_the_call_takes_them() -> None:
+def test_arguments_are_parsed_as_the_call_takes_them() -> None:
     listed = received(
         call_named("memories.list"),
         tags=["a", "b"],
@@ -151,7 +150,7 @@ def test_arguments_arrive_as_the_call_takes_them() -> None:
     assert received(call_named("state.list"), prefix="null", after="") == {"prefix": "null", "after": ""}
 
 
-def test_an_entity_is_named_in_every_way() -> None:
+def test_entities_and_triples_are_sent_as_references() -> None:
     call = call_named("entities.unrelate")
     pair = received(call, ("person", "Alice"), str(ID), "null")
     assert pair == {"from_entity": ("person", "Alice"), "to_entity": str(ID), "kind": "null"}
@@ -159,63 +158,72 @@ def test_an_entity_is_named_in_every_way() -> None:
     assert call_named("triples.remove").request(None, stated).path == f"/v1/triples/{ID}"
 
 
-def test_bytes_arrive() -> None:
+def test_bytes_survive_a_round_trip() -> None:
     assert received(call_named("documents.ingest"), "a.pdf", data=b"\x00\xff%PDF")["data"] == b"\x00\xff%PDF"
 
 
 @pytest.mark.parametrize(
     ("name", "query", "body", "complaint"),
     [
-        ("memories.list", [("colour", "red")], b"", "There is no parameter 'colour' here"),
+        ("memories.list", [("colour", "red")], b"", "There is no parameter 'colour'"),
         ("memories.list", [("limit", "1"), ("limit", "2")], b"", "limit was given 2 times"),
-        ("memories.list", [("limit", "many")], b"", "limit: Input should be a valid integer"),
-        ("memories.list", [("limit", "null")], b"", "limit: Input should be a valid integer"),
-        ("entities.unrelate", [("from_entity", "x")], b"", "to_entity: Field required"),
-        ("recall", [], b"", "query: Field required"),
-        ("recall", [], b'{"query": 5}', "query: Input should be a valid string"),
-        ("recall", [], b'{"query": "x", "limit": "5"}', "limit: Input should be a valid integer"),
-        ("recall", [], b'{"query": "x", "explain": "yes"}', "explain: Input should be a valid boolean"),
-        ("recall", [], b'{"query": "x", "colour": "red"}', "colour: Extra inputs are not permitted"),
-        ("recall", [], b"[1]", "The body: Input should be an object"),
-        ("recall", [], b"{", "The body: Invalid JSON"),
-        ("recall", [], b'{"query": "\\ud800"}', "The body: Invalid JSON"),
-        ("state.set", [], b'{"document": ' + b"[" * 5000 + b"]" * 5000 + b"}", "The body: Invalid JSON"),
+        ("memories.list", [("limit", "many")], b"", "limit must be a whole number"),
+        ("memories.list", [("limit", "null")], b"", "limit must be a whole number"),
+        ("entities.unrelate", [("from_entity", "x")], b"", "to_entity is required"),
+        ("recall", [], b"", "query is required"),
+        ("recall", [], b'{"query": 5}', "query must be a string"),
+        ("recall", [], b'{"query": "x", "limit": "5"}', "limit must be a whole number"),
+        ("recall", [], b'{"query": "x", "explain": "yes"}', "explain must be true or false"),
+        (
+            "recall",
+            [],
+            b'{"query": "x", "colour": "red"}',
+            "'colour' is not a field of this request; the fields are query, owner",
+        ),
+        ("recall", [], b"[1]", "The body must be an object"),
+        ("recall", [], b"{", "The body is not valid JSON"),
+        ("recall", [], b'{"query": "\\ud800"}', "The body is not valid JSON"),
+        ("state.set", [], b'{"document": ' + b"[" * 5000 + b"]" * 5000 + b"}", "The body is not valid JSON"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_clear_words(
+def test_an_invalid_request_is_a_clear_error(
     name: str, query: list[tuple[str, str]], body: bytes, complaint: str
 ) -> None:
     call = call_named(name)
-    path = {parameter.name: "x" for parameter in call.parameters if parameter.place == "path"}
+    path = {parameter.name: "x" for parameter in call.parameters if parameter.location == "path"}
     with pytest.raises(InvalidInputError) as caught:
         call.arguments(path, query, body)
     assert complaint in str(caught.value)
 
 
-@pytest.mark.parametrize("route", ORDINARY, ids=lambda route: route.call)
-def test_every_call_has_an_example_that_can_be_sent(route: Route) -> None:
-    call = find_call(route, AsyncMemory)
+def test_every_call_has_a_valid_example() -> None:
+    for route in SURFACE:
+        if not route.is_stream:
+            _check_example(find_call(route, AsyncMemory))
+
+
+def _check_example(call: Call) -> None:
     shown = example(call)
-    assert None not in shown.values()
+    assert None not in shown.values(), call.route.call
     body = json.dumps(
         {each.name: shown[each.name] for each in call.parameters if _is_shown_in_body(each, shown)}
     )
-    path = {each.name: "x" for each in call.parameters if each.place == "path"}
+    path = {each.name: "x" for each in call.parameters if each.location == "path"}
     query = [
         (each.name, text if isinstance(text, str) else json.dumps(text))
         for each in call.parameters
-        if each.place == "query" and each.name in shown
+        if each.location == "query" and each.name in shown
         for text in (shown[each.name] if each.is_list else [shown[each.name]])
     ]
-    assert set(call.arguments(path, query, body.encode())) >= set(shown)
+    assert set(call.arguments(path, query, body.encode())) >= set(shown), call.route.call
 
 
 def _is_shown_in_body(parameter: Any, shown: dict[str, Any]) -> bool:
-    return parameter.place == "body" and parameter.name in shown
+    return parameter.location == "body" and parameter.name in shown
 
 
 def _shape(value: Any) -> Any:
-    """The types in a value: 1 and 1.0 and True are equal, and not the same."""
+    """The types in a value: 1, 1.0 and True are equal, but of different types."""
     if isinstance(value, dict):
         return {key: _shape(each) for key, each in value.items()}
     return [_shape(each) for each in value] if isinstance(value, list) else type(value)

@@ -1,4 +1,4 @@
-"""What the tests of the server share: one server for all of them, tenants and keys of each test's own."""
+"""Fixtures: one server for all tests; each test has its own tenant and keys."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A real server on a loopback port, in a thread of its own, for tests that speak HTTP to it."""
+"""A real server on a loopback port, in its own thread."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ import httpx
 from mnemic.config import Settings
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.app import Served, build_app
+from mnemic.server.app import ServerApp, build_app
 from mnemic.server.limits import ServerLimits, limits_of
 from mnemic.server.running import Server, listen, url_of
 from mnemic.types.key import NewApiKey, Role
@@ -22,29 +22,29 @@ START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 60.0
 
 Result = TypeVar("Result")
-Prepare = Callable[[Served], None]
+Prepare = Callable[[ServerApp], None]
 
 
 @dataclass
 class RunningServer:
-    """A server that runs; tests look behind it with `memory` and `create_key`."""
+    """A running server; `memory` and `create_key` access its database directly."""
 
     url: str
     tenants: Tenants
-    served: Served
+    server_app: ServerApp
     loop: asyncio.AbstractEventLoop
     server: Server
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """Do something in the server's own event loop."""
+        """Run a coroutine in the event loop of the server."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(CALL_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Ask the server to end, as a signal does."""
+        """Stop the server, as a signal does."""
         self.server.should_exit = True
 
     def memory(self, tenant: str) -> AsyncMemory:
-        """A memory behind the server; its calls go through `run`."""
+        """A memory in the database of the server; its calls go through `run`."""
         return self.run(self.tenants.memory(tenant))
 
     def create_key(self, tenant: str, role: Role, **options: Any) -> NewApiKey:
@@ -59,7 +59,7 @@ class RunningServer:
 
 @contextmanager
 def running_server(
-    data_dir: Path, *, prepare: Prepare = lambda served: None, **limits: Any
+    data_dir: Path, *, prepare: Prepare = lambda server_app: None, **limits: Any
 ) -> Iterator[RunningServer]:
     """A server over a data folder with the test model; `limits` replace those of the settings."""
     settings = Settings(data_dir=data_dir, embedder="test")
@@ -68,12 +68,12 @@ def running_server(
     async def serve() -> None:
         async with Tenants(settings) as tenants:
             bounds: ServerLimits = replace(limits_of(settings), **limits)
-            served = build_app(tenants, settings, limits=bounds)
-            prepare(served)
+            server_app = build_app(tenants, settings, limits=bounds)
+            prepare(server_app)
             with listen("127.0.0.1", 0) as listening:
-                server = Server(served, on_started=started.set)
+                server = Server(server_app, on_started=started.set)
                 loop = asyncio.get_running_loop()
-                servers.append(RunningServer(url_of(listening), tenants, served, loop, server))
+                servers.append(RunningServer(url_of(listening), tenants, server_app, loop, server))
                 await server.serve(sockets=[listening])
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Admin calls that change something are audited: by which key, and how they ended. One act is one record."""
+"""Admin calls that change something are audited with the key and the outcome, one act each."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mnemic.server.auditing import AUDITED_BY_THEMSELVES
+from mnemic.server.auditing import SELF_AUDITED_CALLS
 from mnemic.types.traces import AuditRecord
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer
@@ -18,7 +18,7 @@ def admin(client_as: OpenClient) -> httpx.Client:
 
 
 def acts(server: RunningServer, tenant: str, key_id: str) -> list[AuditRecord]:
-    """What was audited of a key, oldest first: intents, each with its outcome."""
+    """The audit records of a key, oldest first: intents, each with its outcome."""
     found = list(server.run(server.memory(tenant).audit.list()))[::-1]
     intents = {act.audit_id for act in found if act.detail.get("key_id") == key_id}
     return [act for act in found if act.audit_id in intents or act.intent_id in intents]
@@ -31,7 +31,7 @@ def own_id(admin: httpx.Client) -> str:
     return key_id
 
 
-def test_a_call_is_audited_with_its_key_before_it_is_answered(
+def test_a_call_is_audited_with_its_key_before_the_response(
     server: RunningServer, tenant: str, admin: httpx.Client
 ) -> None:
     answer = admin.post("/v1/jobs", json={"type": "t"}, headers={"X-Request-Id": "audited-1"})
@@ -74,7 +74,7 @@ SELF_AUDITED = {
 
 
 def test_every_call_that_audits_itself_is_tried() -> None:
-    assert set(SELF_AUDITED) == AUDITED_BY_THEMSELVES
+    assert set(SELF_AUDITED) == SELF_AUDITED_CALLS
 
 
 @pytest.mark.parametrize(("call", "action"), SELF_AUDITED.values(), ids=SELF_AUDITED)
@@ -104,7 +104,7 @@ def test_a_call_that_fails_is_audited_too(
     _, outcome = acts(server, tenant, own_id(admin))
     assert (outcome.phase, outcome.detail["message"]) == (
         "failed",
-        "The answer was 422 Unprocessable Entity.",
+        "The response was 422 Unprocessable Entity.",
     )
 
 
@@ -120,7 +120,7 @@ def test_a_call_that_breaks_is_audited_too(
     assert (outcome.phase, outcome.detail) == ("failed", {"error": "RuntimeError"})
 
 
-def test_what_a_writer_does_names_its_key_too(
+def test_audit_records_of_a_writer_name_its_key(
     server: RunningServer, tenant: str, writer: httpx.Client
 ) -> None:
     assert writer.post("/v1/shares", json={"to": "bob", "owner": "alice"}).status_code == 200
@@ -133,7 +133,7 @@ def test_what_a_writer_does_names_its_key_too(
     assert (intent.owner, intent.detail["key_id"]) == ("alice", str(own.key_id))
 
 
-def test_who_may_not_make_a_call_leaves_no_trace_and_reading_neither(
+def test_refused_calls_and_reads_are_not_audited(
     server: RunningServer, tenant: str, admin: httpx.Client, writer: httpx.Client
 ) -> None:
     assert writer.post("/v1/keys", json={"role": "read"}).status_code == 403

@@ -1,4 +1,4 @@
-"""A key that is bound to an owner reaches nothing of another one, by whichever way it tries."""
+"""A key that is bound to an owner cannot access another owner in any way."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def posted(client: httpx.Client, path: str, **body: Any) -> Any:
 
 
 def path_of(route: Route, scene: Scene) -> str:
-    """The path that leads to what bob has."""
+    """The path of an object of bob."""
     values = {
         "memory_id": scene.memory_id,
         "from_id": scene.memory_id,
@@ -75,7 +75,7 @@ def path_of(route: Route, scene: Scene) -> str:
 
 
 @pytest.mark.parametrize("route", SURFACE, ids=lambda route: f"{route.method} {route.path}")
-def test_nothing_of_another_owner_is_told_whatever_is_asked(route: Route, scene: Scene) -> None:
+def test_no_route_returns_data_of_another_owner(route: Route, scene: Scene) -> None:
     """Without an owner in the request, with bob as an argument, and with bob in the scope."""
     path = path_of(route, scene)
     in_query = route.method in ("GET", "DELETE") or route.call == "retain_many"
@@ -107,7 +107,7 @@ def test_naming_another_owner_is_forbidden(scene: Scene) -> None:
         assert answer.json()["error"] == "ForbiddenError"
 
 
-def test_what_another_owner_has_is_not_found_by_id(scene: Scene) -> None:
+def test_objects_of_another_owner_are_not_found_by_id(scene: Scene) -> None:
     for path in (
         f"/v1/memories/{scene.memory_id}",
         f"/v1/memories/{scene.memory_id}/whole",
@@ -117,7 +117,7 @@ def test_what_another_owner_has_is_not_found_by_id(scene: Scene) -> None:
     ):
         answer = scene.alice.get(path)
         assert answer.status_code == 404, answer.text
-        # The same request of a key for everybody finds it: the paths above are right.
+        # The same request with an unbound key finds it, so the paths above are right.
         assert scene.everybody.get(path, params={"owner": "bob"}).status_code == 200
     assert scene.alice.get("/v1/state/plan").json() is None
     assert SECRET in scene.everybody.get("/v1/state/plan", params={"owner": "bob"}).text

@@ -1,4 +1,4 @@
-"""Whether the server lives, whether it can work, and how it does."""
+"""Liveness, readiness, metrics and a graceful stop."""
 
 import asyncio
 import socket
@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.server.running import listen
 from tests.running_folder import running
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 from tests.waiting import wait_until
 
 
@@ -65,7 +65,7 @@ def test_metrics_are_for_admins(stranger: httpx.Client, client_as: OpenClient, w
     assert families["mnemic_pool_connections"].samples[0].value >= 1
 
 
-def test_the_last_use_of_a_key_is_noted(server_folder: Path, tenant: str) -> None:
+def test_the_last_use_of_a_key_is_recorded(server_folder: Path, tenant: str) -> None:
     with running_server(server_folder) as server:
         made = server.create_key(tenant, "read")
         assert made.last_used_at is None
@@ -97,27 +97,24 @@ def test_a_stopping_server_finishes_the_requests_that_it_has(
         writing = pool.submit(client.post, "/v1/memories", json=body)
         assert begun.wait(30)
         server.stop()
-        wait_until(lambda: server.served.streams.stopping.is_set(), what="the server to stop")
+        wait_until(lambda: server.server_app.streams.stopping.is_set(), what="the server to stop")
         may_go_on.set()
         assert writing.result(30).json()["stored_count"] == 1
 
 
-def test_answers_are_not_held_back_by_the_network() -> None:
-    """asyncio switches Nagle's algorithm off only for sockets that say that they are TCP."""
+def test_nagles_algorithm_is_off() -> None:
+    """asyncio switches it off only for sockets whose protocol is TCP."""
     with listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP
 
 
-def test_documents_about_the_server_need_no_key_and_load_nothing_from_elsewhere(
-    stranger: httpx.Client,
-) -> None:
+def test_the_openapi_document_needs_no_key(stranger: httpx.Client) -> None:
     document = stranger.get("/openapi.json").json()
     assert document["info"]["title"] == "Mnemic"
-    for path in ("/docs", "/redoc"):
-        assert stranger.get(path).status_code == 404
+    assert stranger.get("/redoc").status_code == 404
 
 
-def test_a_server_that_runs_is_one_that_answers(server: RunningServer) -> None:
+def test_an_unknown_path_is_404(server: RunningServer) -> None:
     with server.client() as client:
         assert client.get("/nowhere").status_code == 404
         assert client.post("/healthz").status_code == 405

@@ -11,11 +11,11 @@ import httpx
 import psycopg
 import pytest
 
-from mnemic.retain.calls import retain_items
+from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 TEA = {"content": "Alice drinks tea.", "owner": "alice"}
 
@@ -53,7 +53,7 @@ def test_the_same_request_again_gets_the_first_answer(writer: httpx.Client) -> N
     assert without.json()["duplicate_count"] == 1
 
 
-def test_what_would_be_done_twice_is_done_once(writer: httpx.Client) -> None:
+def test_a_repeated_write_is_carried_out_once(writer: httpx.Client) -> None:
     entry, headers = {"evaluated": "tea", "owner": "alice"}, word()
     for _ in range(3):
         writer.post("/v1/journal", json=entry, headers=headers).raise_for_status()
@@ -63,7 +63,7 @@ def test_what_would_be_done_twice_is_done_once(writer: httpx.Client) -> None:
     assert len(journal(writer)) == 3
 
 
-def test_the_same_word_with_another_body_is_refused(writer: httpx.Client) -> None:
+def test_the_same_idempotency_key_with_another_body_is_refused(writer: httpx.Client) -> None:
     headers = word()
     writer.post("/v1/memories", json=TEA, headers=headers).raise_for_status()
     answer = writer.post("/v1/memories", json={**TEA, "content": "Coffee."}, headers=headers)
@@ -71,7 +71,7 @@ def test_the_same_word_with_another_body_is_refused(writer: httpx.Client) -> Non
     assert len(writer.get("/v1/memories", params={"owner": "alice"}).json()) == 1
 
 
-def test_a_word_counts_for_one_key_one_method_and_one_path(client_as: OpenClient) -> None:
+def test_an_idempotency_key_is_scoped_to_api_key_method_and_path(client_as: OpenClient) -> None:
     headers, entry = word(), {"evaluated": "tea", "owner": "alice"}
     one, other = client_as("write"), client_as("write")
     for client in (one, other):
@@ -81,7 +81,7 @@ def test_a_word_counts_for_one_key_one_method_and_one_path(client_as: OpenClient
     assert stored.json()["stored_count"] == 1
 
 
-def test_what_failed_may_be_made_again(writer: httpx.Client) -> None:
+def test_a_failed_request_may_be_repeated(writer: httpx.Client) -> None:
     headers = word()
     assert writer.post("/v1/memories", json={"content": "Tea."}, headers=headers).status_code == 422
     assert writer.post("/v1/memories", json=TEA, headers=headers).json()["stored_count"] == 1
@@ -98,7 +98,7 @@ def test_an_answer_without_a_body_is_repeated_too(writer: httpx.Client) -> None:
     assert (gone[0].status_code, gone[0].content) == (gone[1].status_code, gone[1].content)
 
 
-def test_while_the_first_runs_others_are_told_to_wait(
+def test_repetitions_get_409_while_the_first_request_runs(
     server: RunningServer, writer: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, may_go_on = threading.Event(), threading.Event()
@@ -130,7 +130,7 @@ def test_many_at_once_are_carried_out_once(writer: httpx.Client) -> None:
     assert len(journal(writer)) == 1
 
 
-def test_reading_is_not_remembered(
+def test_responses_to_reads_are_not_kept(
     writer: httpx.Client, admin_of: psycopg.Connection[Any], tenant: str
 ) -> None:
     headers = word()
@@ -147,7 +147,7 @@ def kept(admin: psycopg.Connection[Any], tenant: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("odd", ["", "x" * 256, "a b", "é"])
-def test_a_word_must_be_visible_and_short(writer: httpx.Client, odd: str) -> None:
+def test_an_idempotency_key_must_be_visible_ascii_and_short(writer: httpx.Client, odd: str) -> None:
     headers = {"Idempotency-Key": odd.encode()}
     answer = writer.post("/v1/memories", json=TEA, headers=headers)  # type: ignore[arg-type]
     assert is_problem(answer, 422, "InvalidInputError")
@@ -187,7 +187,7 @@ def test_answers_are_erased_with_the_owner_they_are_about(
     assert kept(admin_of, tenant) == []
 
 
-def test_answers_are_kept_for_a_day_and_attempts_that_died_are_taken_over(
+def test_responses_are_kept_for_a_day_and_dead_executions_are_taken_over(
     writer: httpx.Client, tenant: str, admin_of: psycopg.Connection[Any]
 ) -> None:
     headers, entry = word(), {"evaluated": "tea", "owner": "alice"}
@@ -214,7 +214,7 @@ def test_answers_are_kept_for_a_day_and_attempts_that_died_are_taken_over(
         ("/v1/webhooks", {"url": "https://receiver.example/hook"}, "secret"),
     ],
 )
-def test_a_secret_is_told_once_and_kept_nowhere(
+def test_a_secret_is_returned_once_and_never_stored(
     client_as: OpenClient,
     admin_of: "psycopg.Connection[Any]",
     path: str,
@@ -225,6 +225,6 @@ def test_a_secret_is_told_once_and_kept_nowhere(
     first = admin.post(path, json=order, headers=headers)
     assert (first.status_code, first.headers["cache-control"]) == (200, "no-store")
     again = admin.post(path, json=order, headers=headers)
-    assert (again.status_code, "told a secret" in again.json()["detail"]) == (409, True)
+    assert (again.status_code, "has a secret" in again.json()["detail"]) == (409, True)
     kept = admin_of.execute("SELECT answer FROM queue.idempotent_requests").fetchall()
     assert not any(first.json()[told].encode() in bytes(answer or b"") for (answer,) in kept)

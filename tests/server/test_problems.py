@@ -1,4 +1,4 @@
-"""Every error has a status of its own, and those that others caused say so."""
+"""Every error class has a status; errors of webhook receivers keep their reason."""
 
 import json
 from types import SimpleNamespace
@@ -13,13 +13,13 @@ from mnemic.server.problems import STATUSES, problem_of
 
 
 def test_every_kind_of_error_is_in_the_table() -> None:
-    """The errors of a remote memory are none of a server's."""
+    """A server never raises the errors of a remote memory."""
     kinds = {kind for kind in vars(errors).values() if MnemicError in getattr(kind, "__bases__", ())}
     assert kinds - {ServerError} <= STATUSES.keys()
 
 
-def test_what_a_receiver_did_is_told() -> None:
-    """Its reason goes along, and no client takes it for a server that is busy and asks again."""
+def test_the_error_of_a_webhook_receiver_is_returned() -> None:
+    """It has its reason, and a status that no client retries."""
     request = cast(Request, SimpleNamespace(state=SimpleNamespace(request_id="r")))
     answer = problem_of(request, DeliveryError("The host is not known."))
     told = json.loads(bytes(answer.body))

@@ -99,7 +99,7 @@ def client_of(url: str, key: str) -> httpx.Client:
     return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
 
 
-def test_without_a_key_it_is_not_reached_from_elsewhere(start: Start) -> None:
+def test_without_any_key_it_refuses_to_listen_beyond_loopback(start: Start) -> None:
     process = start("--host", "0.0.0.0")
     assert process.process.wait(START_TIMEOUT_S) == 1
     assert "mnemic keys create" in process.log()
@@ -107,7 +107,7 @@ def test_without_a_key_it_is_not_reached_from_elsewhere(start: Start) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_serves_until_it_is_told_to_stop_and_ends_well(
+def test_it_serves_until_a_signal_and_exits_with_0(
     start: Start, folder: Path, tenant: str, number: signal.Signals
 ) -> None:
     process = start()
@@ -131,7 +131,7 @@ def test_it_serves_until_it_is_told_to_stop_and_ends_well(
         assert used.last_used_at is not None
 
 
-def test_with_a_key_it_listens_where_it_is_told_to(start: Start, folder: Path, tenant: str) -> None:
+def test_with_a_key_it_listens_on_any_host(start: Start, folder: Path, tenant: str) -> None:
     key = key_for(folder, tenant)
     url = start("--host", "0.0.0.0", "--no-worker", "--no-mcp").url()
     with client_of(url.replace("0.0.0.0", "127.0.0.1"), key) as client:
@@ -147,21 +147,19 @@ def test_a_port_that_is_taken_is_a_clear_error(start: Start) -> None:
     assert "Traceback" not in process.log()
 
 
-def test_it_does_the_jobs_of_all_tenants(start: Start, folder: Path, tenant: str) -> None:
+def test_it_runs_the_jobs_of_all_tenants(start: Start, folder: Path, tenant: str) -> None:
     url = start().url()
     key = key_for(folder, tenant, owner="alice")
     # One that does no jobs itself.
     settings = Settings(data_dir=folder, tenant=tenant, owner="alice", embedder="test", worker=False)
     with Memory(settings=settings) as memory:
         job = memory.jobs.enqueue("maintenance.snapshots")
-        wait_until(
-            lambda: memory.jobs.status(job.job_id).state == "done", timeout_s=60, what="the job to be done"
-        )
+        assert memory.jobs.wait(job.job_id, timeout_s=60).state == "done"
     with client_of(url, key) as client:
         assert client.get("/healthz").status_code == 200
 
 
-def test_mcp_is_served_with_a_key_and_without_a_way_around(start: Start, folder: Path, tenant: str) -> None:
+def test_mcp_needs_a_key(start: Start, folder: Path, tenant: str) -> None:
     url = start("--mcp").url()
     key = key_for(folder, tenant, owner="alice")
     initialize = {
@@ -220,5 +218,5 @@ def test_every_write_that_was_acknowledged_survives_a_kill(start: Start, folder:
             stored += [record.content for record in page]
             page = memory.memories.list(limit=1000, before=page[-1].memory_id)
     assert set(acknowledged) - set(stored) == set()
-    # At most one of each writer was under way: stored, but not acknowledged any more.
+    # At most one write of each writer was running: stored, but not acknowledged.
     assert len(stored) - len(acknowledged) <= WRITERS

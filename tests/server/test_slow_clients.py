@@ -1,4 +1,4 @@
-"""Clients that take their time: with headers, with bodies, after they have their answer."""
+"""Slow clients: with headers, with bodies, after the response."""
 
 import socket
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ PATIENCE_S = 30
 
 @pytest.fixture(scope="module")
 def impatient(server_folder: Path) -> Iterator[RunningServer]:
-    """A server that waits for next to nothing."""
+    """A server with very short timeouts."""
     with (
         pytest.MonkeyPatch.context() as patch,
         running_server(
@@ -39,7 +39,7 @@ def connect(server: RunningServer) -> socket.socket:
 
 
 def rest_of(connection: socket.socket) -> str:
-    """All that comes until the server closes the connection."""
+    """Read until the server closes the connection."""
     received = b""
     try:
         while part := connection.recv(65536):
@@ -60,13 +60,13 @@ def head(key: str, path: str = "/v1/memories", media_type: str = "application/js
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-def test_headers_that_do_not_come_end_the_connection(impatient: RunningServer, sent: bytes) -> None:
+def test_missing_headers_end_the_connection(impatient: RunningServer, sent: bytes) -> None:
     with connect(impatient) as connection:
         connection.sendall(sent)
         assert rest_of(connection).startswith("HTTP/1.1 408 ")
 
 
-def test_a_second_request_is_waited_for_no_longer(impatient: RunningServer) -> None:
+def test_a_second_request_has_the_same_timeout(impatient: RunningServer) -> None:
     with connect(impatient) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
@@ -77,9 +77,7 @@ def test_a_second_request_is_waited_for_no_longer(impatient: RunningServer) -> N
 @pytest.mark.parametrize(
     "length", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"]
 )
-def test_a_body_that_does_not_come_is_not_waited_for(
-    impatient: RunningServer, key: str, length: bytes
-) -> None:
+def test_a_missing_body_is_408(impatient: RunningServer, key: str, length: bytes) -> None:
     with connect(impatient) as connection:
         connection.sendall(head(key) + length)
         answer = rest_of(connection)
@@ -96,8 +94,8 @@ def test_a_batch_that_pauses_stores_nothing(impatient: RunningServer, key: str) 
         assert client.get("/v1/memories").json() == []
 
 
-def test_who_goes_on_sending_after_the_answer_is_cut_off(impatient: RunningServer) -> None:
-    """A stranger has his answer before the body, and is not listened to for ever."""
+def test_a_client_that_sends_after_the_response_is_disconnected(impatient: RunningServer) -> None:
+    """A client without a key gets its response before the body, and cannot send forever."""
     with connect(impatient) as connection:
         connection.sendall(head("nobody") + b"Content-Length: 1000000000\r\n\r\n")
         received = b""
@@ -117,7 +115,7 @@ def test_who_goes_on_sending_after_the_answer_is_cut_off(impatient: RunningServe
     assert received.startswith(b"HTTP/1.1 401 ")
 
 
-def test_a_client_that_goes_away_leaves_the_server_well(impatient: RunningServer, key: str) -> None:
+def test_the_server_survives_a_client_that_disconnects(impatient: RunningServer, key: str) -> None:
     for _ in range(5):
         with connect(impatient) as connection:
             connection.sendall(head(key) + b"Content-Length: 100\r\n\r\n{")

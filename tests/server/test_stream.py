@@ -1,4 +1,4 @@
-"""Server-Sent Events: following, coming back, heartbeats, ends."""
+"""Server-Sent Events: streaming, reconnecting, heartbeats, the end of a stream."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ import pytest
 
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 STREAM = "/v1/events/stream"
 
@@ -25,7 +25,7 @@ def lively(server_folder: Path) -> Iterator[RunningServer]:
 
 
 class Stream:
-    """What comes over a stream, part by part."""
+    """Reads a stream, part by part."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
@@ -61,7 +61,7 @@ def following(client: httpx.Client, **options: Any) -> Iterator[Stream]:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         stream = Stream(response)
-        assert stream.part() == {"": "nothing happens"}
+        assert stream.part() == {"": "heartbeat"}
         yield stream
 
 
@@ -74,7 +74,7 @@ def test_events_come_as_they_happen(writer: httpx.Client) -> None:
     assert "Now." not in json.dumps(event)
 
 
-def test_who_comes_back_has_missed_nothing(writer: httpx.Client) -> None:
+def test_reconnecting_misses_no_event(writer: httpx.Client) -> None:
     with following(writer) as stream:
         retained(writer, "First.")
         last = stream.event()["position"]
@@ -85,7 +85,7 @@ def test_who_comes_back_has_missed_nothing(writer: httpx.Client) -> None:
         assert stream.event()["position"] <= last
 
 
-def test_types_and_owners_are_chosen(writer: httpx.Client) -> None:
+def test_events_are_filtered_by_type_and_owner(writer: httpx.Client) -> None:
     params = {"types": ["state.created"], "owner": "bob"}
     with following(writer, params=params) as stream:
         retained(writer, "Not this.", owner="bob")
@@ -104,7 +104,7 @@ def test_a_key_with_an_owner_sees_the_events_of_that_owner(
         assert stream.event()["owner"] == "alice"
 
 
-def test_the_scope_in_the_headers_counts(writer: httpx.Client) -> None:
+def test_the_owner_header_filters_events(writer: httpx.Client) -> None:
     with following(writer, headers={"Mnemic-Owner": "bob"}) as stream:
         retained(writer, "Alice's.", owner="alice")
         retained(writer, "Bob's.", owner="bob")
@@ -123,7 +123,7 @@ def test_the_scope_in_the_headers_counts(writer: httpx.Client) -> None:
         {"params": {"owner": "a\0b"}},
     ],
 )
-def test_a_stream_that_cannot_begin_is_refused_by_a_status(
+def test_an_invalid_stream_request_gets_an_error_status(
     writer: httpx.Client, options: dict[str, Any]
 ) -> None:
     assert is_problem(writer.get(STREAM, **options), 422, "InvalidInputError")
@@ -131,7 +131,7 @@ def test_a_stream_that_cannot_begin_is_refused_by_a_status(
 
 def test_a_silent_stream_has_a_heartbeat(lively: RunningServer, tenant: str) -> None:
     with lively.client(lively.create_key(tenant, "read").key) as client, following(client) as stream:
-        assert [stream.part() for _ in range(3)] == [{"": "nothing happens"}] * 3
+        assert [stream.part() for _ in range(3)] == [{"": "heartbeat"}] * 3
 
 
 def test_a_stream_ends_when_its_key_does(lively: RunningServer, tenant: str) -> None:
@@ -142,7 +142,7 @@ def test_a_stream_ends_when_its_key_does(lively: RunningServer, tenant: str) -> 
             stream.to_the_end()
 
 
-def test_there_are_not_too_many_streams(lively: RunningServer, tenant: str) -> None:
+def test_the_number_of_streams_is_limited(lively: RunningServer, tenant: str) -> None:
     with lively.client(lively.create_key(tenant, "read").key) as client:
         with following(client), following(client), following(client):
             refused = client.get(STREAM)

@@ -1,4 +1,4 @@
-"""Following under a name over HTTP: lost connections, lost answers, restarts, and who may do it."""
+"""Named consumers over HTTP: lost connections, lost responses, restarts, permissions."""
 
 import asyncio
 import random
@@ -14,14 +14,13 @@ import pytest
 from mnemic import AsyncMemory
 from mnemic.errors import ConflictError, ForbiddenError
 from mnemic.events import following
-from mnemic.sdk.http import connection as remote_link
-from mnemic.sdk.http import event_stream as remote_events
+from mnemic.sdk.http import connection, event_stream
 from mnemic.types.event import EventConsumer
 from tests.asking import until
 from tests.server.conftest import OpenClient
-from tests.server.cutting_proxy import cutting_proxy
+from tests.server.disconnecting_proxy import disconnecting_proxy
 from tests.server.running import RunningServer, running_server
-from tests.server.test_admission import is_problem
+from tests.server.test_authentication import is_problem
 
 EVENTS = 60
 DEADLINE_S = 30.0
@@ -33,8 +32,8 @@ MOVE = "/v1/event-consumers/my%20cache/move"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits for long."""
-    monkeypatch.setattr(remote_link, "PAUSE_FIRST_S", 0.001)
-    monkeypatch.setattr(remote_events, "STREAM_PAUSE_S", 0.01)
+    monkeypatch.setattr(connection, "BACKOFF_FIRST_S", 0.001)
+    monkeypatch.setattr(event_stream, "RECONNECT_DELAY_S", 0.01)
     monkeypatch.setattr(following, "FIRST_RETRY_S", 0.01)
 
 
@@ -56,22 +55,22 @@ def consumer_of(server: RunningServer, tenant: str) -> EventConsumer:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_whatever_connection_is_cut_each_event_comes_once(
+async def test_each_event_is_delivered_once_although_connections_break(
     server: RunningServer, tenant: str, seed: int
 ) -> None:
-    """Streams break off within an event, and answers to moves get lost, so that they are sent again."""
+    """Streams break within an event, and responses to moves get lost and are sent again."""
     keys = [f"key {number}" for number in range(EVENTS)]
     set_many(server, tenant, *keys)
     lives = random.Random(seed)
     seen: list[str] = []
     async with (
-        cutting_proxy(server.url, lambda: lives.randint(900, 4000)) as (proxy, url),
+        disconnecting_proxy(server.url, lambda: lives.randint(900, 4000)) as (proxy, url),
         remote(url, server.create_key(tenant, "write").key) as memory,
         aclosing(memory.events.subscribe(NAME, start="beginning")) as events,  # type: ignore[type-var]
     ):
         async with asyncio.timeout(DEADLINE_S):
             async for event in events:
-                # Everything before is seen by the place, and nothing else.
+                # The position covers every event before, and no other.
                 assert consumer_of(server, tenant).position == event.position - 1
                 seen.append(event.subject)
                 if len(seen) == EVENTS:
@@ -80,16 +79,16 @@ async def test_whatever_connection_is_cut_each_event_comes_once(
     assert seen == keys
 
 
-async def test_a_restart_of_the_server_in_the_middle_is_no_end(server_folder: Path, tenant: str) -> None:
+async def test_a_consumer_survives_a_restart_of_the_server(server_folder: Path, tenant: str) -> None:
     with running_server(server_folder) as first:
         key = first.create_key(tenant, "write").key
         set_many(first, tenant, "one", "two", "three")
-        async with cutting_proxy(first.url) as (proxy, url), remote(url, key) as memory:
+        async with disconnecting_proxy(first.url) as (proxy, url), remote(url, key) as memory:
             events = memory.events.subscribe(NAME, start="beginning")
             assert [(await anext(events)).subject for _ in range(2)] == ["one", "two"]
             await asyncio.to_thread(first.stop)
             await until(lambda: is_gone(first.url))
-            # The second event is done with while no server is there to be told.
+            # The second event is handled while no server is running.
             third = asyncio.ensure_future(anext(events))
             with running_server(server_folder) as second:
                 proxy.target = second.url
@@ -100,19 +99,19 @@ async def test_a_restart_of_the_server_in_the_middle_is_no_end(server_folder: Pa
                     await asyncio.to_thread(set_many, second, tenant, "four")
                     assert (await waiting).subject == "four"
                 await events.aclose()  # type: ignore[attr-defined]
-                # And the program that read starts again: the fourth was handed out, not seen.
+                # The reader restarts, too: the fourth event was delivered but not acknowledged.
                 async with remote(url, key) as again:
                     events = again.events.subscribe(NAME)
                     assert (await anext(events)).subject == "four"
                     await events.aclose()  # type: ignore[attr-defined]
 
 
-async def test_a_lost_stream_does_not_bring_the_consumer_back(server: RunningServer, tenant: str) -> None:
-    """Whoever has it by now keeps it: coming back is not taking it again."""
+async def test_reconnecting_does_not_take_the_consumer_again(server: RunningServer, tenant: str) -> None:
+    """The reader that took it last keeps it."""
     set_many(server, tenant, "one", "two", "three")
     key = server.create_key(tenant, "write").key
     async with (
-        cutting_proxy(server.url) as (proxy, url),
+        disconnecting_proxy(server.url) as (proxy, url),
         remote(url, key) as older,
         remote(server.url, key) as newer,
         aclosing(older.events.subscribe(NAME, start="beginning")) as mine,  # type: ignore[type-var]
@@ -126,7 +125,7 @@ async def test_a_lost_stream_does_not_bring_the_consumer_back(server: RunningSer
         assert [(await anext(theirs)).subject for _ in range(2)] == ["two", "three"]
 
 
-async def test_a_place_moves_past_what_it_does_not_follow(server_folder: Path, tenant: str) -> None:
+async def test_a_position_moves_past_filtered_events(server_folder: Path, tenant: str) -> None:
     with running_server(server_folder, heartbeat_s=0.05) as server:
         key = server.create_key(tenant, "write").key
         async with (
@@ -142,7 +141,7 @@ async def test_a_place_moves_past_what_it_does_not_follow(server_folder: Path, t
         assert consumer_of(server, tenant).types == ("state.deleted",)
 
 
-async def test_a_key_that_only_reads_follows_without_a_name(server: RunningServer, tenant: str) -> None:
+async def test_a_read_key_streams_without_a_consumer(server: RunningServer, tenant: str) -> None:
     set_many(server, tenant, "one")
     held: dict[str, Any] = {"reader": uuid4(), "expected": 0, "position": 1}
     async with remote(server.url, server.create_key(tenant, "read").key) as memory:
@@ -155,7 +154,7 @@ async def test_a_key_that_only_reads_follows_without_a_name(server: RunningServe
             assert (await anext(events)).subject == "one"
 
 
-def test_a_read_key_moves_no_place_that_is_there(client_as: OpenClient, writer: httpx.Client) -> None:
+def test_a_read_key_cannot_move_a_consumer(client_as: OpenClient, writer: httpx.Client) -> None:
     reading = writer.post(TAKE, json={"start": "beginning"}).json()
     held = {"reader": reading["reader"], "expected": 0, "position": 0}
     assert is_problem(client_as("read").post(MOVE, json=held), 403, "ForbiddenError")
@@ -171,7 +170,7 @@ async def stands_behind(memory: AsyncMemory, position: int) -> bool:
 
 
 async def is_gone(url: str) -> bool:
-    """Whether nobody listens there any more."""
+    """Whether the port is closed."""
     try:
         async with httpx.AsyncClient() as client:
             await client.get(f"{url}/healthz")

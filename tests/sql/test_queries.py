@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import mnemic
-from mnemic.sdk.working import HANDLERS
+from mnemic.sdk.job_table import JOBS
 from mnemic.sql import queries
 from tests.conftest import AppConnection
 
@@ -30,7 +30,7 @@ NAME_CALLS = {
         "server/routes.py",
         "server/stream.py",
     )
-}  # fmt: skip
+} | set((SOURCE / "sdk" / "groups").glob("*.py"))  # fmt: skip
 
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 _QUERY_NAME = re.compile(r"(?P<file>[a-z_]+)\.[a-z_]+")
@@ -136,7 +136,7 @@ def test_every_query_is_used_and_every_used_one_exists() -> None:
     named = _names_in_source()
     files = {name.partition(".")[0] for name in queries()}
     wanted = {name for name in named.whole if _QUERY_NAME.fullmatch(name) and name.partition(".")[0] in files}
-    assert wanted - HANDLERS.keys() <= queries().keys()
+    assert wanted - {job_type.type for job_type in JOBS.types} <= queries().keys()
     assert {name for name in queries() if name not in wanted and not named.puts_together(name)} == set()
 
 

@@ -210,6 +210,7 @@ async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection
         ),
         "owner": "owner 7",
         "limit": 20,
+        "tenant_id": memory.tenant.id,
     }
     async with memory._core.storage.tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute("EXPLAIN " + query(f"{table}.list"), parameters)

@@ -91,10 +91,13 @@ async def test_channels_owners_and_tenants_are_apart(
         (lambda memory: memory.metrics.record("recall", "n", 1, unit=""), "unit must not be empty"),
         (lambda memory: memory.metrics.record("recall", "n", 1, unit="u" * 33), "unit has 33 characters"),
         (lambda memory: memory.metrics.record("recall", "n", 1, metadata=1), "metadata must be a mapping"),
-        (lambda memory: memory.metrics.record("recall", "n", 1, at="2026-03-01"), "at has no time zone"),
+        (
+            lambda memory: memory.metrics.record("recall", "n", 1, at="2026-03-01T10:00"),
+            "at has no time zone",
+        ),
         (lambda memory: memory.metrics.summary(kind="reading"), "kind must be one of"),
         (lambda memory: memory.metrics.summary(name=""), "name"),
-        (lambda memory: memory.metrics.summary(until="2026-03-01"), "until has no time zone"),
+        (lambda memory: memory.metrics.summary(until="2026-03-01T10:00"), "until has no time zone"),
         (lambda memory: memory.metrics.summary(limit=0), "limit"),
     ],
 )

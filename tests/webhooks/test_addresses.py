@@ -1,4 +1,4 @@
-"""Where messages may go: nowhere that only this machine, or its network, can reach."""
+"""Allowed addresses: none that only this machine or its network can reach."""
 
 import ipaddress
 import ssl
@@ -93,20 +93,20 @@ def test_public_addresses_are_public(address: str) -> None:
         None,
     ],
 )
-def test_what_is_no_url_to_send_to_is_refused(url: object) -> None:
+def test_unusable_urls_are_refused(url: object) -> None:
     with pytest.raises(InvalidInputError, match="url"):
         check_url(url)
 
 
-async def test_a_name_that_is_not_known_yet_may_become_known(memory: AsyncMemory) -> None:
+async def test_an_unknown_host_is_accepted_and_fails_when_sending(memory: AsyncMemory) -> None:
     made = await memory.webhooks.create("https://nowhere.invalid/hook")
     assert made.webhook.url == "https://nowhere.invalid/hook"
     delivery = await memory.webhooks.test(made.webhook.webhook_id)
-    assert (delivery.status_code, delivery.error) == (None, "the host 'nowhere.invalid' is not known")
+    assert (delivery.status_code, delivery.error) == (None, "the host 'nowhere.invalid' is unknown")
 
 
 class Names:
-    """Stands for the DNS: answers each look-up with the next of some addresses."""
+    """A fake DNS: each lookup returns the next of some addresses."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self._answers = list(answers)
@@ -123,10 +123,10 @@ async def test_one_private_address_among_public_ones_is_refused(monkeypatch: pyt
     assert "private address" in str(outcome.error)
 
 
-async def test_the_name_is_looked_up_once_and_the_checked_address_is_used(
+async def test_the_name_is_resolved_once_and_the_checked_address_is_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A second look-up could lead elsewhere; here it would fail, since there is only one answer."""
+    """A second lookup could return another address; here it would fail."""
     names = Names(["127.0.0.1"])
     monkeypatch.setattr(sending, "addresses_of", names)
     with receiving() as receiver:
@@ -160,7 +160,7 @@ async def test_a_certificate_must_be_that_of_the_name(
     assert ("certificate" in str(outcome.error).lower()) is not is_trusted
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_self_signed_certificate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "addresses_of", Names(["127.0.0.1"]))
     with receiving(tls=True) as receiver:
         port = httpx.URL(receiver.url).port

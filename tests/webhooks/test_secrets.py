@@ -9,7 +9,7 @@ import pytest
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.webhooks.delivery import deliver
-from mnemic.webhooks.subscriptions import SECRET_GRACE_S, forget_secrets, receiver_of
+from mnemic.webhooks.subscriptions import SECRET_GRACE_S, forget_secrets, read_endpoint
 from tests.fresh_tenants import Rows
 from tests.webhooks.receiving import Received, Receiver
 from tests.webhooks.test_webhooks import make, memory, one_job, receiver  # noqa: F401 (fixtures)
@@ -62,7 +62,7 @@ async def test_the_new_secret_is_shown_once_and_the_end_of_the_old_one_always(
     ends = datetime.now(UTC) + timedelta(seconds=SECRET_GRACE_S)
     assert abs(found.previous_secret_until - ends) < timedelta(minutes=1)
     async with memory._core.storage.tenant_database.transaction() as transaction:
-        to_send = await receiver_of(transaction, webhook_id)
+        to_send = await read_endpoint(transaction, webhook_id)
     shown = repr((rotated, found, to_send, await memory.webhooks.list()))
     assert rotated.secret not in shown
     assert old not in shown
@@ -87,7 +87,7 @@ async def test_rotated_by_many_at_once_two_of_the_secrets_sign(
     assert sum(request.is_signed_with(each.secret) for each in rotated) == 2
 
 
-async def test_rotating_leaves_all_else_as_it_is(memory: AsyncMemory, receiver: Receiver) -> None:  # noqa: F811
+async def test_rotating_changes_nothing_else(memory: AsyncMemory, receiver: Receiver) -> None:  # noqa: F811
     webhook_id, _ = await make(memory, receiver, types=["state.deleted"], owner="alice")
     other_id, other_secret = await make(memory, receiver)
     before = await memory.webhooks.disable(webhook_id, reason="holidays")
@@ -105,7 +105,7 @@ async def test_rotating_leaves_all_else_as_it_is(memory: AsyncMemory, receiver: 
     assert (await sent(memory, receiver, other_id)).is_signed_with(other_secret)
 
 
-async def test_nobody_rotates_the_secret_of_another_owner(memory: AsyncMemory, receiver: Receiver) -> None:  # noqa: F811
+async def test_an_owner_cannot_rotate_the_secret_of_another(memory: AsyncMemory, receiver: Receiver) -> None:  # noqa: F811
     alice, bob = memory.scope(owner="alice"), memory.scope(owner="bob")
     webhook_id, secret = await make(alice, receiver)
     for call in (bob.webhooks.rotate(webhook_id), memory.webhooks.rotate(uuid4())):
@@ -118,7 +118,7 @@ async def test_nobody_rotates_the_secret_of_another_owner(memory: AsyncMemory, r
     assert (await alice.webhooks.rotate(webhook_id)).webhook.webhook_id == webhook_id
 
 
-async def test_secrets_that_sign_no_more_are_forgotten(
+async def test_expired_secrets_are_deleted(
     memory: AsyncMemory,  # noqa: F811
     receiver: Receiver,  # noqa: F811
     rows: Rows,

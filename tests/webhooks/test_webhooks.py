@@ -1,4 +1,4 @@
-"""Webhooks: every event reaches its receiver, signed, and whoever does not answer is told on."""
+"""Webhooks: every event reaches its receiver, signed; a receiver that fails for long is disabled."""
 
 import asyncio
 import threading
@@ -14,10 +14,11 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.log import drop_events
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
 from mnemic.runtime.core import Core
+from mnemic.runtime.workers import tenants_worker
+from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.sdk.working import tenants_worker
 from mnemic.webhooks import sending
 from mnemic.webhooks.delivery import add_delivery, deliver, fan_out_webhooks
 from mnemic.webhooks.fan_out import fan_out_tenant
@@ -131,9 +132,7 @@ async def test_a_webhook_gets_the_types_and_the_owner_that_it_is_for(
     assert received == {("state.deleted", "alice"), ("state.created", "bob")}
 
 
-async def test_a_webhook_gets_what_comes_after_it_unless_told_otherwise(
-    memory: AsyncMemory, receiver: Receiver
-) -> None:
+async def test_a_new_webhook_gets_later_events_by_default(memory: AsyncMemory, receiver: Receiver) -> None:
     await memory.state.set("before", 1, owner="alice")
     await make(memory, receiver)
     await make(memory, receiver, start="beginning")
@@ -142,7 +141,7 @@ async def test_a_webhook_gets_what_comes_after_it_unless_told_otherwise(
     assert await hand_over(memory) == 2
 
 
-async def test_an_event_is_handed_over_once_however_many_workers_do_it(
+async def test_concurrent_fan_outs_enqueue_each_event_once(
     memory: AsyncMemory, receiver: Receiver, rows: Rows
 ) -> None:
     await make(memory, receiver)
@@ -154,9 +153,7 @@ async def test_an_event_is_handed_over_once_however_many_workers_do_it(
     assert positions == list(range(1, 31))
 
 
-async def test_what_was_rolled_back_is_handed_over_again(
-    memory: AsyncMemory, receiver: Receiver, rows: Rows
-) -> None:
+async def test_a_rolled_back_fan_out_is_repeated(memory: AsyncMemory, receiver: Receiver, rows: Rows) -> None:
     await make(memory, receiver)
     await memory.state.set("key", 1, owner="alice")
 
@@ -169,7 +166,7 @@ async def test_what_was_rolled_back_is_handed_over_again(
 
 
 @pytest.mark.parametrize("status", [302, 400, 404, 500, 503])
-async def test_whatever_is_no_success_is_tried_again(
+async def test_a_failed_delivery_is_retried(
     status: int, memory: AsyncMemory, receiver: Receiver, rows: Rows
 ) -> None:
     webhook_id, _ = await make(memory, receiver)
@@ -188,7 +185,7 @@ async def test_whatever_is_no_success_is_tried_again(
     assert [oldest] == await memory.webhooks.deliveries(webhook_id, before=newest.delivery_id)
 
 
-async def test_a_receiver_that_is_gone_is_told_on_and_left_alone(
+async def test_a_receiver_that_responds_with_gone_is_disabled(
     memory: AsyncMemory, receiver: Receiver, rows: Rows
 ) -> None:
     webhook_id, _ = await make(memory, receiver)
@@ -198,7 +195,7 @@ async def test_a_receiver_that_is_gone_is_told_on_and_left_alone(
     webhook = await memory.webhooks.get(webhook_id)
     assert (webhook.state, webhook.disabled_reason) == (
         "disabled",
-        "the receiver answered with status 410: it is gone",
+        "the receiver answered with status 410 (gone)",
     )
     outcome, intent = await memory.audit.list()
     assert (intent.action, intent.target, outcome.phase) == ("disable_webhook", str(webhook_id), "succeeded")
@@ -231,7 +228,7 @@ async def test_nothing_but_failures_for_days_disables(
     assert [record.action for record in await memory.audit.list()] == ["disable_webhook"] * 2
 
 
-async def test_a_slow_receiver_is_not_waited_for(
+async def test_a_slow_receiver_times_out(
     memory: AsyncMemory, receiver: Receiver, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "SEND_TIMEOUT_S", 0.2)
@@ -242,7 +239,7 @@ async def test_a_slow_receiver_is_not_waited_for(
         await deliver(memory._core, job)
 
 
-async def test_nobody_there_is_an_attempt(memory: AsyncMemory, rows: Rows) -> None:
+async def test_an_unreachable_receiver_counts_as_an_attempt(memory: AsyncMemory, rows: Rows) -> None:
     with receiving() as receiver:
         webhook_id, _ = await make(memory, receiver)
     job = await one_job(memory, rows)
@@ -252,7 +249,7 @@ async def test_nobody_there_is_an_attempt(memory: AsyncMemory, rows: Rows) -> No
     assert delivery.status_code is None
 
 
-async def test_a_disabled_webhook_goes_on_where_it_stopped(
+async def test_a_disabled_webhook_continues_where_it_stopped(
     memory: AsyncMemory, receiver: Receiver, rows: Rows
 ) -> None:
     webhook_id, _ = await make(memory, receiver)
@@ -313,7 +310,7 @@ async def test_erasing_an_owner_takes_its_webhooks_jobs_and_log(
     assert await deliver(memory._core, kept) == {"skipped": "the event is no longer kept"}
 
 
-async def test_what_is_no_longer_kept_is_written_down_as_missed(
+async def test_dropped_events_are_logged_as_missed(
     memory: AsyncMemory, receiver: Receiver, rows: Rows
 ) -> None:
     webhook_id, _ = await make(memory, receiver)
@@ -329,7 +326,7 @@ async def test_what_is_no_longer_kept_is_written_down_as_missed(
     assert await hand_over(memory) == 1
 
 
-async def test_old_attempts_are_forgotten(memory: AsyncMemory, receiver: Receiver, rows: Rows) -> None:
+async def test_old_attempts_are_deleted(memory: AsyncMemory, receiver: Receiver, rows: Rows) -> None:
     webhook_id, _ = await make(memory, receiver)
     for _ in range(2):
         await memory.webhooks.test(webhook_id)
@@ -341,7 +338,7 @@ async def test_old_attempts_are_forgotten(memory: AsyncMemory, receiver: Receive
     assert len(await memory.webhooks.deliveries(webhook_id)) == 1
 
 
-async def test_webhooks_of_owners_are_apart(memory: AsyncMemory, receiver: Receiver) -> None:
+async def test_webhooks_of_owners_are_separate(memory: AsyncMemory, receiver: Receiver) -> None:
     alice, bob = memory.scope(owner="alice"), memory.scope(owner="bob")
     webhook_id, _ = await make(alice, receiver)
     assert (await alice.webhooks.get(webhook_id)).owner == "alice"
@@ -397,7 +394,7 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     async def core_of(_: object) -> Core:
         return memory._core
 
-    worker = tenants_worker(shared_database, core_of, only_tenant=memory.tenant)
+    worker = tenants_worker(shared_database, core_of, JOBS, only_tenant=memory.tenant)
     working = asyncio.create_task(worker.run())
     await worker.ready()
     try:
@@ -413,7 +410,7 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     assert {request.message["data"]["position"] for request in receiver.received} == {1, 2, 3, 4, 5}
 
 
-async def test_the_fan_out_finds_the_tenants_that_have_something(
+async def test_the_fan_out_finds_tenants_with_new_events(
     memory: AsyncMemory, receiver: Receiver, shared_database: Database, rows: Rows
 ) -> None:
     await make(memory, receiver)

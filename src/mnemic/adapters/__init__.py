@@ -1,1 +1,1 @@
-"""Mnemic inside other people's frameworks, and other people's memories inside Mnemic."""
+"""Adapters: Mnemic as the memory of other frameworks, and imports from other memory systems."""

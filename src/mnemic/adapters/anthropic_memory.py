@@ -1,14 +1,14 @@
-"""`MemoryFiles`: what Anthropic's memory tool (`memory_20250818`) reads and writes, kept in Mnemic.
+"""`MemoryFiles`: a backend for Anthropic's memory tool (`memory_20250818`) in Mnemic.
 
     files = MemoryFiles(memory)
     answer = await files.execute(block.input)  # for a tool_use block of the tool "memory"
 
-The tool sees files below `/memories`. A file is a state document under its path, so that two agents that
-edit it at once do not lose each other's words; its text is a memory as well, so that it is recalled.
-Folders are what the paths of files say they are. There is no file system behind it: no path leads out of
+The tool sees files below `/memories`. Each file is a state document whose key is the path, so that two
+agents that edit a file at once do not overwrite each other's changes; its text is also a memory, so that
+recall finds it. Folders exist only in the paths of files. No file system is involved: no path leads out of
 the owner's memory.
 
-Answers are texts in the words that Anthropic's documentation asks for, errors included: a model reads them.
+Answers have the texts that Anthropic's documentation specifies, errors included: a model reads them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,15 +25,15 @@ METADATA_FIELD = "path"
 PAGE_ROWS = 500
 LINES_MAX = 999_999
 FILES_MAX = 10_000
-"""Most files that one command looks at."""
+"""Limit for the files that one command reads."""
 
 SNIPPET_LINES = 4
 SHOWN_MAX_CHARACTERS = 200_000
-"""Most characters of a file that are shown at once; a range of lines shows others."""
+"""Limit for the characters of a file that are shown at once; `view_range` shows the rest."""
 
 
 class MemoryFiles:
-    """The files of a memory's owner. The memory is open, and stays the caller's to close."""
+    """The files of a memory's owner. The caller opens and closes the memory."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         if memory.owner is None:
@@ -49,16 +49,16 @@ class MemoryFiles:
         }
 
     async def execute(self, command: Mapping[str, Any]) -> str:
-        """Carry out a command as the model gave it; returns what to tell the model."""
+        """Run a command from the model; returns the text of the tool result."""
         run = self._commands.get(str(command.get("command")))
         if run is None:
             return f"Error: Unknown command. The commands are {', '.join(self._commands)}."
         try:
             return await run(command)
-        except _Refused as refused:
-            return str(refused)
+        except _CommandError as error:
+            return str(error)
         except ConflictError:
-            return "Error: Somebody else changed it meanwhile. View it again, then repeat your edit."
+            return "Error: Another writer has changed the file. View it again, then repeat your edit."
         except InvalidInputError as error:
             return f"Error: {error}"
 
@@ -69,17 +69,17 @@ class MemoryFiles:
             return _shown(path, held.document["text"], command.get("view_range"))
         below = await self._below(path)
         if not below and path != ROOT:
-            raise _Refused(f"The path {path} does not exist. Please provide a valid path.")
+            raise _CommandError(f"The path {path} does not exist. Please provide a valid path.")
         sizes = {_path_of(each): len(each.document["text"].encode()) for each in below}
         return listing(path, sizes)
 
     async def _create(self, command: Mapping[str, Any]) -> str:
         path, text = check_path(command.get("path")), _text(command, "file_text")
         if path == ROOT or await self._exists(path):
-            raise _Refused(f"Error: File {path} already exists")
+            raise _CommandError(f"Error: File {path} already exists")
         for folder in parents(path):
             if await self._file(folder) is not None:
-                raise _Refused(f"Error: {folder} is a file, not a directory")
+                raise _CommandError(f"Error: {folder} is a file, not a directory")
         await self._write(path, text, None)
         return f"File created successfully at: {path}"
 
@@ -93,12 +93,12 @@ class MemoryFiles:
         text = held.document["text"]
         places = _occurrences(text, old)
         if not places:
-            raise _Refused(
+            raise _CommandError(
                 f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
             )
         if len(places) > 1:
             lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
-            raise _Refused(
+            raise _CommandError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
                 "Please ensure it is unique"
             )
@@ -112,7 +112,7 @@ class MemoryFiles:
         lines = held.document["text"].splitlines(keepends=True)
         place = command.get("insert_line")
         if type(place) is not int or not 0 <= place <= len(lines):
-            raise _Refused(
+            raise _CommandError(
                 f"Error: Invalid `insert_line` parameter: {place}. It should be within the range of lines of "
                 f"the file: [0, {len(lines)}]"
             )
@@ -133,10 +133,10 @@ class MemoryFiles:
         new = _below_root(check_path(command.get("new_path")), "overwritten")
         moved = await self._all(old)
         if await self._exists(new):
-            raise _Refused(f"Error: The destination {new} already exists")
+            raise _CommandError(f"Error: The destination {new} already exists")
         for folder in parents(new):
             if await self._file(folder) is not None:
-                raise _Refused(f"Error: {folder} is a file, not a directory")
+                raise _CommandError(f"Error: {folder} is a file, not a directory")
         for held in moved:
             await self._write(new + _path_of(held).removeprefix(old), held.document["text"], None)
             await self._remove(held)
@@ -148,34 +148,36 @@ class MemoryFiles:
     async def _need(self, path: str, advice: str = "") -> StateDocument:
         held = await self._file(path)
         if held is None:
-            raise _Refused(f"Error: The path {path} does not exist{'.' if advice else ''}{advice}")
+            raise _CommandError(f"Error: The path {path} does not exist{'.' if advice else ''}{advice}")
         return held
 
     async def _all(self, path: str) -> list[StateDocument]:
-        """The file, or all files in the folder; one of them there must be."""
+        """The file, or all files in the folder; an error if there are none."""
         held = await self._file(path)
         found = [held] if held is not None else await self._below(path)
         if not found:
-            raise _Refused(f"Error: The path {path} does not exist")
+            raise _CommandError(f"Error: The path {path} does not exist")
         return found
 
     async def _exists(self, path: str) -> bool:
         return await self._file(path) is not None or bool(await self._below(path))
 
     async def _below(self, path: str) -> list[StateDocument]:
-        """Every file in a folder and its folders."""
+        """All files in a folder and its subfolders."""
         prefix, found = f"{KEY_HEAD}{path}/", list[StateDocument]()
         while True:
             after = found[-1].key if found else ""
             page = await self._memory.state.list(prefix=prefix, after=after, limit=PAGE_ROWS)
             found += page
             if len(found) > FILES_MAX:
-                raise _Refused(f"Error: {path} has more than {FILES_MAX:,} files. Name a folder below it.")
+                raise _CommandError(
+                    f"Error: {path} has more than {FILES_MAX:,} files. Name a folder below it."
+                )
             if len(page) < PAGE_ROWS:
                 return found
 
     async def _write(self, path: str, text: str, before: StateDocument | None) -> None:
-        """Write a file over the one that was read, or as a new one; what is recalled follows."""
+        """Replace the file that was read, or create a new one, and update its memory."""
         memory_id, is_new = await self._retain(path, text)
         document = {"text": text, "memory_id": memory_id}
         version = before.version if before is not None else 0
@@ -189,17 +191,17 @@ class MemoryFiles:
             await self._forget(before.document["memory_id"])
 
     async def _retain(self, path: str, text: str) -> tuple[str | None, bool]:
-        """Let the words of a file be recalled; returns the memory's id, and whether it is new."""
+        """Retain the text of a file; returns the memory's id, and whether it is new."""
         if not text.strip():
             return None, False
-        # With the path, two files with the same words are two memories.
+        # The path makes files with the same text different memories.
         item = {"content": f"{text}\n({path})", "tags": [TAG], "metadata": {METADATA_FIELD: path}}
         retained = await self._memory.retain(item)
         return str(retained.memory_ids[0]), retained.stored_count > 0
 
     async def _remove(self, held: StateDocument) -> None:
         if not await self._memory.state.delete(held.key, expected_version=held.version):
-            raise ConflictError("The file changed meanwhile.")
+            raise ConflictError("Another writer has changed the file.")
         await self._forget(held.document["memory_id"])
 
     async def _forget(self, memory_id: str | None) -> None:
@@ -207,8 +209,8 @@ class MemoryFiles:
             await self._memory.memories.forget(memory_id, reason="its file changed")
 
 
-class _Refused(Exception):
-    """A command that cannot be carried out; the message is for the model."""
+class _CommandError(Exception):
+    """A command failed; the message is for the model."""
 
 
 def _path_of(held: StateDocument) -> str:
@@ -217,19 +219,19 @@ def _path_of(held: StateDocument) -> str:
 
 def _below_root(path: str, what: str) -> str:
     if path == ROOT:
-        raise _Refused(f"Error: The directory {ROOT} itself cannot be {what}")
+        raise _CommandError(f"Error: The directory {ROOT} itself cannot be {what}")
     return path
 
 
 def _text(command: Mapping[str, Any], field: str) -> str:
     value = command.get(field)
     if not isinstance(value, str):
-        raise _Refused(f"Error: {field} must be a text")
+        raise _CommandError(f"Error: {field} must be a text")
     return value
 
 
 def _occurrences(text: str, wanted: str) -> list[int]:
-    """Where a text begins in another one; nowhere if it is empty."""
+    """The offsets of a text in another one; none if it is empty."""
     places, place = [], text.find(wanted) if wanted else -1
     while place >= 0:
         places.append(place)
@@ -240,16 +242,18 @@ def _occurrences(text: str, wanted: str) -> list[int]:
 def _shown(path: str, text: str, view_range: object) -> str:
     lines = text.split("\n")
     if len(lines) > LINES_MAX:
-        raise _Refused(f"File {path} exceeds maximum line limit of {LINES_MAX:,} lines.")
+        raise _CommandError(f"File {path} exceeds maximum line limit of {LINES_MAX:,} lines.")
     first, last = _range(view_range, len(lines))
     shown = _numbered(lines[first - 1 : last], first)
     if len(shown) > SHOWN_MAX_CHARACTERS:
-        raise _Refused(f"Error: {path} is too long to be shown at once: view it in parts with view_range")
+        raise _CommandError(
+            f"Error: {path} is too long to be shown at once: view it in parts with view_range"
+        )
     return f"Here's the content of {path} with line numbers:\n{shown}"
 
 
 def _range(view_range: object, line_count: int) -> tuple[int, int]:
-    """The first and the last line to show; -1 as the last is the end."""
+    """The first and the last line to show; -1 means the last line of the file."""
     if view_range is None:
         return 1, line_count
     if isinstance(view_range, list | tuple) and [type(end) for end in view_range] == [int, int]:
@@ -257,7 +261,7 @@ def _range(view_range: object, line_count: int) -> tuple[int, int]:
         last = line_count if last == -1 else last
         if 1 <= first <= last:
             return first, last
-    raise _Refused("Error: view_range must be two line numbers, the first one 1 or more")
+    raise _CommandError("Error: view_range must be two line numbers, the first one 1 or more")
 
 
 def _numbered(lines: list[str], first: int) -> str:
@@ -265,7 +269,7 @@ def _numbered(lines: list[str], first: int) -> str:
 
 
 def _snippet(text: str, place: int, new: str) -> str:
-    """The lines around what was put in."""
+    """The lines around the replacement."""
     line = text.count("\n", 0, place)
     first = max(0, line - SNIPPET_LINES)
     return _numbered(text.split("\n")[first : line + new.count("\n") + SNIPPET_LINES + 1], first + 1)

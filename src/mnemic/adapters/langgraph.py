@@ -1,13 +1,14 @@
-"""`MnemicStore`: Mnemic as the long-term memory of LangGraph, by its own interface `BaseStore`.
+"""`MnemicStore`: Mnemic as the long-term memory of LangGraph; it implements `BaseStore`.
 
     store = MnemicStore(Memory(owner="alice"))
     graph = builder.compile(store=store)
 
-Items are put, got, listed and deleted exactly (`langgraph_items` says how they are kept); a search with a
-query is a recall, by meaning and by words. A search without one, and a list of namespaces, go by key. All
-belongs to the memory's owner; for another one make another store over `memory.scope(owner=…)`.
+Items are put, read, listed and deleted by key (`langgraph_items` describes how they are stored); a search
+with a query is a recall, by vector and lexical search. A search without a query and a list of namespaces go
+by key. All items belong to the memory's owner; for another owner create a store over
+`memory.scope(owner=…)`.
 
-A batch reads first and then writes, as LangGraph's own stores do; each put is complete in itself.
+A batch reads first and then writes, as LangGraph's own stores do; each put is atomic.
 """
 
 import asyncio
@@ -58,24 +59,23 @@ except ImportError as error:
 
 PAGE_ROWS = 500
 FILTERED_FACTOR = 10
-"""How many more hits are asked for when a filter will drop some."""
+"""How many times more hits are recalled if a filter will remove some."""
 
 WHOLE_PATH = "$"
 
 
 class MnemicStore(BaseStore):
-    """A LangGraph store in a Mnemic memory. Synchronous and asynchronous calls may be mixed freely."""
+    """A LangGraph store in a Mnemic memory. Synchronous and asynchronous calls may be mixed."""
 
     supports_ttl = True
 
     def __init__(
         self, memory: Memory, *, fields: Sequence[str] = (WHOLE_PATH,), ttl: TTLConfig | None = None
     ) -> None:
-        """A store over an open memory, which has an owner.
+        """Create a store over an open memory, which has an owner.
 
-        `fields` are the paths whose text is searched unless a put names others. `ttl` is LangGraph's own
-        configuration: a default in minutes, and whether reading refreshes it. The memory stays the caller's
-        to close.
+        `fields` are the paths whose text is searched unless a put names others. `ttl` is LangGraph's
+        configuration: a default in minutes, and whether reading refreshes it. The caller closes the memory.
         """
         if memory.owner is None:
             raise InvalidInputError("The memory needs an owner: MnemicStore(memory.scope(owner=…)).")
@@ -84,7 +84,7 @@ class MnemicStore(BaseStore):
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations: first what reads, then what writes; of two puts to one item the last."""
+        """Run operations: reads first, then writes; of several puts to one item only the last."""
         given = list(ops)
         for op in given:
             validate_op_namespace(op)
@@ -99,7 +99,7 @@ class MnemicStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete what has expired, which is not given out anyhow; returns how many items that were."""
+        """Delete expired items, which reads already skip; returns how many."""
         expired = [held for held in self._held(()) if is_expired(held.document, datetime.now(UTC))]
         for held in expired:
             self._delete(held)
@@ -114,7 +114,7 @@ class MnemicStore(BaseStore):
             return self._list_namespaces(op)
         if isinstance(op, PutOp):
             return None
-        raise InvalidInputError(f"A store cannot carry out {type(op).__name__}.")
+        raise InvalidInputError(f"The store does not support {type(op).__name__}.")
 
     def _get(self, op: GetOp) -> Item | None:
         held = self._alive(op.namespace, op.key)
@@ -146,13 +146,13 @@ class MnemicStore(BaseStore):
         return ((held, None) for held in self._held(prefix) if not is_expired(held.document, now))
 
     def _recalled(self, query: str, op: SearchOp) -> Iterator[tuple[StateDocument, float | None]]:
-        """Items by how well they answer a query, each once, whatever chunk of it was found."""
+        """Items by score, each once, even if several of its chunks were found."""
         wanted = (op.offset + op.limit) * (FILTERED_FACTOR if op.filter else 1)
         found = self._memory.recall(
             query,
             tags=[prefix_tag(op.namespace_prefix)],
             limit=max(1, min(LIMIT_MAX, wanted)),
-            # A store gives the nearest that it has; to judge them is the graph's business.
+            # A store returns the nearest items; the graph decides whether they are relevant.
             refuse_below=0.0,
         )
         given = set[tuple[tuple[str, ...], str]]()
@@ -183,7 +183,7 @@ class MnemicStore(BaseStore):
             return
         now = datetime.now(UTC)
         document = with_ttl(as_document(op.namespace, op.key, op.value, None), op.ttl, now)
-        # Before anything is written: the memory goes first, and would be left alone.
+        # Validate before writing: the memory is written first and would be left without its document.
         as_jsonb_object("value", document)
         check_name("namespace and key", state_key(op.namespace, op.key))
         document["memory_id"] = self._retain(op)
@@ -192,7 +192,7 @@ class MnemicStore(BaseStore):
             self._forget(before)
 
     def _retain(self, op: PutOp) -> str | None:
-        """Make the item's text findable; returns the memory's id, or None if it has no text or wants none."""
+        """Retain the item's text; returns the memory's id, or None if it has no text or is not indexed."""
         text = self._text(op)
         if not text.strip():
             return None
@@ -202,7 +202,7 @@ class MnemicStore(BaseStore):
     def _text(self, op: PutOp) -> str:
         if op.index is False:
             return ""
-        assert op.value is not None, "what is deleted has no text"
+        assert op.value is not None, "a deleted item has no text"
         return "\n".join(_texts(op.value, self._fields if op.index is None else op.index))
 
     def _delete(self, held: StateDocument) -> None:
@@ -212,11 +212,11 @@ class MnemicStore(BaseStore):
     def _forget(self, held: StateDocument) -> None:
         if held.document.get("memory_id") is not None:
             self._memory.memories.forget(
-                held.document["memory_id"], reason="its item was put anew or deleted"
+                held.document["memory_id"], reason="its item was replaced or deleted"
             )
 
     def _refresh(self, held: StateDocument) -> None:
-        """Let an item that expires live as long again from now on."""
+        """Restart the TTL of an item that expires."""
         ttl_minutes = held.document.get("ttl_minutes")
         if ttl_minutes is not None:
             self._memory.state.set(held.key, with_ttl(held.document, ttl_minutes, datetime.now(UTC)))
@@ -226,7 +226,7 @@ class MnemicStore(BaseStore):
         return None if held is None or is_expired(held.document, datetime.now(UTC)) else held
 
     def _held(self, prefix: tuple[str, ...]) -> Iterator[StateDocument]:
-        """Every document in and below a namespace, by key, a page at a time."""
+        """All documents in and below a namespace, by key, page by page."""
         after = ""
         while True:
             page = self._memory.state.list(prefix=prefix_key(prefix), after=after, limit=PAGE_ROWS)
@@ -256,7 +256,7 @@ def _texts(value: Mapping[str, Any], paths: Sequence[str]) -> Iterator[str]:
 
 
 def _common_prefix(conditions: Sequence[MatchCondition]) -> tuple[str, ...]:
-    """The labels that every wanted namespace begins with, up to the first wildcard."""
+    """The labels that all matching namespaces begin with, up to the first wildcard."""
     for condition in conditions:
         if condition.match_type == "prefix":
             wild = condition.path.index("*") if "*" in condition.path else len(condition.path)
@@ -265,7 +265,7 @@ def _common_prefix(conditions: Sequence[MatchCondition]) -> tuple[str, ...]:
 
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
-    """Whether a namespace begins or ends with a path, in which a star stands for any label."""
+    """Whether a namespace begins or ends with a path, in which `*` matches any label."""
     path = condition.path
     if len(path) > len(namespace):
         return False

@@ -15,7 +15,7 @@ _ORDERED: dict[str, Callable[[float, float], bool]] = {
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    """Whether a value has all the fields that are wanted, as they are wanted."""
+    """Whether a value matches every field of a filter."""
     return all(_equals(value.get(name), inner) for name, inner in (wanted or {}).items())
 
 
@@ -41,4 +41,4 @@ def _compares(value: Any, name: str, bound: Any) -> bool:
     try:
         return _ORDERED[name](float(value), float(bound))
     except (TypeError, ValueError):
-        return False  # What is no number is neither above nor below one.
+        return False  # Not a number: no order.

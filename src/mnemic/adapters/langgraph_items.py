@@ -1,9 +1,8 @@
-"""How an item of a LangGraph store is kept in Mnemic; the store and the importer share it.
+"""How an item of a LangGraph store is stored in Mnemic; the store and the importer share this.
 
-The item itself is a *state document* under a key made of its namespace and key: `get` is exact, and listing
-goes by prefix. What can be found by meaning is a *memory* with the item's text, which carries a tag for
-each prefix of the namespace, so that a search below a prefix is one filter. The document is the truth; a
-memory whose document is gone is not given out.
+The item is a *state document* whose key is made of its namespace and key: `get` is exact, and a list goes by
+prefix. Its text is a *memory* for search, with a tag for each prefix of the namespace, so that a search below
+a prefix is one filter. The document is authoritative: a memory without its document is not returned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,24 +21,24 @@ TTL_MAX_MINUTES = 100 * 366 * 24 * 60
 
 
 def state_key(namespace: Sequence[str], key: str) -> str:
-    """Where the document of an item is."""
+    """The key of an item's document."""
     return f"{prefix_key(namespace)}/{_escaped(key)}"
 
 
 def prefix_key(namespace: Sequence[str]) -> str:
-    """What the keys of all documents in and below a namespace begin with."""
+    """The prefix of the keys of all documents in and below a namespace."""
     return KEY_HEAD + "".join(f"{_escaped(label)}/" for label in namespace)
 
 
 def prefix_tag(namespace: Sequence[str]) -> str:
-    """The tag of all memories in and below a namespace; hashed, since tags are short and in lower case."""
+    """The tag of all memories in and below a namespace; hashed, because tags are short and lower case."""
     return TAG_HEAD + sha256(prefix_key(namespace).encode()).hexdigest()[:TAG_DIGITS]
 
 
 def as_memory(namespace: Sequence[str], key: str, text: str) -> dict[str, Any]:
-    """What to retain for an item, so that its text is found."""
+    """The memory of an item, for `retain`."""
     return {
-        # With the path, two items with the same words are two memories.
+        # The path makes items with the same text different memories.
         "content": f"{text}\n({'/'.join((*namespace, key))})",
         "tags": [prefix_tag(namespace[:depth]) for depth in range(len(namespace) + 1)],
         "metadata": {METADATA_FIELD: {"namespace": list(namespace), "key": key}},
@@ -49,7 +48,7 @@ def as_memory(namespace: Sequence[str], key: str, text: str) -> dict[str, Any]:
 def as_document(
     namespace: Sequence[str], key: str, value: Mapping[str, Any], memory_id: object | None
 ) -> dict[str, Any]:
-    """What to keep of an item. The times are those of the state document, unless it has its own."""
+    """The document of an item. Its times are those of the state document, unless it has its own."""
     return {
         "namespace": list(namespace),
         "key": key,
@@ -59,7 +58,7 @@ def as_document(
 
 
 def with_ttl(document: dict[str, Any], ttl_minutes: float | None, now: datetime) -> dict[str, Any]:
-    """The document, to expire so many minutes from now; None: never."""
+    """The document with an expiry this many minutes from now; None means never."""
     if ttl_minutes is None:
         return document
     if not 0 < ttl_minutes <= TTL_MAX_MINUTES:
@@ -69,13 +68,13 @@ def with_ttl(document: dict[str, Any], ttl_minutes: float | None, now: datetime)
 
 
 def is_expired(document: Mapping[str, Any], now: datetime) -> bool:
-    """Whether its time is over."""
+    """Whether a document has expired."""
     expires_at = document.get("expires_at")
     return expires_at is not None and datetime.fromisoformat(expires_at) <= now
 
 
 def whole_text(value: Mapping[str, Any]) -> str:
-    """All that a value says, for searching: its only text, or a line per field."""
+    """The text of a value for search: its only text, or a line per field."""
     leaves = list(_leaves("", value))
     if len(leaves) == 1:
         return leaves[0][1]
@@ -94,5 +93,5 @@ def _leaves(path: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _escaped(label: str) -> str:
-    """A label in which the separator cannot occur."""
+    """A label without separators."""
     return label.replace("%", "%25").replace("/", "%2F")

@@ -1,4 +1,4 @@
-"""Paths of Anthropic's memory tool: which are allowed, and how a folder is listed."""
+"""Paths of Anthropic's memory tool: validation, and the listing of a folder."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -13,9 +13,9 @@ HIDDEN = "node_modules"
 
 
 def check_path(path: object) -> str:
-    """A path below `/memories`, without a slash at its end; InvalidInputError for every other one.
+    """A path below `/memories`, without a trailing slash; InvalidInputError for any other path.
 
-    Nothing is resolved or decoded: what looks like a way out is no path.
+    Nothing is resolved or decoded: a path that could lead out is refused.
     """
     if not isinstance(path, str) or len(path) > PATH_MAX_CHARACTERS:
         raise InvalidInputError(f"path must be a text of at most {PATH_MAX_CHARACTERS} characters.")
@@ -35,7 +35,7 @@ def parents(path: str) -> list[str]:
 
 
 def listing(path: str, sizes: Mapping[str, int]) -> str:
-    """A folder with its files and folders, two levels deep; the size of a folder is that of all its files."""
+    """A folder with its files and folders, two levels deep; the size of a folder includes all its files."""
     totals = {path: 0}
     for name, size in sizes.items():
         parts = name.removeprefix(f"{path}/").split("/")

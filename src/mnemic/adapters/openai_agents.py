@@ -1,11 +1,11 @@
-"""`MnemicSession`: the history of an agent of the OpenAI Agents SDK, kept in Mnemic.
+"""`MnemicSession`: the session history of the OpenAI Agents SDK, stored in Mnemic.
 
     session = MnemicSession("support-42", memory)
     await Runner.run(agent, "…", session=session)
 
-It is what the SDK calls a `Session` (`agents.memory.Session`), by shape alone: this module needs nothing of
-the package. Every item is a turn of a conversation, so that what was said is recalled later like all other
-memories; the item itself is kept in the turn's metadata and is given back exactly.
+It implements the protocol `agents.memory.Session` without importing the package. Every item is a turn of a
+conversation, so that recall finds it later like any other memory; the turn's metadata holds the item itself,
+which is returned unchanged.
 """
 
 import json
@@ -27,7 +27,7 @@ TEXT_TYPES = ("input_text", "output_text", "text", "refusal", "summary_text")
 
 
 class MnemicSession:
-    """A session over an open memory, which stays the caller's to close."""
+    """A session over an open memory, which the caller closes."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class MnemicSession:
         owner: str | None = None,
         session_settings: "SessionSettings | None" = None,
     ) -> None:
-        """`session_id` names the conversation; `session_settings` may limit how many items are given back."""
+        """`session_id` names the conversation; `session_settings` may limit how many items are returned."""
         self.session_id = check_name("session_id", session_id)
         self.session_settings = session_settings
         self._memory = memory.scope(owner=owner)
@@ -45,19 +45,19 @@ class MnemicSession:
             raise InvalidInputError("The session needs an owner: MnemicSession(session_id, memory, owner=…).")
 
     async def get_items(self, limit: int | None = None) -> "list[TResponseInputItem]":
-        """The items in their order; with a limit the last ones."""
+        """The items in order; with a limit, the last ones."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         items = [turn.metadata[METADATA_FIELD] for turn in await self._turns()]
         return items if limit is None else items[len(items) - max(0, min(limit, len(items))) :]
 
     async def add_items(self, items: "list[TResponseInputItem]") -> None:
-        """Add items at the end: all of them, or none on an error."""
+        """Append items: all of them, or none on an error."""
         if items:
             await self._memory.retain([_turn(item) for item in items], conversation=self.session_id)
 
     async def pop_item(self) -> "TResponseInputItem | None":
-        """Take the last item away and return it; None if there is none."""
+        """Remove and return the last item; None if there is none."""
         turns = await self._turns()
         if not turns:
             return None
@@ -66,12 +66,12 @@ class MnemicSession:
         return item
 
     async def clear_session(self) -> None:
-        """Take all items away. As with every memory that is forgotten, they can be restored."""
+        """Remove all items. Like every forgotten memory, they can be restored."""
         for turn in await self._turns():
             await self._memory.memories.forget(turn.memory_id, reason="its session was cleared")
 
     async def _turns(self) -> list[MemoryRecord]:
-        """The turns that hold items, in order; of the chunks of a long one, the first."""
+        """The turns that hold items, in order; for a chunked turn, its first chunk."""
         turns: list[MemoryRecord] = []
         position = 0
         while True:
@@ -81,7 +81,7 @@ class MnemicSession:
             if len(page) < LIST_MAX:
                 return turns
             assert page[-1].position is not None, "a turn has a position"
-            # From the last one again: the chunks of a long turn may lie on two pages.
+            # Start at the last turn again: the chunks of a long turn may be on two pages.
             position = max(page[-1].position, position + 1)
 
     async def _page(self, position: int) -> Sequence[MemoryRecord]:
@@ -98,11 +98,11 @@ def _holds_item(turn: MemoryRecord) -> bool:
 
 
 def _turn(item: object) -> dict[str, Any]:
-    """An item as a turn: its words, who said them, and the item itself."""
+    """An item as a turn: its text, its role, and the item itself."""
     if not isinstance(item, Mapping):
-        raise InvalidInputError(f"An item of a session is a mapping, not {type(item).__name__}.")
+        raise InvalidInputError(f"An item of a session must be a mapping, not {type(item).__name__}.")
     role = item.get("role") or ("tool" if str(item.get("type", "")).endswith("_output") else "assistant")
-    # What says nothing, such as a call of a tool, is described by itself.
+    # An item without text, such as a tool call, is stored as its JSON.
     text = "\n".join(_texts(item.get("content"))) or json.dumps(item, ensure_ascii=False, default=str)
     return {"content": text, "role": role, "metadata": {METADATA_FIELD: dict(item)}}
 

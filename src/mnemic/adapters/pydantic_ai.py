@@ -1,10 +1,10 @@
-"""Memory as tools of an agent of pydantic-ai.
+"""Memory tools for agents of pydantic-ai.
 
     agent = Agent("openai:gpt-5-mini", toolsets=[memory_toolset(memory)])
 
-The tools are bound to the owner of the memory that they were made with: a model cannot name another one.
-`query_archive` promises answers by meaning, so it is offered only while the embedder works; `recall` also
-searches by words and is there always.
+The tools are bound to the owner of the memory: a model cannot name another one. `query_archive` relies on
+vector search, so it is offered only while the embedder works; `recall` also uses lexical search and is always
+there.
 """
 
 import time
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
     from pydantic_ai.toolsets import FunctionToolset
 
-Answered = TypeVar("Answered")
+Result = TypeVar("Result")
 
 TEXT_MAX_TOKENS = 2_000
-"""Most that a tool answers with."""
+"""Limit for the answer of a tool."""
 
-TRUSTED_S = 60.0
-"""How long the embedder is believed to be as it was found."""
+PROBE_CACHE_S = 60.0
+"""How long the result of a probe of the embedder is reused."""
 
-# A tag that no memory has: whoever looks for it embeds the query and finds nothing.
+# No memory has this tag: a recall with it embeds the query and finds nothing.
 PROBE = "mnemic:probe"
 
 
 def memory_toolset(memory: AsyncMemory) -> "FunctionToolset[Any]":
-    """The tools retain, recall, query_archive and forget over an open memory, which has an owner."""
+    """The tools retain, recall, query_archive and forget, for an open memory with an owner."""
     if memory.owner is None:
         raise InvalidInputError("The memory needs an owner: memory_toolset(memory.scope(owner=…)).")
     try:
@@ -50,23 +50,22 @@ def memory_toolset(memory: AsyncMemory) -> "FunctionToolset[Any]":
 
 
 class _Tools:
-    """The functions that a model calls. Their docstrings are what it reads."""
+    """The functions that a model calls. The model reads their docstrings."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         self._memory = memory
         self._is_available = False
-        self._trusted_until_s = 0.0
+        self._valid_until_s = 0.0
 
     async def retain(self, content: str, category: Category | None = None) -> str:
         """Remember something for later conversations: a fact, a preference, an event, an instruction.
 
         Args:
-            content: One full sentence that is understood without this conversation: names instead of
-            pronouns,
-                dates instead of "yesterday".
-            category: What kind of memory it is; factual unless given.
+            content: One full sentence that makes sense outside this conversation: names instead of
+                pronouns, dates instead of "yesterday".
+            category: The kind of memory; factual by default.
         """
-        retained = await _told(self._memory.retain(content, category=category))
+        retained = await _with_retry(self._memory.retain(content, category=category))
         return f"{'Stored' if retained.stored_count else 'Known already'}: {retained.memory_ids[0]}"
 
     async def recall(self, query: str, limit: int = 10) -> str:
@@ -76,40 +75,40 @@ class _Tools:
             query: What to look for, in natural language.
             limit: Most memories to return.
         """
-        found = await _told(self._memory.recall(query, limit=limit, max_tokens=TEXT_MAX_TOKENS))
+        found = await _with_retry(self._memory.recall(query, limit=limit, max_tokens=TEXT_MAX_TOKENS))
         return _answer(found)
 
     async def query_archive(self, question: str) -> str:
-        """Answer a question from the archive of memories, or learn that it holds no answer.
+        """Answer a question from the archive of memories, or learn that it has no answer.
 
-        Nothing close enough means that it is not known: do not guess then.
+        If nothing is close enough, the answer is not known: do not guess.
 
         Args:
             question: One question in a full sentence, as you would ask a person.
         """
-        return _answer(await _told(self._memory.recall(question, max_tokens=TEXT_MAX_TOKENS)))
+        return _answer(await _with_retry(self._memory.recall(question, max_tokens=TEXT_MAX_TOKENS)))
 
     async def forget(self, memory_id: str, reason: str | None = None) -> str:
-        """Stop recalling a memory that is wrong or not wanted any more. It can be restored.
+        """Stop recalling a memory that is wrong or no longer wanted. It can be restored.
 
         Args:
-            memory_id: The id that recall or retain gave.
-            reason: Why; it is kept in the memory's history.
+            memory_id: The id that recall or retain returned.
+            reason: The reason, for the memory's history.
         """
-        forgotten = await _told(self._memory.memories.forget(memory_id, reason=reason))
+        forgotten = await _with_retry(self._memory.memories.forget(memory_id, reason=reason))
         return f"Forgotten: {forgotten.content}"
 
     async def while_available(
         self, context: "RunContext[Any]", definition: "ToolDefinition"
     ) -> "ToolDefinition | None":
-        """The tool, while the embedder works."""
-        if time.monotonic() >= self._trusted_until_s:
+        """The tool definition while the embedder works, otherwise None."""
+        if time.monotonic() >= self._valid_until_s:
             self._is_available = await self._probe()
-            self._trusted_until_s = time.monotonic() + TRUSTED_S
+            self._valid_until_s = time.monotonic() + PROBE_CACHE_S
         return definition if self._is_available else None
 
     async def _probe(self) -> bool:
-        """Search by meaning alone for what cannot be there; a model that fails is told of in a note."""
+        """Recall by vector search only; if the embedder fails, the result has a note."""
         try:
             found = await self._memory.recall("probe", tags=[PROBE], techniques=["vector"], limit=1)
         except MnemicError:
@@ -117,8 +116,8 @@ class _Tools:
         return not found.notes
 
 
-async def _told(call: Awaitable[Answered]) -> Answered:
-    """What a call answers; what the model did wrong is told to it, so that it can try again."""
+async def _with_retry(call: Awaitable[Result]) -> Result:
+    """Await a call; an error that the model caused is returned to it, so that it can try again."""
     from pydantic_ai import ModelRetry  # noqa: PLC0415  # The extra `providers`.
 
     try:
@@ -128,7 +127,7 @@ async def _told(call: Awaitable[Answered]) -> Answered:
 
 
 def _answer(found: Recalled) -> str:
-    """The memories with their ids, or that there are none."""
+    """The memories with their ids, or a text that there are none."""
     if found.refused or not found:
         return f"Nothing is remembered about that. {found.reason or ''}".strip()
     ids = ", ".join(str(hit.memory.memory_id) for hit in found)

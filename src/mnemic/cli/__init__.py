@@ -1,1 +1,1 @@
-"""The command line. A command parses, calls the SDK and formats; it has no powers of its own."""
+"""The command line. Each command parses its options, calls the SDK and prints the result."""

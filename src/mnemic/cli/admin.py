@@ -1,4 +1,4 @@
-"""`mnemic stats` and `mnemic erase`: how much a tenant holds, and the end of what is held about somebody."""
+"""`mnemic stats` and `mnemic erase`: count what a tenant holds, and erase an owner."""
 
 import asyncio
 from dataclasses import asdict
@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.types.receipt import ErasureReceipt
@@ -14,10 +15,10 @@ from mnemic.types.stats import TenantStats
 
 
 def stats(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False) -> None:
-    """Show how much the tenant holds."""
+    """Count what the tenant holds."""
 
     async def run() -> TenantStats:
-        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+        async with memory_from(url, data_dir, tenant) as memory:
             return await memory.admin.stats()
 
     counts = asdict(asyncio.run(run()))
@@ -31,21 +32,21 @@ def stats(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, 
 
 
 def erase(
-    owner: Annotated[str, typer.Option(help="Whose memories; MNEMIC_OWNER is not looked at here.")],
+    owner: Annotated[str, typer.Option(help="The owner to erase. MNEMIC_OWNER is ignored here.")],
     archive: Annotated[
-        bool, typer.Option("--archive", help="Only take them out of recall; nothing is lost.")
+        bool, typer.Option("--archive", help="Only take the memories out of recall; nothing is deleted.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Erase all that is held about an owner, for good, and print the receipt."""
+    """Erase an owner for good: every memory and every trace. Prints a receipt."""
     _ask(owner, archive=archive, yes=yes, json=json)
 
     async def run() -> ErasureReceipt:
-        async with open_memory(url, data_dir, tenant, None, None, None) as memory:
+        async with memory_from(url, data_dir, tenant) as memory:
             return await memory.admin.erase(owner, mode="archive" if archive else "erase")
 
     receipt = asyncio.run(run())
@@ -61,7 +62,7 @@ def erase(
 
 
 def _ask(owner: str, *, archive: bool, yes: bool, json: bool) -> None:
-    """Make sure that it is meant."""
+    """Ask for confirmation."""
     if yes:
         return
     if json:

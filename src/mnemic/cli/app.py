@@ -1,4 +1,4 @@
-"""`mnemic`, with its commands; the entry point of the package."""
+"""The command `mnemic` and its subcommands."""
 
 import io
 import sys
@@ -13,6 +13,7 @@ from mnemic.cli import (
     conversations,
     demo,
     doctor,
+    documents,
     embed,
     entities,
     events,
@@ -30,10 +31,12 @@ from mnemic.cli import (
     serve,
     shares,
     stop,
+    tenants,
     transfer,
     webhooks,
     worker,
 )
+from mnemic.cli.error_messages import find_command, message_of
 from mnemic.cli.output import complain
 from mnemic.errors import MnemicError
 
@@ -41,7 +44,7 @@ EXIT_FAILURE = 1
 
 app = typer.Typer(
     name="mnemic",
-    help="The memory of AI agents. Without options, commands use the embedded server.",
+    help="The memory of AI agents. By default, commands use the embedded server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -52,6 +55,7 @@ app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(shares.app, name="shares")
+app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)
 app.command("export")(transfer.export)
@@ -59,6 +63,7 @@ app.command("import")(transfer.import_)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("ingest")(ingest.ingest)
+app.add_typer(documents.app, name="documents")
 app.command("embed")(embed.embed)
 app.command("reembed")(reembed.reembed)
 app.command("index")(index.index)
@@ -88,16 +93,18 @@ def options(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """The memory of AI agents. Without options, commands use the embedded server."""
+    """The memory of AI agents. By default, commands use the embedded server."""
 
 
 def main() -> None:
-    """Run one command. Errors of ours end in one clear message and exit code 1, never a traceback."""
+    """Run one command. A MnemicError ends in one clear message and exit code 1, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Memories may hold any character; a terminal that lacks some shows their codes and no traceback.
+        # Memories may hold any character: print the codes of those that the terminal cannot show.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except MnemicError as error:
-        complain(str(error))
+        commands = typer.main.get_command(app)
+        assert isinstance(commands, typer.core.TyperGroup), "mnemic has several commands"
+        complain(message_of(error, find_command(commands, sys.argv[1:])))
         sys.exit(EXIT_FAILURE)

@@ -1,4 +1,4 @@
-"""`mnemic backup` and `mnemic restore`: everything in one file, and back."""
+"""`mnemic backup` and `mnemic restore`: save everything in one file, and restore it."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,8 @@ import typer
 
 from mnemic.backup.dump import Backup
 from mnemic.backup.restore import restore_storage
-from mnemic.cli.options import DataDir, Json, Replace, Url, open_memory, settings_from
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, Replace, Url, settings_from
 from mnemic.cli.output import print_json, print_line
 from mnemic.types.scope import Scope
 
@@ -20,10 +21,10 @@ def backup(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Write everything, of all tenants, into one file, while others go on working."""
+    """Save everything, of all tenants, in one file. Others can go on working meanwhile."""
 
     async def run() -> Backup:
-        async with open_memory(url, data_dir, None, None, None, None) as memory:
+        async with memory_from(url, data_dir, None) as memory:
             return await memory.admin.backup(path, replace=replace)
 
     made = asyncio.run(run())
@@ -40,7 +41,7 @@ def restore(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Bring a backup back. What is there is replaced only with --replace."""
+    """Restore a backup. Existing data is replaced only with --replace."""
     settings = settings_from(url, data_dir)
     by = Scope(None, settings.channel, "cli")
     asyncio.run(restore_storage(settings, path, replace=replace, by=by))

@@ -1,7 +1,7 @@
-"""`mnemic bench`: how fast this machine remembers and recalls, measured in a folder that is thrown away.
+"""`mnemic bench`: measure retain and recall on this machine, in a temporary folder.
 
 It starts an embedded server, retains short facts one by one and many at once, and asks about some of them.
-The facts are made up and the same everywhere. It is a quick look; docs/benchmarks.md tells of the thorough
+The facts are made up and the same everywhere. It is a quick look; docs/benchmarks.md has the thorough
 ones.
 """
 
@@ -55,7 +55,7 @@ def bench(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Measure retain and recall on an embedded server in a folder that is thrown away."""
+    """Measure the speed of retain and recall, on an embedded server in a temporary folder."""
     with TemporaryDirectory(prefix="mnemic-bench-") as folder, Progress(console=err, disable=json) as bar:
         try:
             measured = asyncio.run(_measure(Path(folder), memories, queries, embedder, bar))

@@ -1,4 +1,4 @@
-"""`mnemic conversations`: who talked when, and what was said."""
+"""`mnemic conversations`: list conversations and show their turns."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,20 +8,25 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url, open_memory
-from mnemic.cli.output import one_line, out, print_json, table
+from mnemic.cli.empty_lists import reason_for_empty
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
+from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.types.conversation import Conversation
 from mnemic.types.memory import MemoryRecord
 
-app = typer.Typer(no_args_is_help=True, help="Who talked when, and what was said.")
+app = typer.Typer(no_args_is_help=True, help="List conversations and show their turns.")
 
 
 @app.command("list")
 def list_conversations(
     owner: Owner = None,
     channel: Channel = None,
-    before: Annotated[str | None, typer.Option(help="When the last one of the page before ended.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    before: Annotated[
+        str | None,
+        typer.Option(help="Continue behind this time: the last turn of the page's last conversation."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -29,32 +34,37 @@ def list_conversations(
 ) -> None:
     """List conversations, the latest first."""
 
-    async def run() -> Sequence[Conversation]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
-            return await memory.conversations.list(channel=channel, before=before, limit=limit)
+    async def run() -> tuple[Sequence[Conversation], str]:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            found = await memory.conversations.list(channel=channel, before=before, limit=limit)
+            return found, "" if found else await reason_for_empty(memory, "No conversations.")
 
-    conversations = asyncio.run(run())
+    conversations, empty = asyncio.run(run())
     if json:
         print_json([asdict(each) for each in conversations])
+    elif empty:
+        print_line(empty)
     else:
         _print_table(conversations)
 
 
 @app.command("show")
 def show(
-    conversation: Annotated[str, typer.Argument(help="Its name, from `mnemic conversations list`.")],
-    from_position: Annotated[int, typer.Option("--from", help="The place of the first turn to show.")] = 0,
-    limit: Annotated[int, typer.Option(help="How many turns at most.")] = 100,
+    conversation: Annotated[
+        str, typer.Argument(help="The name of the conversation, from `mnemic conversations list`.")
+    ],
+    from_position: Annotated[int, typer.Option("--from", help="Position of the first turn to show.")] = 0,
+    limit: Annotated[int, typer.Option(help="Maximum number of turns.")] = 100,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show what was said in a conversation, in order."""
+    """Show the turns of a conversation, in order."""
 
     async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             await memory.conversations.get(conversation)  # An unknown one is an error, not empty.
             return await memory.conversations.turns(conversation, from_position=from_position, limit=limit)
 

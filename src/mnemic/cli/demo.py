@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from mnemic import Memory
-from mnemic.cli.hits import print_explanations, print_hits, print_refusal
 from mnemic.cli.output import out, print_line
+from mnemic.cli.recall_output import print_explanations, print_hits, print_refusal
 from mnemic.db.embedded import stop
 from mnemic.types.recalled import Recalled
 

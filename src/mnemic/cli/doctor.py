@@ -1,4 +1,4 @@
-"""`mnemic doctor`: what Mnemic stands on, and what to do where it does not stand well."""
+"""`mnemic doctor`: check the machine, the server and the database, and say what to do."""
 
 import asyncio
 from dataclasses import asdict

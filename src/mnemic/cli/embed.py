@@ -1,8 +1,9 @@
-"""`mnemic embed`: make up for embeddings that failed."""
+"""`mnemic embed`: embed memories whose embedding failed."""
 
 import asyncio
 
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url
 from mnemic.cli.output import out, print_json
 
 
@@ -13,10 +14,10 @@ def embed(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Embed what was stored while the embedder failed, so that it is found by meaning, too."""
+    """Embed the memories that were stored while the embedder failed."""
 
     async def run() -> int:
-        async with open_memory(url, data_dir, tenant, embedder, None, None) as memory:
+        async with memory_from(url, data_dir, tenant, embedder=embedder) as memory:
             return await memory.admin.embed_backlog()
 
     embedded_count = asyncio.run(run())

@@ -1,26 +1,32 @@
-"""`mnemic entities`: who and what is known, and how they hang together."""
+"""`mnemic entities`: list, show and upsert entities: people, projects and other things."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url, open_memory
-from mnemic.cli.output import one_line, out, print_json, table
+from mnemic.cli.json_options import parse_object
+from mnemic.cli.opening import memory_from, run_call
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
+from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError
 from mnemic.types.entity import Entity, EntityGraph
 
-app = typer.Typer(no_args_is_help=True, help="Who and what is known, with facts and relations.")
+app = typer.Typer(no_args_is_help=True, help="List, show and upsert entities, with facts and relations.")
 
 
 @app.command("list")
 def list_entities(
     owner: Owner = None,
-    category: Annotated[str | None, typer.Option(help="Only of this category, such as person.")] = None,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    category: Annotated[str | None, typer.Option(help="Only this category, such as person.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -29,19 +35,23 @@ def list_entities(
     """List entities, newest first."""
 
     async def run() -> Sequence[Entity]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.entities.list(category=category, before=before, limit=limit)
 
     entities = asyncio.run(run())
     if json:
         print_json([asdict(entity) for entity in entities])
+    elif not entities:
+        print_line("No entities. `mnemic entities upsert CATEGORY NAME` adds one.")
     else:
         _print_table(entities)
 
 
 @app.command("get")
 def get_entity(
-    entity: Annotated[str, typer.Argument(help="The id of the entity, or its category if a name follows.")],
+    entity: Annotated[
+        str, typer.Argument(help="Id of the entity; or its category, with the name as second argument.")
+    ],
     name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
     owner: Owner = None,
     url: Url = None,
@@ -50,9 +60,11 @@ def get_entity(
     json: Json = False,
 ) -> None:
     """Show an entity, its facts and its relations."""
+    if name is None and not _is_id(entity):
+        raise InvalidInputError("Give the id of an entity, or its category and its name.")
 
     async def run() -> tuple[Entity, EntityGraph]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             found = await memory.entities.get(entity, name)
             return found, await memory.entities.graph(found, depth=1)
 
@@ -60,7 +72,57 @@ def get_entity(
     if json:
         print_json({**asdict(found), "relations": [asdict(relation) for relation in graph.relations]})
     else:
-        _print_entity(found, graph)
+        _print_entity(found, _relation_lines(graph))
+
+
+@app.command("upsert")
+def upsert(
+    category: Annotated[str, typer.Argument(help="What it is, such as person or project.")],
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    fact: Annotated[
+        list[str] | None,
+        typer.Option("--fact", help="A fact as NAME=TEXT, such as likes=tea; may be repeated."),
+    ] = None,
+    facts: Annotated[
+        str | None, typer.Option("--facts", help='Facts as a JSON object, such as {"age": 42}.')
+    ] = None,
+    alias: Annotated[list[str] | None, typer.Option("--alias", help="Another name; may be repeated.")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Create an entity, or add facts and aliases to it. A new value of a fact replaces the old one."""
+    given = {**parse_object("--facts", facts or "{}"), **_parse_facts(fact or ())}
+    entity = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, creates_tenant=True),
+        lambda memory: memory.entities.upsert(category, name, facts=given, aliases=alias or ()),
+    )
+    if json:
+        print_json(asdict(entity))
+    else:
+        _print_entity(entity)
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text is an id as Mnemic makes them."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_facts(given: Sequence[str]) -> dict[str, str]:
+    """Facts given as NAME=TEXT."""
+    facts = {}
+    for each in given:
+        name, separator, text = each.partition("=")
+        if not separator or not name.strip():
+            raise InvalidInputError(f"--fact must be NAME=TEXT, such as likes=tea, not {each!r}.")
+        facts[name.strip()] = text
+    return facts
 
 
 def _print_table(entities: Sequence[Entity]) -> None:
@@ -73,15 +135,21 @@ def _print_table(entities: Sequence[Entity]) -> None:
     out.print(listing)
 
 
-def _print_entity(entity: Entity, graph: EntityGraph) -> None:
+def _print_entity(entity: Entity, relations: Sequence[str] = ()) -> None:
     listing = table("what", "value")
     listing.add_row(Text(one_line(entity.category)), Text(one_line(entity.name)))
     for alias in entity.aliases:
         listing.add_row("alias", Text(one_line(alias)))
     for attribute, value in entity.facts.items():
         listing.add_row(Text(one_line(attribute)), Text(one_line(str(value))))
-    names = {node.entity_id: node.name for node in graph.nodes}
-    for relation in graph.relations:
-        words = f"{names[relation.from_id]} → {relation.kind} → {names[relation.to_id]}"
-        listing.add_row("relation", Text(one_line(words)))
+    for relation in relations:
+        listing.add_row("relation", Text(one_line(relation)))
     out.print(listing)
+
+
+def _relation_lines(graph: EntityGraph) -> list[str]:
+    names = {node.entity_id: node.name for node in graph.nodes}
+    return [
+        f"{names[relation.from_id]} → {relation.kind} → {names[relation.to_id]}"
+        for relation in graph.relations
+    ]

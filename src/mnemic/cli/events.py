@@ -1,4 +1,4 @@
-"""`mnemic events`: what happened, what happens, and who follows it."""
+"""`mnemic events`: list and follow events, and list their consumers."""
 
 import asyncio
 import signal
@@ -11,19 +11,19 @@ import typer
 from rich.text import Text
 
 from mnemic.cli.events_options import Limit, Types, as_start, shown_moment, shown_types
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_json_line, print_line, table
 from mnemic.events.consumers import Start
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import Event, EventConsumer, EventType
 
-app = typer.Typer(no_args_is_help=True, help="Events: what happened, what happens, and who follows it.")
+app = typer.Typer(no_args_is_help=True, help="List and follow events, and list their consumers.")
 
 
 @app.command("list")
 def list_events(
-    after: Annotated[int | None, typer.Option(help="Only behind this position.")] = None,
+    after: Annotated[int | None, typer.Option(help="Only events behind this position.")] = None,
     type: Types = None,
     limit: Limit = 100,
     owner: Owner = None,
@@ -32,10 +32,10 @@ def list_events(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List events, the oldest that is kept first."""
+    """List events, oldest first."""
     types = cast("list[EventType] | None", type)
-    events = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    events = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.events.list(after=after, limit=limit, types=types),
     )
     if json:
@@ -47,7 +47,7 @@ def list_events(
 @app.command("follow")
 def follow(
     start: Annotated[
-        str, typer.Option("--from", help="Where to begin: now, beginning, or behind a position.")
+        str, typer.Option("--from", help="Where to start: now, beginning, or behind a position.")
     ] = "now",
     type: Types = None,
     owner: Owner = None,
@@ -56,15 +56,15 @@ def follow(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Print each event as it happens, one on a line, until Ctrl-C; with --json each is an object."""
+    """Print each event as it happens, one per line, until Ctrl-C."""
     types = cast("list[EventType] | None", type)
-    memory = idle_memory(url, data_dir, tenant, owner)
+    memory = memory_from(url, data_dir, tenant, owner=owner, worker=False)
     asyncio.run(_follow(memory, types, as_start(start), json=json))
 
 
 @app.command("consumers")
 def consumers(
-    after: Annotated[str, typer.Option(help="The last name of the page before.")] = "",
+    after: Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")] = "",
     limit: Limit = 100,
     owner: Owner = None,
     url: Url = None,
@@ -72,9 +72,9 @@ def consumers(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List who follows events under a name, and how far behind."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    """List named consumers of events, and how far behind each one is."""
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.events.consumers(after=after, limit=limit),
     )
     if json:
@@ -84,7 +84,7 @@ def consumers(
 
 
 async def _follow(memory: AsyncMemory, types: list[EventType] | None, start: Start, *, json: bool) -> None:
-    """Print events until a signal comes, which is how this ends well."""
+    """Print events until SIGTERM or Ctrl-C."""
     task = asyncio.current_task()
     assert task is not None, "this runs in a task"
     for number in (signal.SIGTERM, signal.SIGINT):

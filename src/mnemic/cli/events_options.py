@@ -1,4 +1,4 @@
-"""What the commands about events and those about webhooks have in common: which events, from where on."""
+"""Options that the commands for events and webhooks share: which types, and where to start."""
 
 import re
 from datetime import UTC, datetime
@@ -14,21 +14,21 @@ POSITION = re.compile(r"[0-9]{1,19}")
 # Typer knows no lists of choices: these are checked by the call itself, which lists what is allowed.
 Types = Annotated[
     list[str] | None,
-    typer.Option("--type", help=f"Only of this type; may be repeated: {', '.join(EVENT_TYPES)}."),
+    typer.Option("--type", help=f"Only events of this type; may be repeated: {', '.join(EVENT_TYPES)}."),
 ]
-Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to list.")]
 
 
 def as_start(given: str) -> Start:
-    """Where to begin in the log, as it was given to `--from`."""
+    """The start position that was given to `--from`."""
     return check_start("--from", int(given) if POSITION.fullmatch(given) else given)
 
 
 def shown_types(types: tuple[str, ...] | None) -> str:
-    """Which types somebody gets, for people."""
+    """Event types for a table."""
     return ", ".join(types) if types is not None else "all"
 
 
 def shown_moment(moment: datetime) -> str:
-    """A moment to the second, in UTC."""
+    """A time to the second, in UTC, for a table."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,4 +1,4 @@
-"""`mnemic index`: make the vector indexes that large owners lack, now."""
+"""`mnemic index`: build the missing vector indexes of large owners."""
 
 import asyncio
 from dataclasses import asdict
@@ -11,11 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
 from mnemic.cli.output import err, out, print_json, table
 from mnemic.db.vector_index import INDEX_MIN_ROWS
-from mnemic.embeddings.indexes import OwnerIndex, make_missing
+from mnemic.embeddings.indexes import OwnerIndex, build_missing
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 
-OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner; without it, all of them.")]
+OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner. Default: all owners.")]
 
 
 def index(
@@ -26,14 +27,14 @@ def index(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Make the vector indexes that owners with many memories lack. Needs an administrator's URL."""
-    settings = settings_from(url, data_dir, tenant)
-    core = Core(settings, Models(settings, embedder))
+    """Build missing vector indexes of owners with many memories. A URL must be an administrator's."""
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
+    core = Core(settings, Models(settings, embedder), JobTable())
     owners = asyncio.run(_make(core, owner, quiet=json))
     if json:
         print_json({"owners": [asdict(each) for each in owners]})
     elif not owners:
-        out.print(f"Nothing to do: an index is for owners with more than {INDEX_MIN_ROWS:,} vectors.")
+        out.print(f"Nothing to do: indexes are for owners with more than {INDEX_MIN_ROWS:,} vectors.")
     else:
         _print_owners(owners)
 
@@ -48,7 +49,7 @@ async def _make(core: Core, owner: str | None, *, quiet: bool) -> list[OwnerInde
 
         await core.open()
         try:
-            return [each async for each in make_missing(core, owner, show)]
+            return [each async for each in build_missing(core, owner, show)]
         finally:
             await core.aclose()
 

@@ -1,4 +1,4 @@
-"""`mnemic ingest`: take files in as documents."""
+"""`mnemic ingest`: ingest files as documents."""
 
 import asyncio
 from dataclasses import asdict
@@ -7,33 +7,27 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.follow import follow
-from mnemic.cli.options import (
-    Channel,
-    DataDir,
-    Embedder,
-    Json,
-    Owner,
-    TenantName,
-    Url,
-    settings_from,
-)
+from mnemic.cli.job_progress import follow_job
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import print_json, print_line
 from mnemic.documents.reading.source import MediaType
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.document import Ingestion
 
-Files = Annotated[list[Path], typer.Argument(help="Files to take in: text, Markdown, HTML or PDF.")]
+Files = Annotated[list[Path], typer.Argument(help="Files to ingest: text, Markdown, HTML or PDF.")]
 
 
 def ingest(
     files: Files,
-    name: Annotated[str | None, typer.Option(help="The document's name; the file's unless given.")] = None,
-    media_type: Annotated[
-        MediaType | None, typer.Option(help="What the files are; their endings say so unless given.")
+    name: Annotated[
+        str | None, typer.Option(help="Name of the document. Default: the name of the file.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
+    media_type: Annotated[
+        MediaType | None, typer.Option(help="Type of the files. Default: by their extension.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     owner: Owner = None,
     channel: Channel = None,
     url: Url = None,
@@ -42,12 +36,19 @@ def ingest(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Take files in as documents, and wait until they are found. The same file again does nothing."""
+    """Ingest files as documents, and wait until recall finds them. An unchanged file is skipped."""
     if name is not None and len(files) > 1:
         raise InvalidInputError("--name goes with one file.")
-    # Whoever waits for a job works on it, too, whatever the place.
-    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": True})
-    opened = AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")
+    opened = memory_from(
+        url,
+        data_dir,
+        tenant,
+        owner=owner,
+        channel=channel,
+        embedder=embedder,
+        worker=True,  # This command waits for its jobs, so it works on them, also where no other worker runs.
+        creates_tenant=True,
+    )
 
     async def run() -> list[Ingestion]:
         async with opened as memory:
@@ -58,7 +59,8 @@ def ingest(
         print_json({"documents": [asdict(ingestion) for ingestion in done]})
     else:
         for ingestion in done:
-            print_line(f"{ingestion.document.name}: {ingestion.chunk_count:,} chunks")
+            plural = "" if ingestion.chunk_count == 1 else "s"
+            print_line(f"{ingestion.document.name}: {ingestion.chunk_count:,} chunk{plural}")
 
 
 async def _ingest(
@@ -73,5 +75,5 @@ async def _ingest(
     filed = await memory.documents.ingest_file(file, name=name, media_type=media_type, tags=tags)
     if filed.is_complete or filed.job_id is None:
         return filed
-    await follow(memory, filed.job_id, file.name, quiet=quiet)
+    await follow_job(memory, filed.job_id, file.name, quiet=quiet)
     return await memory.documents.status(filed.document.name)

@@ -1,18 +1,17 @@
-"""`mnemic jobs`: look at jobs, add, cancel and replay them."""
+"""`mnemic jobs`: list, show, enqueue, cancel and replay jobs."""
 
-import json as json_module
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 import typer
 from rich.markup import escape
 
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.json_options import parse_object
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
-from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.job import Job, JobState
 
@@ -20,15 +19,15 @@ ERROR_SHOWN_CHARACTERS = 60
 
 Result = TypeVar("Result")
 
-JobId = Annotated[str, typer.Argument(help="The id of the job.")]
+JobId = Annotated[str, typer.Argument(help="The id of the job, from `mnemic jobs list`.")]
 State = Annotated[
     str | None,
-    typer.Option("--state", help="Only waiting, scheduled, running, done, dead or cancelled ones."),
+    typer.Option("--state", help="Only this state: waiting, scheduled, running, done, dead or cancelled."),
 ]
 Type = Annotated[str | None, typer.Option("--type", help="Only jobs of this type.")]
-Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to list.")]
 
-app = typer.Typer(help="Look at jobs, add, cancel and replay them.", no_args_is_help=True)
+app = typer.Typer(help="List, show, enqueue, cancel and replay jobs.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -41,7 +40,7 @@ def list_(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """The jobs of a tenant, newest first."""
+    """List the jobs of the tenant, newest first."""
     wanted = cast("JobState | None", state)
     found = _run(url, data_dir, tenant, lambda memory: memory.jobs.list(state=wanted, type=type, limit=limit))
     _print_jobs(found, json)
@@ -56,7 +55,7 @@ def dead(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Dead letters: jobs that failed for good."""
+    """List dead letters: jobs that failed for good."""
     _print_jobs(_run(url, data_dir, tenant, lambda memory: memory.jobs.dead(type=type, limit=limit)), json)
 
 
@@ -64,7 +63,7 @@ def dead(
 def show(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """One job, with all attempts at it."""
+    """Show a job and all its attempts."""
     job = _run(url, data_dir, tenant, lambda memory: memory.jobs.status(job_id))
     if json:
         print_json(asdict(job))
@@ -78,22 +77,24 @@ def show(
 @app.command()
 def enqueue(
     type: Annotated[str, typer.Argument(help="The type of the job.")],
-    payload: Annotated[str, typer.Option("--payload", help="What the handler gets, as JSON.")] = "{}",
-    key: Annotated[str | None, typer.Option("--key", help="Add it only once under this key.")] = None,
-    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher goes first.")] = 0,
-    run_at: Annotated[str | None, typer.Option("--run-at", help="Not before this time (ISO 8601).")] = None,
+    payload: Annotated[str, typer.Option("--payload", help="Payload for the handler, a JSON object.")] = "{}",
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: enqueue only once under this key.")
+    ] = None,
+    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher runs first.")] = 0,
+    run_at: Annotated[
+        str | None, typer.Option("--run-at", help="Run not before this time: a date, or a date and time.")
+    ] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Add a job."""
-    given = _parsed(payload)
-    job = _run(
-        url,
-        data_dir,
-        tenant,
+    """Enqueue a job."""
+    given = parse_object("--payload", payload)
+    job = run_call(
+        memory_from(url, data_dir, tenant, worker=False, creates_tenant=True),
         lambda memory: memory.jobs.enqueue(
             type, given, key=key, priority=priority, run_at=run_at, owner=owner
         ),
@@ -105,7 +106,7 @@ def enqueue(
 def cancel(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Cancel a job; one that runs is asked to stop."""
+    """Cancel a job. A running job is asked to stop."""
     _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.cancel(job_id))], json)
 
 
@@ -113,7 +114,7 @@ def cancel(
 def replay(
     job_id: JobId, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Let a dead job run again."""
+    """Run a dead job again."""
     _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.replay(job_id))], json)
 
 
@@ -123,17 +124,7 @@ def _run(
     tenant: str | None,
     call: Callable[[AsyncMemory], Awaitable[Result]],
 ) -> Result:
-    return call_once(idle_memory(url, data_dir, tenant), call)
-
-
-def _parsed(payload: str) -> dict[str, Any]:
-    try:
-        given = json_module.loads(payload)
-    except ValueError as error:
-        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
-    return given
+    return run_call(memory_from(url, data_dir, tenant, worker=False), call)
 
 
 def _print_jobs(jobs: Sequence[Job], json: bool) -> None:

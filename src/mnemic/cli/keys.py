@@ -1,7 +1,6 @@
-"""`mnemic keys`: make, list and revoke API keys.
+"""`mnemic keys`: create, list and revoke API keys.
 
-The key itself goes to standard output once, when it is made, and nothing else does, so that it can be piped
-where it belongs.
+`create` prints the key, and nothing else, on standard output, so that it can be piped.
 """
 
 import asyncio
@@ -15,45 +14,47 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from mnemic.cli.options import DataDir, Json, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.checks import check_time
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.scope import Scope
 
 PERIOD = re.compile(r"(\d{1,5})([hdw])")
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 
-app = typer.Typer(no_args_is_help=True, help="API keys: who may call a server, as what, and for whom.")
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke API keys of a server.")
 
 KeyOwner = Annotated[
     str | None,
-    typer.Option("--owner", help="Only keys of this owner; MNEMIC_OWNER is not looked at here."),
+    typer.Option("--owner", help="Only keys of this owner. MNEMIC_OWNER is ignored here."),
 ]
 
 
 @app.command("create")
 def create(
-    role: Annotated[Role, typer.Option(help="What the key may do; admin may do everything.")],
+    role: Annotated[Role, typer.Option(help="What the key allows: admin allows everything.")],
     owner: Annotated[
         str | None,
-        typer.Option("--owner", help="Bind the key to this owner; MNEMIC_OWNER is not looked at here."),
+        typer.Option("--owner", help="Bind the key to this owner. MNEMIC_OWNER is ignored here."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What the key is for, for people.")] = None,
+    name: Annotated[str | None, typer.Option(help="A name that says what the key is for.")] = None,
     expires: Annotated[
-        str | None, typer.Option(help="When it ends: 12h, 30d, 8w, or a date. Never, unless given.")
+        str | None, typer.Option(help="When it expires: 12h, 30d, 8w, or a date. Default: never.")
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Make a key, and show it this once."""
+    """Create an API key and print it. It is shown only once."""
     expires_at = _moment(expires) if expires is not None else None
 
     async def run() -> NewApiKey:
-        async with _memory(url, data_dir, tenant, owner) as memory:
+        async with _memory(url, data_dir, tenant, owner, creates_tenant=True) as memory:
             return await memory.keys.create(role=role, name=name, expires_at=expires_at)
 
     made = asyncio.run(run())
@@ -61,22 +62,20 @@ def create(
         print_json(asdict(made))
     else:
         print_line(made.key)
-        remark(f"{made.role} key {made.key_id}. It is shown only now: only its hash is stored.")
+        remark(f"{made.role} key {made.key_id}. Keep it: only its hash is stored, and it is not shown again.")
 
 
 @app.command("list")
 def list_keys(
     owner: KeyOwner = None,
-    ended: Annotated[
-        bool, typer.Option("--ended", help="Also keys that were revoked or have expired.")
-    ] = False,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 100,
+    ended: Annotated[bool, typer.Option("--ended", help="Also revoked and expired keys.")] = False,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List keys, newest first; never the keys themselves."""
+    """List API keys, newest first, without the keys themselves."""
 
     async def run() -> Sequence[ApiKey]:
         async with _memory(url, data_dir, tenant, owner) as memory:
@@ -97,7 +96,7 @@ def revoke(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """End a key with the next request that carries it."""
+    """Revoke an API key. The next request with it is refused."""
 
     async def run() -> ApiKey:
         async with _memory(url, data_dir, tenant, None) as memory:
@@ -112,11 +111,11 @@ def revoke(
 
 @asynccontextmanager
 async def _memory(
-    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None
+    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None, *, creates_tenant: bool = False
 ) -> AsyncIterator[AsyncMemory]:
-    """A memory of the whole tenant, whatever owner the environment names, unless one was asked for."""
-    async with open_memory(url, data_dir, tenant, None, None, None) as memory:
-        yield memory._view(memory._core, Scope(owner, memory.channel, memory.process))
+    """A memory with the given owner, or none: MNEMIC_OWNER does not count."""
+    async with memory_from(url, data_dir, tenant, creates_tenant=creates_tenant) as memory:
+        yield memory._in_scope(Scope(owner, memory.channel, memory.process))
 
 
 def _print_table(keys: Sequence[ApiKey]) -> None:
@@ -147,14 +146,13 @@ def _day(moment: datetime | None) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """A period from now on, or a date, whose day begins in UTC."""
+    """The end of a period that starts now, or a date."""
     if period := PERIOD.fullmatch(text):
         count, unit = period.groups()
         return datetime.now(UTC) + timedelta(hours=int(count) * HOURS[unit])
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        return check_time("--expires", text)
+    except InvalidInputError:
         raise InvalidInputError(
             "--expires must be a period such as 12h, 30d or 8w, or a date such as 2027-01-31."
         ) from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

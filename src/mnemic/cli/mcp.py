@@ -1,4 +1,4 @@
-"""`mnemic mcp`: the memory for an agent that starts this command and speaks to it over its pipes."""
+"""`mnemic mcp`: an MCP server over standard input and output."""
 
 import asyncio
 import logging
@@ -8,20 +8,19 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import Channel, DataDir, Embedder, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Owner, TenantName, Url
 from mnemic.errors import ConfigurationError
 
 Compat = Annotated[
     list[str] | None,
     typer.Option(
         "--compat",
-        help="Also offer the tools of others; may be repeated: reference (the reference memory server), "
+        help="Also offer other tools; may be repeated: reference (the reference memory server), "
         "chatgpt (search and fetch).",
     ),
 ]
-AnyOwner = Annotated[
-    bool, typer.Option("--any-owner", help="Let each call name its owner, instead of binding all to one.")
-]
+AnyOwner = Annotated[bool, typer.Option("--any-owner", help="Let each call name its owner.")]
 
 
 def mcp(
@@ -34,9 +33,9 @@ def mcp(
     tenant: TenantName = None,
     embedder: Embedder = None,
 ) -> None:
-    """Serve the memory to an MCP client over standard input and output, until it closes them."""
+    """Serve an MCP client over standard input and output, until it closes them."""
     try:
-        from mnemic.mcp.asker import Asker, check_compat  # noqa: PLC0415 - the extra mcp
+        from mnemic.mcp.client_scope import ClientScope, check_compat  # noqa: PLC0415 - the extra mcp
         from mnemic.mcp.stdio import serve_stdio  # noqa: PLC0415 - the extra mcp
     except ImportError as error:
         raise ConfigurationError(
@@ -44,24 +43,26 @@ def mcp(
             "Install it: pip install 'mnemic[mcp]'"
         ) from error
     chosen = check_compat(compat or ())
-    memory = open_memory(url, data_dir, tenant, embedder, owner, channel)
+    memory = memory_from(
+        url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder, creates_tenant=True
+    )
     _check_owner(memory.owner, any_owner=any_owner)
 
     async def run() -> None:
         async with memory:
-            await serve_stdio(Asker(memory.scope(process="mcp"), compat=chosen))
+            await serve_stdio(ClientScope(memory.scope(process="mcp"), compat=chosen))
 
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    # The thread that waits for input cannot be woken: Ctrl-C ends the process as SIGTERM does.
+    # The thread that reads input cannot be interrupted: Ctrl-C ends the process as SIGTERM does.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(run())
 
 
 def _check_owner(owner: str | None, *, any_owner: bool) -> None:
     if any_owner and owner is not None:
-        raise ConfigurationError("--any-owner and an owner exclude each other (also MNEMIC_OWNER).")
+        raise ConfigurationError("Give either --any-owner or an owner (--owner or MNEMIC_OWNER), not both.")
     if not any_owner and owner is None:
         raise ConfigurationError(
-            "Whose memory is it? Give --owner NAME or set MNEMIC_OWNER. With --any-owner each call says it."
+            "No owner: give --owner NAME, or set MNEMIC_OWNER. With --any-owner, each call names its own."
         )

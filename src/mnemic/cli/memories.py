@@ -1,28 +1,33 @@
-"""`mnemic memories`: look at single memories, at their history, and forget them."""
+"""`mnemic memories`: list, show, change and forget single memories, and show their history."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.empty_lists import reason_for_empty
+from mnemic.cli.opening import memory_from, run_call
+from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
+from mnemic.errors import InvalidInputError
 from mnemic.types.memory import CATEGORIES, STATUSES, Category, MemoryRecord, Status
 
-app = typer.Typer(no_args_is_help=True, help="Single memories: list, look at, forget, and their history.")
+app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
 
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory, from `mnemic memories list`.")]
-# Typer knows no lists of choices: these are checked by the call itself, which lists what is allowed.
+# Typer cannot check lists of choices: the SDK checks them, and its error lists what is allowed.
 Categories = Annotated[
     list[str] | None,
-    typer.Option("--category", help=f"Only of this category; may be repeated: {', '.join(CATEGORIES)}."),
+    typer.Option("--category", help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
 ]
 Statuses = Annotated[
     list[str] | None,
-    typer.Option("--status", help=f"With this status; active unless given: {', '.join(STATUSES)}."),
+    typer.Option(
+        "--status", help=f"Only this status; may be repeated. Default: active. One of: {', '.join(STATUSES)}."
+    ),
 ]
 
 
@@ -33,12 +38,18 @@ def list_memories(
     category: Categories = None,
     status: Statuses = None,
     tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all.")
+        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
     ] = None,
     conversation: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Also what was forgotten.")] = False,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 20,
+    since: Annotated[
+        str | None, typer.Option(help="Only what happened since: 2026-03-01, or 2026-03-01T10:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only what happened before this date or time.")] = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Also forgotten memories.")] = False,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -46,22 +57,27 @@ def list_memories(
 ) -> None:
     """List memories, newest first."""
 
-    async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
-            return await memory.memories.list(
+    async def run() -> tuple[Sequence[MemoryRecord], str]:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            found = await memory.memories.list(
                 channel=channel,
                 categories=cast(list[Category] | None, category),
                 statuses=cast(list[Status], status or ["active"]),
                 tags=tag or (),
                 conversation=conversation,
+                since=since,
+                until=until,
                 include_forgotten=forgotten,
                 before=before,
                 limit=limit,
             )
+            return found, "" if found else await reason_for_empty(memory, "No memory passes the filters.")
 
-    records = asyncio.run(run())
+    records, empty = asyncio.run(run())
     if json:
         print_json([asdict(record) for record in records])
+    elif empty:
+        print_line(empty)
     else:
         _print_table(records)
 
@@ -75,10 +91,10 @@ def get_memory(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show all that is known about a memory."""
+    """Show all fields of a memory."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.get(memory_id)
 
     record = asyncio.run(run())
@@ -88,20 +104,92 @@ def get_memory(
         _print_record(record)
 
 
-@app.command("forget")
-def forget(
+@app.command("update")
+def update(
     memory_id: MemoryId,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    content: Annotated[str | None, typer.Option(help="The new text.")] = None,
+    category: Annotated[Category | None, typer.Option(help="The new category.")] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", help="A new tag, instead of all old ones; may be repeated."),
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(help="Confidence, 0 to 1.")] = None,
+    anchored: Annotated[
+        bool | None, typer.Option("--anchored/--not-anchored", help="Whether cleanup must never archive it.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="When it happened: a date, or a date and time.")] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(help="Start of its validity: a date, or a date and time.")
+    ] = None,
+    valid_to: Annotated[str | None, typer.Option(help="End of its validity.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it expires and is archived.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Stop recalling a memory. `mnemic memories restore` brings it back."""
+    """Change fields of a memory; the history keeps the old ones. To correct a fact, use supersede."""
+    changes: dict[str, Any] = {
+        "content": content,
+        "category": category,
+        "tags": tag,
+        "confidence": confidence,
+        "anchored": anchored,
+        "at": at,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "expires_at": expires_at,
+    }
+    if all(value is None for value in changes.values()):
+        raise InvalidInputError("Nothing to change: give at least one option, such as --content TEXT.")
+    updated = run_call(
+        memory_from(url, data_dir, tenant, owner=owner),
+        lambda memory: memory.memories.update(memory_id, reason=reason, **changes),
+    )
+    _print_changed("Updated", updated, json=json)
+
+
+@app.command("supersede")
+def supersede(
+    memory_id: MemoryId,
+    content: Annotated[str, typer.Argument(help="The new text.")],
+    valid_from: Annotated[
+        str | None, typer.Option(help="Start of its validity: a date, or a date and time. Default: now.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Replace a memory by a new one. The old one is no longer recalled, but stays in the record."""
+    new = run_call(
+        memory_from(url, data_dir, tenant, owner=owner),
+        lambda memory: memory.memories.supersede(memory_id, content, valid_from=valid_from, reason=reason),
+    )
+    if json:
+        print_json(asdict(new))
+    else:
+        print_line(f"Superseded {memory_id} by {new.memory_id}: {one_line(new.content)}")
+
+
+@app.command("forget")
+def forget(
+    memory_id: MemoryId,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Forget a memory: recall ignores it. `mnemic memories restore` brings it back."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.forget(memory_id, reason=reason)
 
     _print_changed("Forgotten", asyncio.run(run()), json=json)
@@ -110,17 +198,17 @@ def forget(
 @app.command("restore")
 def restore(
     memory_id: MemoryId,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept in the history.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Bring a forgotten, archived or superseded memory back."""
+    """Restore a forgotten, archived or superseded memory."""
 
     async def run() -> MemoryRecord:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.restore(memory_id, reason=reason)
 
     _print_changed("Restored", asyncio.run(run()), json=json)
@@ -135,10 +223,10 @@ def history(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show every version of a memory, the first one first."""
+    """Show every version of a memory, oldest first."""
 
     async def run() -> Sequence[MemoryRecord]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.memories.history(memory_id)
 
     versions = asyncio.run(run())

@@ -1,4 +1,4 @@
-"""`mnemic migrate`: bring a database to the schema that this version needs."""
+"""`mnemic migrate`: migrate a database to the schema of this version."""
 
 import asyncio
 from typing import Annotated
@@ -8,17 +8,17 @@ import typer
 from mnemic.cli.options import DataDir, Json, Url, settings_from
 from mnemic.cli.output import out, print_json, table
 from mnemic.db.migrate import MigrationStatus
-from mnemic.maintenance.migration import migrate_place, migration_status
+from mnemic.maintenance.migration import migrate_database, migration_status
 
 
 def migrate(
     url: Url = None,
     data_dir: DataDir = None,
     status: Annotated[
-        bool, typer.Option("--status", help="Only show what is applied and what is pending.")
+        bool, typer.Option("--status", help="Only list applied and pending migrations.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the SQL that would run, and change nothing.")
+        bool, typer.Option("--dry-run", help="Only print the SQL of pending migrations.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -33,7 +33,7 @@ def migrate(
         else:
             _print_status(found)
         return
-    done = asyncio.run(migrate_place(settings))
+    done = asyncio.run(migrate_database(settings))
     if json:
         print_json(_changes(done, "applied_now"))
     elif done.is_current:

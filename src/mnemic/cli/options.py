@@ -1,4 +1,4 @@
-"""The options that every command shares, and the settings that they make."""
+"""Options that commands share, and the settings made of them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,6 @@ import typer
 
 from mnemic.config import Settings, load_settings
 from mnemic.errors import ConfigurationError
-from mnemic.sdk.memory import AsyncMemory
 
 Url = Annotated[
     str | None,
@@ -22,31 +21,19 @@ DataDir = Annotated[
     typer.Option("--data-dir", help="Folder of the embedded server (env: MNEMIC_DATA_DIR)."),
 ]
 TenantName = Annotated[str | None, typer.Option("--tenant", help="Tenant to work in (env: MNEMIC_TENANT).")]
-Owner = Annotated[str | None, typer.Option("--owner", help="Whose memories (env: MNEMIC_OWNER).")]
-Channel = Annotated[str | None, typer.Option("--channel", help="The channel (env: MNEMIC_CHANNEL).")]
+Owner = Annotated[str | None, typer.Option("--owner", help="Owner of the memories (env: MNEMIC_OWNER).")]
+Channel = Annotated[str | None, typer.Option("--channel", help="Channel (env: MNEMIC_CHANNEL).")]
 Embedder = Annotated[
-    str | None, typer.Option("--embedder", help="local, test or provider:model (env: MNEMIC_EMBEDDER).")
+    str | None,
+    typer.Option("--embedder", help="Embedding model: local, test or provider:model (env: MNEMIC_EMBEDDER)."),
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace what is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text for people.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite existing data.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables and text.")]
 
 
 def settings_from(url: str | None, data_dir: Path | None, tenant: str | None = None) -> Settings:
-    """The environment's settings with the command's options on top."""
+    """The settings of the environment, overridden by the command's options."""
     if url is not None and data_dir is not None:
-        raise ConfigurationError("--url and --data-dir exclude each other.")
+        raise ConfigurationError("Give either --url or --data-dir, not both.")
     settings = load_settings(database_url=url, data_dir=data_dir, tenant=tenant)
     return settings.model_copy(update={"database_url": None}) if data_dir is not None else settings
-
-
-def open_memory(
-    url: str | None,
-    data_dir: Path | None,
-    tenant: str | None,
-    embedder: str | None,
-    owner: str | None,
-    channel: str | None,
-) -> AsyncMemory:
-    """The memory that a command's options name, to be opened by `async with`."""
-    settings = settings_from(url, data_dir, tenant)
-    return AsyncMemory(settings=settings, embedder=embedder, owner=owner, channel=channel, process="cli")

@@ -1,52 +1,59 @@
-"""`mnemic recall`: ask the memory, see why it answers as it does, or read that it does not know."""
+"""`mnemic recall`: find memories for a query, explain the ranking, or print the refusal."""
 
 import asyncio
-from dataclasses import asdict
-from typing import Annotated, cast
+from dataclasses import asdict, fields, is_dataclass
+from typing import Annotated, Any, cast
 
 import typer
 
-from mnemic.cli.hits import print_explanations, print_footer, print_hits, print_refusal
-from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_json, remark
+from mnemic.cli.recall_output import print_explanations, print_footer, print_hits, print_refusal
 from mnemic.errors import InvalidInputError
 from mnemic.types.memory import CATEGORIES, Category
 from mnemic.types.recalled import TECHNIQUES, Recalled, Technique
 
 Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
-Limit = Annotated[int, typer.Option(help="Most hits.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Most tokens of --text.")]
-# Typer knows no lists of choices: these are checked by `recall` itself, which lists what is allowed.
+Limit = Annotated[int, typer.Option(help="Maximum number of hits.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Maximum number of tokens of --text.")]
+# Typer cannot check lists of choices: the SDK checks them, and its error lists what is allowed.
 Categories = Annotated[
     list[str] | None,
-    typer.Option(
-        "--category", help=f"Only of this category; may be repeated. One of: {', '.join(CATEGORIES)}."
-    ),
+    typer.Option("--category", help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
+]
 Conversation = Annotated[str | None, typer.Option(help="Only from this conversation.")]
-Since = Annotated[str | None, typer.Option(help="Only what happened from then on, as 2026-03-01T00:00:00Z.")]
-Until = Annotated[str | None, typer.Option(help="Only what happened before.")]
-AsOf = Annotated[str | None, typer.Option(help="Answer with what was known and valid at that moment.")]
+Since = Annotated[
+    str | None, typer.Option(help="Only what happened since: 2026-03-01, or 2026-03-01T10:00:00Z.")
+]
+Until = Annotated[str | None, typer.Option(help="Only what happened before this date or time.")]
+AsOf = Annotated[str | None, typer.Option(help="Answer with what was known and valid at this date or time.")]
 At = Annotated[
     str | None,
-    typer.Option(help='When the question is asked, for words such as "yesterday"; now unless given.'),
+    typer.Option(help='When the question is asked, for words such as "yesterday". Default: now.'),
 ]
-MinConfidence = Annotated[float | None, typer.Option(help="Only memories at least this sure, 0 to 1.")]
+MinConfidence = Annotated[
+    float | None, typer.Option(help="Only memories with at least this confidence, 0 to 1.")
+]
 RefuseBelow = Annotated[
-    float | None, typer.Option(help="Confidence below which nothing is answered; 0 always answers.")
+    float | None, typer.Option(help="Refuse to answer below this confidence; 0 never refuses.")
 ]
 Techniques = Annotated[
     list[str] | None,
     typer.Option(
         "--technique",
-        help="How to search; repeat for several (env: MNEMIC_TECHNIQUES). "
-        f"Any of: {', '.join(TECHNIQUES)}; the last three need an LLM.",
+        help="Technique to search with; may be repeated (env: MNEMIC_TECHNIQUES). "
+        f"One of: {', '.join(TECHNIQUES)}; the last three need an LLM.",
     ),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Show why each hit was found, and the time of each stage.")
+    bool,
+    typer.Option("--explain", help="Show the score of each hit part by part, and the time of each stage."),
 ]
+AllFields = Annotated[bool, typer.Option("--all-fields", help="With --json: also fields that are null.")]
 Text = Annotated[bool, typer.Option("--text", help="Print only the text for a prompt.")]
 
 
@@ -73,13 +80,16 @@ def recall(
     tenant: TenantName = None,
     embedder: Embedder = None,
     json: Json = False,
+    all_fields: AllFields = False,
 ) -> None:
-    """Find what matters for a query, best first, or say that nothing stored is close enough (exit code 0)."""
+    """Find memories for a query, best first. Refuses if nothing is close enough (exit code 0)."""
     if text and (json or explain):
-        raise InvalidInputError("--text prints the text alone: leave --json and --explain away.")
+        raise InvalidInputError("--text prints only the text: leave out --json and --explain.")
 
     async def run() -> Recalled:
-        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+        async with memory_from(
+            url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder
+        ) as memory:
             return await memory.recall(
                 query,
                 limit=limit,
@@ -99,15 +109,23 @@ def recall(
 
     found = asyncio.run(run())
     if json:
-        print_json(asdict(found))
+        print_json(asdict(found) if all_fields else _without_nulls(found))
     elif text:
         _print_text(found)
     else:
         _print_found(found, explain=explain)
 
 
+def _without_nulls(value: Any) -> Any:
+    """A record for JSON, without fields that are None; mappings such as metadata keep theirs."""
+    if is_dataclass(value):
+        named = ((field.name, getattr(value, field.name)) for field in fields(value))
+        return {name: _without_nulls(each) for name, each in named if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, tuple) else value
+
+
 def _print_text(found: Recalled) -> None:
-    """The text on standard output, ready for a pipe; what people should know besides on standard error."""
+    """Print the text on standard output, for a pipe; the reason of a refusal and notes on standard error."""
     if found.text:
         print(found.text)
     for note in ([found.reason] if found.reason else []) + list(found.notes):
@@ -118,7 +136,7 @@ def _print_found(found: Recalled, *, explain: bool) -> None:
     if found.refused:
         print_refusal(found)
         if found.confidence:
-            out.print("[dim]--refuse-below 0 shows the nearest memories all the same.[/]")
+            out.print("[dim]--refuse-below 0 shows the nearest memories anyway.[/]")
     else:
         print_hits(found.hits)
     if explain and found:

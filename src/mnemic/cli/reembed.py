@@ -1,12 +1,12 @@
-"""`mnemic reembed`: change the embedding model of a tenant while everything goes on."""
+"""`mnemic reembed`: change the embedding model of a tenant, without downtime."""
 
 import asyncio
 from dataclasses import asdict
 
-from mnemic.cli.follow import follow
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.job_progress import follow_job
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url
 from mnemic.cli.output import print_json, print_line
-from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.embedding import ModelChange
 
 
@@ -17,16 +17,15 @@ def reembed(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Embed everything anew by the configured embedder, then let it serve. Killed, it can go on later."""
-    # Whoever waits for a job works on it, too, whatever the place.
-    settings = settings_from(url, data_dir, tenant).model_copy(update={"worker": True})
-    opened = AsyncMemory(settings=settings, embedder=embedder, process="cli")
+    """Re-embed everything with the configured embedder, then switch to it. Can be interrupted and resumed."""
+    # This command waits for its job, so it works on it, also where no other worker runs.
+    opened = memory_from(url, data_dir, tenant, embedder=embedder, worker=True)
 
     async def run() -> ModelChange:
         async with opened as memory:
             change = await memory.admin.reembed()
             if change.job_id is not None:
-                await follow(memory, change.job_id, "embedding", quiet=json)
+                await follow_job(memory, change.job_id, "embedding", quiet=json)
                 change = await memory.admin.reembed()
             return change
 

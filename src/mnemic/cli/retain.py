@@ -1,4 +1,4 @@
-"""`mnemic retain`: remember a text, standard input, or a file of JSON lines."""
+"""`mnemic retain`: store a text, standard input, or a file of JSON lines."""
 
 import asyncio
 import json as json_module
@@ -10,43 +10,56 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_backlog, print_json
 from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.types.checks import check_text
 from mnemic.types.memory import Category
 from mnemic.types.retained import Retained
 
 
 def retain(
-    text: Annotated[str | None, typer.Argument(help="What to remember; - reads standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(help="The text to store; - reads standard input.")] = None,
     jsonl: Annotated[
-        Path | None, typer.Option("--jsonl", help="A file with one item per line, as JSON text or object.")
+        Path | None, typer.Option("--jsonl", help="File with one item per line: a JSON string or object.")
     ] = None,
     owner: Owner = None,
     channel: Channel = None,
-    conversation: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
-    category: Annotated[
-        Category | None, typer.Option(help="What kind of memory it is; factual unless given.")
+    conversation: Annotated[str | None, typer.Option(help="Conversation that it belongs to.")] = None,
+    category: Annotated[Category | None, typer.Option(help="Kind of memory. Default: factual.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="When it happened: 2026-03-01, or 2026-03-01T10:00:00Z. Default: unknown."),
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be given several times.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Remember a text, or many items from a file: all of them, or none on an error."""
+    """Store a text, or many items from a file: all of them, or none on an error."""
     if (text is None) == (jsonl is None):
         raise InvalidInputError("Give either a text (or - for standard input) or --jsonl FILE.")
+    opened = memory_from(
+        url,
+        data_dir,
+        tenant,
+        owner=owner,
+        channel=channel,
+        embedder=embedder,
+        creates_tenant=True,
+    )
 
     async def run() -> Retained:
-        async with open_memory(url, data_dir, tenant, embedder, owner, channel) as memory:
+        async with opened as memory:
             if jsonl is not None:
-                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag)
+                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag, at=at)
                 progress = not json and sys.stderr.isatty()
                 return await memory.retain_many(items, conversation=conversation, progress=progress)
-            content = _read_input() if text == "-" else text or ""
-            return await memory.retain(content, conversation=conversation, category=category, tags=tag)
+            content = check_text("text", _read_input() if text == "-" else text)
+            return await memory.retain(content, conversation=conversation, category=category, tags=tag, at=at)
 
     retained = asyncio.run(run())
     if json:
@@ -56,7 +69,7 @@ def retain(
 
 
 def _read_input() -> str:
-    """Standard input as it is: UTF-8 whatever the locale, and no line ends translated."""
+    """Standard input as UTF-8, whatever the locale, with its line ends."""
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
@@ -66,7 +79,7 @@ def _read_input() -> str:
 
 
 def _with_defaults(items: Iterator[Any], **defaults: Any) -> Iterator[Any]:
-    """Items with what they do not say themselves; what is no item at all is left for `retain` to refuse."""
+    """Add defaults to items; anything that is not an item is left for the SDK to refuse."""
     given = {name: value for name, value in defaults.items() if value}
     for item in items:
         if isinstance(item, str):
@@ -81,8 +94,10 @@ def _read_lines(path: Path) -> Iterator[Any]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield _parse(line, number)
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotFoundError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
 
 
 def _parse(line: str, number: int) -> Any:

@@ -1,28 +1,29 @@
-"""`mnemic schedules`: jobs that come again and again."""
+"""`mnemic schedules`: list, set, pause and delete recurring jobs."""
 
-import json as json_module
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from mnemic.backup.restore import admin_conninfo
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.json_options import parse_object
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
-from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.config import DEFAULT_TENANT
+from mnemic.errors import NotFoundError
 from mnemic.jobs.scheduler import leave_pg_cron, use_pg_cron
 from mnemic.runtime.storage import limits_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.schedule import Schedule
 
 Name = Annotated[str, typer.Argument(help="The name of the schedule.")]
-Limit = Annotated[int, typer.Option("--limit", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", help="Maximum number to list.")]
 
-app = typer.Typer(help="Jobs that come again and again: list, set, pause and delete.", no_args_is_help=True)
+app = typer.Typer(help="List, set, pause and delete recurring jobs.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -33,8 +34,10 @@ def list_(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """The schedules of a tenant, by name."""
-    found = call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.list(limit=limit))
+    """List the schedules of the tenant, by name."""
+    found = run_call(
+        memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.list(limit=limit)
+    )
     _print_schedules(found, json)
 
 
@@ -43,21 +46,21 @@ def set_(
     name: Name,
     job_type: Annotated[str, typer.Argument(help="The type of the job.")],
     cron: Annotated[
-        str | None, typer.Option("--cron", help="When, as a cron expression: '30 3 * * mon-fri', @daily.")
+        str | None, typer.Option("--cron", help="Cron expression, such as '30 3 * * mon-fri' or @daily.")
     ] = None,
-    every_s: Annotated[int | None, typer.Option("--every", help="Every so many seconds.")] = None,
-    timezone: Annotated[str, typer.Option("--timezone", help="Whose clock cron goes by.")] = "UTC",
-    payload: Annotated[str, typer.Option("--payload", help="What the handler gets, as JSON.")] = "{}",
-    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher goes first.")] = 0,
+    every_s: Annotated[int | None, typer.Option("--every", help="Interval in seconds.")] = None,
+    timezone: Annotated[str, typer.Option("--timezone", help="Time zone of the cron expression.")] = "UTC",
+    payload: Annotated[str, typer.Option("--payload", help="Payload for the handler, a JSON object.")] = "{}",
+    priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher runs first.")] = 0,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Make a schedule, or change the one of this name."""
-    given = _parsed(payload)
-    made = call_once(
-        idle_memory(url, data_dir, tenant),
+    """Create a schedule, or change the one with this name."""
+    given = parse_object("--payload", payload)
+    made = run_call(
+        memory_from(url, data_dir, tenant, worker=False, creates_tenant=True),
         lambda memory: memory.schedules.set(
             name, job_type, cron=cron, every_s=every_s, timezone=timezone, payload=given, priority=priority
         ),
@@ -69,8 +72,10 @@ def set_(
 def delete(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Delete a schedule; jobs that it made stay."""
-    if not call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.delete(name)):
+    """Delete a schedule. Jobs that it enqueued stay."""
+    if not run_call(
+        memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.delete(name)
+    ):
         raise NotFoundError(f"There is no schedule {name!r}. `mnemic schedules list` shows what there is.")
     if json:
         print_json({"deleted": name})
@@ -82,9 +87,14 @@ def delete(
 def pause(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Let a schedule tick no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     _print_schedules(
-        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.pause(name))], json
+        [
+            run_call(
+                memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.pause(name)
+            )
+        ],
+        json,
     )
 
 
@@ -92,45 +102,40 @@ def pause(
 def resume(
     name: Name, url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False
 ) -> None:
-    """Let a paused schedule tick again, from its next tick on."""
+    """Resume a paused schedule."""
     _print_schedules(
-        [call_once(idle_memory(url, data_dir, tenant), lambda memory: memory.schedules.resume(name))], json
+        [
+            run_call(
+                memory_from(url, data_dir, tenant, worker=False), lambda memory: memory.schedules.resume(name)
+            )
+        ],
+        json,
     )
 
 
 @app.command("pg-cron")
 def pg_cron(
-    off: Annotated[bool, typer.Option("--off", help="Leave ticking to the workers again.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Let the workers enqueue due jobs again.")] = False,
     url: Url = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Have pg_cron tick for all tenants, where it is installed. Needs an administrator's URL."""
+    """Let pg_cron enqueue due jobs of all tenants. A URL must be an administrator's."""
 
-    async def tell(memory: AsyncMemory) -> bool:
+    async def switch(memory: AsyncMemory) -> bool:
         conninfo, limits = admin_conninfo(memory._core), limits_of(memory._core.settings)
         if off:
             return await leave_pg_cron(conninfo, limits)
         await use_pg_cron(conninfo, limits)
         return True
 
-    changed = call_once(idle_memory(url, data_dir, None), tell)
+    changed = run_call(memory_from(url, data_dir, DEFAULT_TENANT, worker=False), switch)
     if json:
         print_json({"uses_pg_cron": False, "changed": changed} if off else {"uses_pg_cron": True})
     elif off:
-        print_line("The workers tick again." if changed else "pg_cron was never told to tick.")
+        print_line("The workers enqueue due jobs again." if changed else "pg_cron was not in use.")
     else:
-        print_line("pg_cron ticks from now on; workers step in if it is late.")
-
-
-def _parsed(payload: str) -> dict[str, Any]:
-    try:
-        given = json_module.loads(payload)
-    except ValueError as error:
-        raise InvalidInputError(f"--payload must be JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InvalidInputError('--payload must be a JSON object, as in {"name": "value"}.')
-    return given
+        print_line("pg_cron enqueues due jobs from now on; workers step in if it is late.")
 
 
 def _print_schedules(schedules: Sequence[Schedule], json: bool) -> None:

@@ -1,6 +1,6 @@
-"""`mnemic serve`: the REST server, a worker beside it, and the MCP server under it.
+"""`mnemic serve`: the REST server, with a worker and the MCP server.
 
-It needs the extra `server`, which is imported only here; MCP is there if the extra `mcp` is installed.
+It needs the extra `server`, which is imported only here; MCP is served if the extra `mcp` is installed.
 """
 
 import asyncio
@@ -18,21 +18,20 @@ from mnemic.config import Settings
 from mnemic.errors import ConfigurationError
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
-from mnemic.sdk.working import tenants_worker
 
 if TYPE_CHECKING:
-    from mnemic.server.app import Served
+    from mnemic.server.app import ServerApp
 
 DEFAULT_PORT = 8420
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of them.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = DEFAULT_PORT,
-    worker: Annotated[bool, typer.Option(help="Also do the jobs of the queue.")] = True,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 listens on all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = DEFAULT_PORT,
+    worker: Annotated[bool, typer.Option(help="Also run a worker for jobs.")] = True,
     mcp: Annotated[
-        bool | None, typer.Option(help="Also serve MCP at /mcp; without either, if its extra is installed.")
+        bool | None, typer.Option(help="Also serve MCP at /mcp. Default: if the extra mcp is installed.")
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -58,7 +57,7 @@ async def _run(
     with_mcp: bool,
     json: bool,
 ) -> None:
-    """Open the place, listen, serve until told to stop; then close everything in turn."""
+    """Open the database, serve until a signal comes, and close everything."""
     # The extra `server` is installed: `serve` has looked.
     from mnemic.server.app import build_app  # noqa: PLC0415 (extra: server)
     from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
@@ -68,30 +67,30 @@ async def _run(
     async with Tenants(settings, embedder=embedder) as tenants:
         await check_host(host, tenants)
         has_keys = await keys.any_exist(tenants.database)
-        served = build_app(tenants, settings)
+        server_app = build_app(tenants, settings)
         if with_mcp:
-            _add_mcp(served, host)
+            _add_mcp(server_app, host)
         with listen(host, port) as listening:
             address = url_of(listening)
-            server = Server(served, on_started=lambda: _say_started(address, has_keys, json=json))
+            server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))
             async with _working(tenants) if worker else nullcontext():
                 await server.serve(sockets=[listening])
 
 
-def _add_mcp(served: "Served", host: str) -> None:
-    """Mount MCP. Its check of the Host header is for loopback addresses; elsewhere names are many."""
+def _add_mcp(server_app: "ServerApp", host: str) -> None:
+    """Mount MCP. It checks the Host header only on loopback addresses: elsewhere a server has many names."""
     from mnemic.mcp.http import LOOPBACK_HOSTS, build_http_app  # noqa: PLC0415 (extra: mcp)
     from mnemic.server.app import mount_mcp  # noqa: PLC0415 (extra: server)
     from mnemic.server.running import is_loopback  # noqa: PLC0415 (extra: server)
 
     hosts = LOOPBACK_HOSTS if is_loopback(host) else None
-    mount_mcp(served.app, build_http_app(served.admission.resolve, allowed_hosts=hosts))
+    mount_mcp(server_app.app, build_http_app(server_app.authenticator.resolve, allowed_hosts=hosts))
 
 
 @asynccontextmanager
 async def _working(tenants: Tenants) -> AsyncIterator[None]:
-    """A worker beside the server. Should it fail, the server ends, too: somebody has to look at it."""
-    worker = tenants_worker(tenants.database, tenants.core)
+    """Run a worker beside the server. If it fails, the server ends, too, so that somebody notices."""
+    worker = tenants.worker()
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(worker.run())
@@ -109,7 +108,7 @@ def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
         return
     print_line(f"Mnemic serves at {address}")
     if not has_keys:
-        remark("Nobody has an API key yet: mnemic keys create --role write")
+        remark("There is no API key yet. Create one: mnemic keys create --role write")
 
 
 def _require(extra: str, modules: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""`mnemic shares`: who else may recall an owner's memories."""
+"""`mnemic shares`: let other owners recall memories."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,38 +9,41 @@ from typing import Annotated, cast
 import typer
 from rich.text import Text
 
-from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.types.memory import CATEGORIES, Category
 from mnemic.types.share import Grant
 
-app = typer.Typer(no_args_is_help=True, help="Grants: who else may recall an owner's memories.")
+app = typer.Typer(no_args_is_help=True, help="Grant other owners access to memories, and revoke it.")
 
 
 @app.command("grant")
 def grant(
-    to: Annotated[str, typer.Argument(help="The owner who may recall.")],
+    to: Annotated[str, typer.Argument(help="The owner who gets access.")],
     owner: Owner = None,
-    channel: Annotated[str | None, typer.Option(help="Only memories of this channel.")] = None,
+    channel: Annotated[str | None, typer.Option(help="Only memories in this channel.")] = None,
     category: Annotated[
         list[str] | None,
-        typer.Option(help=f"Only of this category; may be repeated: {', '.join(CATEGORIES)}."),
+        typer.Option(help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option(help="Only with this tag; repeated: with one of them.")
     ] = None,
     conversation: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
-    expires_at: Annotated[str | None, typer.Option(help="When it ends, as 2027-01-31T00:00:00Z.")] = None,
-    reason: Annotated[str | None, typer.Option(help="Why; the audit log keeps it.")] = None,
+    expires_at: Annotated[
+        str | None, typer.Option(help="When it expires: a date, or a date and time. Default: never.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the audit log.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Let another owner recall memories of this one, until it is revoked or ends."""
+    """Let another owner recall memories of this one, until the grant is revoked or expires."""
 
     async def run() -> Grant:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner, creates_tenant=True) as memory:
             return await memory.shares.grant(
                 to,
                 channel=channel,
@@ -58,16 +61,16 @@ def grant(
 def revoke(
     grant_id: Annotated[str, typer.Argument(help="The id of the grant, from `mnemic shares list`.")],
     owner: Owner = None,
-    reason: Annotated[str | None, typer.Option(help="Why; the audit log keeps it.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason for the audit log.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """End a grant at once."""
+    """Revoke a grant, at once."""
 
     async def run() -> Grant:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.shares.revoke(grant_id, reason=reason)
 
     _print_one("Revoked", asyncio.run(run()), json=json)
@@ -76,12 +79,14 @@ def revoke(
 @app.command("list")
 def list_grants(
     owner: Owner = None,
-    received: Annotated[bool, typer.Option("--received", help="Those received instead of given.")] = False,
-    ended: Annotated[
-        bool, typer.Option("--ended", help="Also those that were revoked or have ended.")
+    received: Annotated[
+        bool, typer.Option("--received", help="List grants received instead of given.")
     ] = False,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most.")] = 100,
+    ended: Annotated[bool, typer.Option("--ended", help="Also revoked and expired grants.")] = False,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -90,7 +95,7 @@ def list_grants(
     """List grants, newest first."""
 
     async def run() -> Sequence[Grant]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.shares.list(
                 given=not received, received=received, include_ended=ended, before=before, limit=limit
             )
@@ -121,7 +126,7 @@ def _print_table(grants: Sequence[Grant]) -> None:
 
 
 def _scope(given: Grant) -> str:
-    """What is shared, in words."""
+    """What is shared, for a table."""
     parts = [
         f"channel {given.channel}" if given.channel is not None else "",
         f"conversation {given.conversation}" if given.conversation is not None else "",

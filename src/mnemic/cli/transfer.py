@@ -1,4 +1,4 @@
-"""`mnemic export` and `mnemic import`: an owner as a file of JSON lines, and other systems' memories."""
+"""`mnemic export` and `mnemic import`: move an owner as a file, and import from other systems."""
 
 import asyncio
 from dataclasses import asdict
@@ -10,7 +10,8 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 
 from mnemic.adapters.importing import ImportReport, SourceName, import_from
 from mnemic.backup.owner_transfer import Imported
-from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, open_memory
+from mnemic.cli.opening import memory_from
+from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url
 from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
@@ -25,30 +26,30 @@ def export(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Write all that is held about an owner into a file of JSON lines."""
+    """Export everything about an owner into a file of JSON lines."""
 
     async def run() -> dict[str, int]:
-        async with open_memory(url, data_dir, tenant, None, owner, None) as memory:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
             return await memory.admin.export(path, replace=replace)
 
     _print_rows(asyncio.run(run()), json=json)
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file that `mnemic export` wrote, or another system's.")],
+    path: Annotated[Path, typer.Argument(help="A file of `mnemic export`, or of another system.")],
     source: Annotated[
         SourceName | None,
-        typer.Option("--from", help="The system that it comes from; without it, `mnemic export`."),
+        typer.Option("--from", help="System that the file comes from. Default: `mnemic export`."),
     ] = None,
     owner: Annotated[
         str | None,
-        typer.Option("--owner", help="With --from: whose memories they become (env: MNEMIC_OWNER)."),
+        typer.Option("--owner", help="With --from: owner of the imported memories (env: MNEMIC_OWNER)."),
     ] = None,
     owner_from_source: Annotated[
-        bool, typer.Option("--owner-from-source", help="With --from: keep the owners that it names.")
+        bool, typer.Option("--owner-from-source", help="With --from: keep the owners in the file.")
     ] = False,
     channel: Annotated[
-        str | None, typer.Option("--channel", help="With --from: the channel (env: MNEMIC_CHANNEL).")
+        str | None, typer.Option("--channel", help="With --from: channel (env: MNEMIC_CHANNEL).")
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -56,10 +57,12 @@ def import_(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Take in an exported owner, or what another system remembers; what is there already stays."""
+    """Import an exported owner, or memories of another system. Existing memories stay."""
     if source is None and (owner is not None or owner_from_source or channel is not None):
         raise InvalidInputError("--owner, --owner-from-source and --channel go with --from.")
-    memory = open_memory(url, data_dir, tenant, embedder, owner, channel)
+    memory = memory_from(
+        url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder, creates_tenant=True
+    )
     if source is None:
         _print_imported(asyncio.run(_import_owner(memory, path)), json=json)
     else:

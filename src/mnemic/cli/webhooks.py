@@ -1,7 +1,6 @@
-"""`mnemic webhooks`: addresses that events are sent to, and what came of sending them.
+"""`mnemic webhooks`: create, list, change and test webhooks, and list deliveries.
 
-The secret goes to standard output once, when it is made or rotated, and nothing else does, so that it can be
-piped where it belongs.
+`create` and `rotate` print the secret, and nothing else, on standard output, so that it can be piped.
 """
 
 from collections.abc import Sequence
@@ -12,21 +11,23 @@ import typer
 from rich.text import Text
 
 from mnemic.cli.events_options import Limit, Types, as_start, shown_moment, shown_types
-from mnemic.cli.one_call import call_once, idle_memory
+from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import NotFoundError
 from mnemic.types.event import EventType
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 
-app = typer.Typer(no_args_is_help=True, help="Webhooks: addresses that events are sent to.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, change and test webhooks.")
 
 WebhookId = Annotated[str, typer.Argument(help="The id of the webhook, from `mnemic webhooks list`.")]
 
 
 @app.command("list")
 def list_webhooks(
-    after: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
+    after: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
     limit: Limit = 100,
     owner: Owner = None,
     url: Url = None,
@@ -34,9 +35,9 @@ def list_webhooks(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List webhooks, the oldest first; never their secrets."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    """List webhooks, oldest first, without their secrets."""
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.list(after=after, limit=limit),
     )
     if json:
@@ -50,7 +51,7 @@ def create(
     to: Annotated[str, typer.Argument(help="The http:// or https:// URL that events are sent to.")],
     type: Types = None,
     start: Annotated[
-        str, typer.Option("--from", help="Where to begin: now, beginning, or behind a position.")
+        str, typer.Option("--from", help="Where to start: now, beginning, or behind a position.")
     ] = "now",
     owner: Owner = None,
     url: Url = None,
@@ -58,10 +59,10 @@ def create(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Send events to a URL from now on, and show the secret this once."""
+    """Create a webhook for a URL and print its secret. It is shown only once."""
     types, place = cast("list[EventType] | None", type), as_start(start)
-    made = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    made = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False, creates_tenant=True),
         lambda memory: memory.webhooks.create(to, types=types, start=place),
     )
     _print_secret("Made", made, json=json)
@@ -76,9 +77,10 @@ def rotate(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Give a webhook a new secret, and show it this once; for a day the old one signs, too."""
-    rotated = call_once(
-        idle_memory(url, data_dir, tenant, owner), lambda memory: memory.webhooks.rotate(webhook_id)
+    """Give a webhook a new secret and print it. For a day the old one signs, too."""
+    rotated = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
+        lambda memory: memory.webhooks.rotate(webhook_id),
     )
     _print_secret("Rotated", rotated, json=json)
 
@@ -88,7 +90,9 @@ def enable(
     webhook_id: WebhookId,
     start: Annotated[
         str | None,
-        typer.Option("--from", help="now, beginning, or behind a position; where it stopped unless given."),
+        typer.Option(
+            "--from", help="Where to start: now, beginning, or behind a position. Default: where it stopped."
+        ),
     ] = None,
     owner: Owner = None,
     url: Url = None,
@@ -96,10 +100,10 @@ def enable(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Send to a webhook again."""
+    """Enable a disabled webhook."""
     place = as_start(start) if start is not None else None
-    enabled = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    enabled = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.enable(webhook_id, start=place),
     )
     _print_changed("Enabled", enabled, json=json)
@@ -108,16 +112,16 @@ def enable(
 @app.command("disable")
 def disable(
     webhook_id: WebhookId,
-    reason: Annotated[str, typer.Option(help="Why; it is shown in the list.")] = "disabled by hand",
+    reason: Annotated[str, typer.Option(help="Reason, shown in the list.")] = "disabled by hand",
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Send nothing more to a webhook until it is enabled again."""
-    disabled = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    """Disable a webhook until it is enabled again."""
+    disabled = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.disable(webhook_id, reason=reason),
     )
     _print_changed("Disabled", disabled, json=json)
@@ -132,9 +136,9 @@ def delete(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Delete a webhook with the log of what was sent to it."""
-    memory = idle_memory(url, data_dir, tenant, owner)
-    if not call_once(memory, lambda memory: memory.webhooks.delete(webhook_id)):
+    """Delete a webhook and the log of its deliveries."""
+    memory = memory_from(url, data_dir, tenant, owner=owner, worker=False)
+    if not run_call(memory, lambda memory: memory.webhooks.delete(webhook_id)):
         raise NotFoundError(f"There is no webhook {webhook_id}. `mnemic webhooks list` shows what there is.")
     if json:
         print_json({"deleted": webhook_id})
@@ -145,7 +149,9 @@ def delete(
 @app.command("deliveries")
 def deliveries(
     webhook_id: WebhookId,
-    before: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+    ] = None,
     limit: Limit = 20,
     owner: Owner = None,
     url: Url = None,
@@ -153,9 +159,9 @@ def deliveries(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List what was sent to a webhook and what came of it, newest first."""
-    found = call_once(
-        idle_memory(url, data_dir, tenant, owner),
+    """List deliveries to a webhook and their results, newest first."""
+    found = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
         lambda memory: memory.webhooks.deliveries(webhook_id, before=before, limit=limit),
     )
     if json:
@@ -173,9 +179,10 @@ def send_test(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Send a message of the type "webhook.test" right now; exit 1 if the receiver does not take it."""
-    delivery = call_once(
-        idle_memory(url, data_dir, tenant, owner), lambda memory: memory.webhooks.test(webhook_id)
+    """Send a test message now. Exit code 1 if the receiver does not accept it."""
+    delivery = run_call(
+        memory_from(url, data_dir, tenant, owner=owner, worker=False),
+        lambda memory: memory.webhooks.test(webhook_id),
     )
     if json:
         print_json(asdict(delivery))

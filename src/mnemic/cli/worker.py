@@ -1,4 +1,4 @@
-"""`mnemic worker`: work on the jobs of all tenants, until stopped."""
+"""`mnemic worker`: run the jobs of all tenants."""
 
 import asyncio
 import logging
@@ -12,14 +12,16 @@ from mnemic.cli.output import remark
 from mnemic.config import Settings
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, Worker
 from mnemic.sdk.tenants import Tenants
-from mnemic.sdk.working import tenants_worker
 
-OneTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant; without it, all of them.")]
+OneTenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant. Default: all tenants.")]
 Concurrency = Annotated[
-    int, typer.Option("--concurrency", min=1, max=CONCURRENCY_MAX, help="How many jobs run at a time.")
+    int,
+    typer.Option(
+        "--concurrency", min=1, max=CONCURRENCY_MAX, help="Maximum number of jobs that run at a time."
+    ),
 ]
 Grace = Annotated[
-    float, typer.Option("--grace-s", min=0, help="Seconds that running jobs have to end when it is stopped.")
+    float, typer.Option("--grace-s", min=0, help="Seconds that running jobs get to finish after a stop.")
 ]
 
 
@@ -31,7 +33,7 @@ def worker(
     concurrency: Concurrency = DEFAULT_CONCURRENCY,
     grace_s: Grace = DEFAULT_GRACE_S,
 ) -> None:
-    """Work on jobs until SIGTERM or Ctrl-C; then end what runs, or hand it back."""
+    """Run jobs until SIGTERM or Ctrl-C. Running jobs then finish, or go back to the queue."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     settings = settings_from(url, data_dir)
     asyncio.run(_work(settings, embedder, tenant, concurrency, grace_s))
@@ -41,10 +43,8 @@ async def _work(
     settings: Settings, embedder: str | None, tenant: str | None, concurrency: int, grace_s: float
 ) -> None:
     async with Tenants(settings, embedder=embedder) as tenants:
-        only_tenant = await tenants.database.open_tenant(tenant) if tenant is not None else None
-        made = tenants_worker(
-            tenants.database, tenants.core, concurrency=concurrency, only_tenant=only_tenant
-        )
+        only_tenant = await tenants.database.open_tenant(tenant, create=False) if tenant is not None else None
+        made = tenants.worker(concurrency=concurrency, only_tenant=only_tenant)
         _stop_on_signals(made, grace_s)
         remark(f"worker {made.name} is working, {concurrency} jobs at a time; Ctrl-C stops it")
         await made.run()

@@ -95,7 +95,9 @@ async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Acc
 def check_url(url: str) -> None:
     """Refuse a URL that libpq does not understand, without repeating a password in the message."""
     if urlsplit(url).scheme not in ("postgresql", "postgres"):
-        raise ConfigurationError("The database URL must start with postgresql:// (it does not).")
+        raise ConfigurationError(
+            "The URL must start with postgresql:// for a database, or with https:// for a Mnemic server."
+        )
     try:
         conninfo_to_dict(url)
     except psycopg.ProgrammingError:

@@ -15,7 +15,7 @@ from psycopg.rows import DictRow, dict_row
 
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
-from mnemic.db.wakeups import Hint, hints_in
+from mnemic.db.wakeups import Wakeup, wakeups_in
 from mnemic.sql import query
 
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -143,14 +143,14 @@ async def _has_own_settings(connection: AppConnection) -> bool:
 
 @dataclass(frozen=True)
 class Committed:
-    """How committing went: whether the connection is clean already, and which hints the transaction left."""
+    """Result of a commit: whether the connection is clean already, and which wakeups were left."""
 
     is_clean: bool
-    hints: frozenset[Hint] = frozenset()
+    wakeups: frozenset[Wakeup] = frozenset()
 
 
 async def commit_and_clean(connection: AppConnection) -> Committed:
-    """Commit, read the hints and clean, in one round trip.
+    """Commit, read the wakeups and clean, in one round trip.
 
     The connection is still to be cleaned where SQL has ended the transaction itself, or has left something
     that cleaning cannot take away. A commit that fails is an error, and the connection is to be cleaned, too.
@@ -162,8 +162,8 @@ async def commit_and_clean(connection: AppConnection) -> Committed:
     cursor = await connection.execute(query("session.commit_and_clean"))
     cursor.nextset()
     row = await cursor.fetchone()
-    hints = hints_in(row["hints"]) if row is not None else frozenset[Hint]()
-    return Committed(await _leaves_nothing(cursor), hints)
+    wakeups = wakeups_in(row["hints"]) if row is not None else frozenset[Wakeup]()
+    return Committed(await _leaves_nothing(cursor), wakeups)
 
 
 async def clean_or_close(connection: AppConnection) -> None:

@@ -9,6 +9,7 @@ If the server went away in the meantime (a restart, a crash), beginning is tried
 connections: nothing has run yet, so nothing can run twice.
 """
 
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, LiteralString, TypeVar
@@ -33,13 +34,13 @@ from mnemic.db.connection import (
     process_of,
     refuse_planted_settings,
 )
-from mnemic.db.dedicated_connection import Line
+from mnemic.db.dedicated_connection import DedicatedConnection
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.pool import WarmPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
-from mnemic.db.wakeups import Hint, Hints, notify_channel
+from mnemic.db.wakeups import ProcessWakeup, Wakeup, Wakeups, notify_channel
 from mnemic.errors import ConflictError, MnemicError, NotFoundError
 from mnemic.sql import query
 
@@ -49,6 +50,7 @@ CLOSE_TIMEOUT_S = 5.0
 RACE_ATTEMPTS = 10
 STREAM_ROWS = 500
 STREAM_CURSOR = "mnemic_stream"
+TENANT_PARAMETER = "%(tenant_id)s"
 LOST_RACES = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 Result = TypeVar("Result")
@@ -62,20 +64,24 @@ class Queries:
     def __init__(self, connection: AppConnection) -> None:
         self.connection = connection
 
+    def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
+        """The parameters of a query, with those that the transaction itself knows."""
+        return parameters
+
     async def execute(self, name: str, parameters: Parameters | None = None) -> int:
         """Run a query for its effect; returns how many rows it touched."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return cursor.rowcount
 
     async def execute_many(self, name: str, rows: Sequence[Parameters]) -> int:
         """Run a query once per row, in one round trip; returns how many rows were touched."""
         async with self.connection.cursor() as cursor:
-            await cursor.executemany(query(name), rows)
+            await cursor.executemany(query(name), [self.values(name, row) or {} for row in rows])
             return cursor.rowcount
 
     async def rows(self, name: str, parameters: Parameters | None = None) -> list[Row]:
         """All rows of a query."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchall()
 
     async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
@@ -84,25 +90,25 @@ class Queries:
         Other queries are prepared after a few uses. A plan that was made while a table was small would then
         read all of it, again and again, when it has grown, until the server has analysed the table.
         """
-        cursor = await self.connection.execute(query(name), parameters, prepare=False)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters), prepare=False)
         return await cursor.fetchall()
 
     async def keyed_rows(self, name: str, parameters: Parameters) -> list[Row]:
         """All rows of a query that gives arrays of ids, which come as keys (see `id_arrays.py`)."""
-        cursor = await self.connection.execute(query(name), parameters, binary=True)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters), binary=True)
         return await cursor.fetchall()
 
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
         """The rows of a query, fetched a bounded number at a time."""
         async with self.connection.cursor(name=STREAM_CURSOR) as cursor:
             cursor.itersize = STREAM_ROWS
-            await cursor.execute(query(name), parameters)
+            await cursor.execute(query(name), self.values(name, parameters))
             async for row in cursor:
                 yield row
 
     async def first(self, name: str, parameters: Parameters | None = None) -> Row | None:
         """The first row of a query, or None."""
-        cursor = await self.connection.execute(query(name), parameters)
+        cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchone()
 
     async def one(self, name: str, parameters: Parameters | None = None) -> Row:
@@ -114,11 +120,17 @@ class Queries:
 
 
 class Transaction(Queries):
-    """A transaction of one tenant."""
+    """A transaction of one tenant, whose id is the parameter `tenant_id` of its queries."""
 
     def __init__(self, connection: AppConnection, tenant: Tenant) -> None:
         super().__init__(connection)
         self.tenant = tenant
+
+    def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
+        """With the tenant, where the query names it; without parameters per cent signs stay as they are."""
+        if TENANT_PARAMETER not in query(name):
+            return parameters
+        return {"tenant_id": self.tenant.id, **(parameters or {})}
 
 
 class TenantDatabase:
@@ -137,17 +149,17 @@ class TenantDatabase:
         """
         return self._database.transaction(self.tenant, maintenance=maintenance, snapshot=snapshot)
 
-    async def signed_row(self, name: str, parameters: Parameters, *, hints: Collection[Hint] = ()) -> Row:
+    async def signed_row(self, name: str, parameters: Parameters, *, wakeups: Collection[Wakeup] = ()) -> Row:
         """The one row of a query that is a transaction of this tenant by itself (`Database.signed_rows`)."""
-        return await self.signed_row_of(query(name), parameters, hints=hints)
+        return await self.signed_row_of(query(name), parameters, wakeups=wakeups)
 
     async def signed_row_of(
-        self, statement: LiteralString, parameters: Parameters, *, hints: Collection[Hint] = ()
+        self, statement: LiteralString, parameters: Parameters, *, wakeups: Collection[Wakeup] = ()
     ) -> Row:
         """The same for a statement that was composed."""
         subject = str(self.tenant.id)
         (row,) = await self._database.signed_rows(
-            statement, parameters, purpose="enter", subject=subject, hints=hints
+            statement, parameters, purpose="enter", subject=subject, wakeups=wakeups
         )
         return row
 
@@ -206,7 +218,7 @@ class Database:
             name="mnemic",
         )
         self._limits = limits
-        self._hints = Hints(self._notify)
+        self._wakeups = Wakeups(self._notify)
         self._processes: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
         self._halfvec: TypeInfo | None = None
 
@@ -217,27 +229,36 @@ class Database:
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._hints.aclose()
+        await self._wakeups.aclose()
         await self._pool.close(timeout=CLOSE_TIMEOUT_S)
 
     def pool_statistics(self) -> Mapping[str, int]:
         """How the pool of connections is used, by the names that psycopg gives to its counters."""
         return self._pool.get_stats()
 
-    def on_hint(self, hint: Hint, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called after commits of this process that left a hint; returns how to end that."""
-        return self._hints.on(hint, callback)
+    def on_wakeup(self, wakeup: Wakeup | ProcessWakeup, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call a function after commits of this process that left a wakeup; returns how to unregister it."""
+        return self._wakeups.on(wakeup, callback)
 
-    async def open_tenant(self, name: str) -> Tenant:
-        """The tenant of this name; it comes into being when it is first opened."""
+    def wake_process(self, wakeup: ProcessWakeup) -> None:
+        """Wake waiters of this process."""
+        self._wakeups.send_in_process(wakeup)
+
+    async def open_tenant(self, name: str, *, create: bool = True) -> Tenant:
+        """The tenant of this name, created if there is none; with `create=False` that is a NotFoundError."""
         with translated():
             async with AsyncExitStack() as stack:
                 connection = await self._begin(stack, query("session.begin"), {"opening": name})
-                await connection.execute(query("session.make_tenant"), {"name": name})
+                if create:
+                    await connection.execute(query("session.make_tenant"), {"name": name})
                 cursor = await connection.execute(query("session.find_tenant"), {"name": name})
                 row = await cursor.fetchone()
-                assert row is not None, "the tenant was just found or made"
-                return Tenant(row["tenant_id"], name)
+                if row is None:
+                    raise NotFoundError(
+                        f"There is no tenant {name!r} here. `mnemic tenants list` shows those that exist; "
+                        f"`mnemic tenants create {shlex.quote(name)}` makes it."
+                    )
+                return Tenant(row["tenant_id"], name, frozenset(row["default_schedules"]))
 
     @asynccontextmanager
     async def transaction(
@@ -271,13 +292,13 @@ class Database:
         *,
         purpose: SignedPurpose,
         subject: str,
-        hints: Collection[Hint] = (),
+        wakeups: Collection[Wakeup] = (),
         binary: bool = False,
     ) -> list[Row]:
         """All rows of a statement that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
-        One round trip in all, for what is done all the time; `hints` are what it leaves. The connection needs
-        no cleaning: nothing but this statement of ours ran on it. With `binary` arrays of ids come as keys.
+        One round trip in all, for hot paths; `wakeups` are sent afterwards. The connection needs no cleaning:
+        nothing but this statement of ours ran on it. With `binary` arrays of ids come as keys.
         """
         with translated():
             async with self._quiet_connection() as connection:
@@ -287,12 +308,12 @@ class Database:
                 values = {**parameters, "signature": signature}
                 cursor = await connection.execute(statement, values, binary=binary)
                 rows = await cursor.fetchall()
-        self._hints.tell(hints)
+        self._wakeups.send(wakeups)
         return rows
 
-    def line(self, purpose: SignedPurpose, subject: str) -> Line:
-        """A connection of one's own for signed statements; who asks for it closes it."""
-        return Line(self._living_conninfo, self.access.key, purpose, subject)
+    def dedicated_connection(self, purpose: SignedPurpose, subject: str) -> DedicatedConnection:
+        """A dedicated connection for signed statements; the caller closes it."""
+        return DedicatedConnection(self._living_conninfo, self.access.key, purpose, subject)
 
     @asynccontextmanager
     async def _quiet_connection(self) -> AsyncIterator[AppConnection]:
@@ -359,7 +380,7 @@ class Database:
                     await clean_or_close(connection)
         finally:
             await self._pool.putconn(connection)
-        self._hints.tell(committed.hints)
+        self._wakeups.send(committed.wakeups)
 
     async def _configure(self, connection: AppConnection) -> None:
         """Make a new connection of the pool ready for all that will go over it."""
@@ -369,9 +390,9 @@ class Database:
             self._halfvec = await find_halfvec(connection)
         use_half_vectors(connection, self._halfvec)
 
-    async def _notify(self, hint: Hint) -> None:
+    async def _notify(self, wakeup: Wakeup) -> None:
         async with self._pool.connection() as connection:
-            await connection.execute(query("session.notify"), {"channel": notify_channel(hint)})
+            await connection.execute(query("session.notify"), {"channel": notify_channel(wakeup)})
 
     async def _living_conninfo(self) -> str:
         """Where to connect. A new connection is often needed because the server has died: revive it first."""

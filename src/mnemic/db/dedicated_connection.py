@@ -1,8 +1,8 @@
-"""A connection of its own for a statement that is made again and again, such as a worker's turn.
+"""A dedicated connection for a statement that runs again and again, such as a worker's settle-and-claim.
 
-The connections of a pool take turns. Each has a server process of its own, which then finds little of what it
-works with in the processor's caches, and every use is booked in and out. Who says the same thing all the time
-is served faster by one process that does nothing else.
+Connections of a pool alternate. Each has its own server process, which then finds little of its working set
+in the processor's caches, and every use is booked in and out of the pool. One process that runs only this
+statement is faster.
 
 States: *closed* → (`rows`) *open* → (lost, or `aclose`) *closed* …
 """
@@ -22,8 +22,8 @@ from mnemic.sql import query
 CONNECT_ATTEMPTS = 5
 
 
-class Line:
-    """Statements that are signed for one purpose, each a transaction by itself. For one task at a time."""
+class DedicatedConnection:
+    """Runs statements signed for one purpose, each a transaction by itself. For one task at a time."""
 
     def __init__(
         self, conninfo: Callable[[], Awaitable[str]], key: SigningKey, purpose: SignedPurpose, subject: str
@@ -36,20 +36,20 @@ class Line:
         self._cursor: AsyncCursor[TupleRow] | None = None
 
     async def rows(self, name: str, parameters: Mapping[str, Any]) -> list[TupleRow]:
-        """All rows of a query that takes a `signature`. Even if it fails it may have been carried out."""
+        """All rows of a query that takes a `signature`. A query that fails may still have been executed."""
         with translated():
             cursor = await self._living_cursor()
             await cursor.execute(query(name), {**parameters, "signature": self._signature})
             return await cursor.fetchall()
 
     async def aclose(self) -> None:
-        """Hang up; the next call connects again."""
+        """Close the connection; the next call connects again."""
         cursor, self._cursor = self._cursor, None
         if cursor is not None:
             await cursor.connection.close()
 
     async def _living_cursor(self) -> AsyncCursor[TupleRow]:
-        """One whose server has not gone away meanwhile, which can be seen before anything is sent."""
+        """A cursor on a live connection; a lost one is detected before anything is sent, and replaced."""
         if self._cursor is not None and (self._cursor.connection.closed or has_news(self._cursor.connection)):
             await self.aclose()
         if self._cursor is None:
@@ -57,7 +57,7 @@ class Line:
         return self._cursor
 
     async def _connect(self) -> AppConnection:
-        """A new connection, and the signature that holds for its server process."""
+        """Connect, and sign for the new server process."""
         for _ in range(CONNECT_ATTEMPTS):
             connection = await AsyncConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
@@ -66,10 +66,10 @@ class Line:
                 await refuse_planted_settings(connection)
                 process = await process_of(connection)
             except PlantedError:
-                continue  # It has been closed, and the next one will have none.
+                continue  # The connection is closed, and the next one will have no such settings.
             except BaseException:
                 await connection.close()
                 raise
             self._signature = self._key.signature(self._purpose, self._subject, process=process)
             return connection
-        raise psycopg.OperationalError("the login is given settings of its own again and again")
+        raise psycopg.OperationalError("settings are planted for the login again and again")

@@ -19,6 +19,7 @@ from hashlib import sha256
 
 from psycopg import AsyncConnection, errors, sql
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from mnemic.errors import MigrationError
 from mnemic.sql import query
@@ -74,26 +75,27 @@ async def read_recorded(connection: AsyncConnection[DictRow], set_names: Collect
 async def apply_definitions(connection: AsyncConnection[DictRow], definitions: Sequence[Definition]) -> None:
     """Run the files in their order and record them; for use inside of the migration's transaction."""
     before = await _signatures(connection, definitions)
-    for definition in definitions:
-        await _apply(connection, definition, is_new=not before)
+    if before:
+        for definition in definitions:
+            await _replace(connection, definition)
+    else:
+        # A new database: nothing is replaced, so one round trip is enough.
+        await connection.execute("\n".join(definition.sql for definition in definitions))
     after = await _signatures(connection, definitions)
     created = {name for name, signature in after - before}
     await _drop_routines(
         connection, sorted(signature for name, signature in before & after if name in created)
     )
-    if definitions:
-        await connection.cursor().executemany(
-            query("migrations.record_definition"),
-            [
-                {
-                    "set_name": item.set_name,
-                    "name": item.name,
-                    "checksum": item.checksum,
-                    "objects": list(item.objects),
-                }
-                for item in definitions
-            ],
-        )
+    rows = [
+        {
+            "set_name": item.set_name,
+            "name": item.name,
+            "checksum": item.checksum,
+            "objects": list(item.objects),
+        }
+        for item in definitions
+    ]
+    await connection.execute(query("migrations.record_definitions"), {"rows": Jsonb(rows)})
 
 
 async def drop_lost(
@@ -117,10 +119,7 @@ def _digest(definitions: Sequence[Definition], set_name: str) -> str | None:
     return sha256("\n".join(lines).encode()).hexdigest() if lines else None
 
 
-async def _apply(connection: AsyncConnection[DictRow], definition: Definition, *, is_new: bool) -> None:
-    if is_new:
-        await connection.execute(definition.sql)
-        return
+async def _replace(connection: AsyncConnection[DictRow], definition: Definition) -> None:
     try:
         async with connection.transaction():
             await connection.execute(definition.sql)

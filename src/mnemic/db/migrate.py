@@ -18,6 +18,7 @@ from typing import Any, LiteralString
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
 from mnemic.db.connection import Limits, admin_connection
 from mnemic.db.definitions import (
@@ -211,7 +212,7 @@ async def _carry_over(connection: AsyncConnection[DictRow], files: SchemaFiles) 
     for migration in baseline:
         await _record(connection, migration)
     old = {"set_name": CORE_SET, "name": RECORD_NAME, "checksum": "", "objects": list(OBJECTS)}
-    await connection.execute(query("migrations.record_definition"), old)
+    await connection.execute(query("migrations.record_definitions"), {"rows": Jsonb([old])})
 
 
 def _core_checksums(applied: Iterable[Applied]) -> list[tuple[int, str]]:

@@ -1,8 +1,8 @@
-"""Ending tasks for sure.
+"""Cancel tasks reliably.
 
-The driver waits by `asyncio.wait_for`, and that of Python 3.11 swallows a cancellation that comes in the very
-moment in which what it waits for happens. A task that goes round in a loop would then go on for ever, and
-whoever waits for its end would, too. So tasks are cancelled until they have ended.
+psycopg waits with `asyncio.wait_for`, and Python 3.11's version swallows a cancellation that arrives at the
+moment its awaitable completes. A looping task would then run for ever, and so would the caller that waits for
+it. So tasks are cancelled repeatedly until they have ended.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ CANCEL_AGAIN_S = 1.0
 """Time for a task to clean up before it is cancelled once more."""
 
 
-async def end(*tasks: "asyncio.Task[Any]") -> None:
-    """Cancel tasks and wait until they have ended; how they ended is nobody's business any more."""
+async def cancel_and_wait(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel tasks and wait until they have ended. Their results and exceptions are discarded."""
     pending = {task for task in tasks if not task.done()}
     while pending:
         for task in pending:

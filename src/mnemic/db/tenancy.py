@@ -47,6 +47,8 @@ class Tenant:
 
     id: UUID
     name: str
+    default_schedules: frozenset[str] | None = field(default=None, compare=False, repr=False)
+    """Default schedules that it had been given when it was opened; None if it was not opened by its name."""
 
 
 @dataclass(frozen=True)

@@ -77,4 +77,6 @@ def translate(error: psycopg.Error) -> MnemicError:
 
 def _primary_message(error: psycopg.Error) -> str:
     primary = error.diag.message_primary
-    return primary if primary else str(error).strip().rstrip(".") or type(error).__name__
+    # While connecting, libpq adds lines with general advice to the first one.
+    said = str(error).strip().partition("\n")[0].rstrip(".")
+    return primary or said or type(error).__name__

@@ -34,7 +34,7 @@ from mnemic.db.connection import AppConnection, Limits, Row, admin_connection
 from mnemic.db.database import Transaction
 from mnemic.db.half_vectors import HalfVector
 from mnemic.db.machine_memory import memory_mb
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.db.translate import translated
 from mnemic.db.vectors import Vectors, VectorTable
@@ -412,7 +412,7 @@ async def _watched(
     try:
         yield
     finally:
-        await end(watching)
+        await cancel_and_wait(watching)
 
 
 async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:

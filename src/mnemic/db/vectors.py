@@ -1,17 +1,15 @@
-"""Vector tables: their names depend on the model, so their SQL is composed, here and nowhere else.
+"""Vector tables. Each embedding model has its own, so their SQL is composed, here and nowhere else.
 
-One model serves a tenant at a time (`vectors.tenant_models`). Whoever reads or writes vectors asks which one
-in the same transaction, and may rely on the answer until it ends: changing the model waits for that
-(docs/adr/0014-changing-the-embedding-model.md). What was embedded by another model raises `ModelChanged`.
-
-What `retain` does with vectors is in the database itself (`sql/definitions/retain/`).
+One model serves a tenant at a time (`vectors.tenant_models`). A transaction that reads or writes vectors
+looks up which one; the answer holds until the transaction ends, because a change of the model waits for it
+(docs/adr/0014-changing-the-embedding-model.md). `ModelChanged` says that another model serves than expected.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, LiteralString
+from typing import LiteralString
 from uuid import UUID
 
 import numpy as np
@@ -28,39 +26,44 @@ Vectors = npt.NDArray[np.float32]
 
 ERROR_MAX_CHARACTERS = 1024
 
+# The one statement that inserts vectors; a memory that has a vector keeps it.
 _INSERT = sql.SQL(
     "INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
-    " SELECT %(tenant_id)s, memory_id, owner, embedding"
-    " FROM unnest(%(ids)s::uuid[], %(owners)s::text[], %(vectors)s::halfvec[])"
-    " AS given (memory_id, owner, embedding)"
+    " SELECT %(tenant_id)s::uuid, given.memory_id, given.owner, given.embedding"
+    " FROM unnest(%(ids)s::uuid[], {owners}, %(vectors)s::halfvec[]) AS given (memory_id, owner, embedding)"
+    " WHERE {condition}"
     " ON CONFLICT DO NOTHING"
 )
-_REMOVE = sql.SQL("DELETE FROM vectors.{table} WHERE memory_id = ANY(%(ids)s::uuid[])")
+_EACH_OWNER = sql.SQL("%(owners)s::text[]")
+_ONE_OWNER = sql.SQL("array_fill(%(owner)s::text, ARRAY[cardinality(%(ids)s::uuid[])])")
+_ALWAYS = sql.SQL("true")
+# IS TRUE keeps it a hashed subplan: as a join it could become a nested loop over two arrays.
+_IF_STORED = sql.SQL("(given.memory_id IN (SELECT unnest(stored.memory_ids) FROM stored)) IS TRUE")
+_WITH_VECTORS = sql.SQL(
+    "WITH stored AS MATERIALIZED ({storing}), inserted AS ({insert}) SELECT * FROM stored"
+)
+_REMOVE = sql.SQL(
+    "DELETE FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])"
+)
 _REMOVE_SOME = sql.SQL(
-    "DELETE FROM vectors.{table} WHERE memory_id IN (SELECT memory_id FROM vectors.{table} LIMIT %(limit)s)"
+    "DELETE FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND memory_id IN ("
+    " SELECT memory_id FROM vectors.{table} WHERE tenant_id = %(tenant_id)s LIMIT %(limit)s)"
 )
 _COSINES = sql.SQL(
-    # One look by key per memory, whatever the planner believes about the table.
+    # One index lookup per memory, whatever the planner estimates.
     "SELECT array_agg(found.memory_id) AS memory_ids, array_agg(found.cosine) AS cosines"
     " FROM unnest(%(ids)s::uuid[]) AS given (memory_id)"
     " CROSS JOIN LATERAL ("
     "   SELECT memory_id, (1 - (embedding <=> %(vector)s::halfvec))::real AS cosine"
-    "   FROM vectors.{table} AS stored WHERE stored.memory_id = given.memory_id LIMIT 1"
+    "   FROM vectors.{table} AS stored"
+    "   WHERE stored.tenant_id = %(tenant_id)s AND stored.memory_id = given.memory_id LIMIT 1"
     " ) AS found"
 )
-_WITH_VECTORS = sql.SQL(
-    "WITH retained AS MATERIALIZED ({retaining}), kept AS ("
-    " INSERT INTO vectors.{table} (tenant_id, memory_id, owner, embedding)"
-    " SELECT %(tenant_id)s::uuid, given.memory_id, %(owner)s::text, given.embedding"
-    " FROM retained, unnest(%(ids)s::uuid[], %(vectors)s::halfvec[]) AS given (memory_id, embedding)"
-    " WHERE retained.outcome = 'stored'"
-    ") SELECT outcome FROM retained"
-)
-TABLES_KEPT = 64
+STATEMENTS_CACHED_MAX = 64
 
 
 class ModelChanged(Exception):
-    """Another model serves the tenant than the one that was meant: `model`. News, and no failure."""
+    """Another model serves the tenant than the caller used: `model`. Not a failure."""
 
     def __init__(self, model: str) -> None:
         super().__init__(f"The embedding model was changed to {model!r} meanwhile.")
@@ -71,8 +74,8 @@ class ModelChanged(Exception):
 class VectorTable:
     """The table of one embedding model.
 
-    While the model is being changed, `next_name` is the table of the next one: what is stored is marked
-    for it.
+    While the model is being changed, `next_name` is the table of the next model. Memories that are stored
+    meanwhile are listed for it.
     """
 
     model: str
@@ -87,10 +90,10 @@ class VectorTable:
 
 
 async def open_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
-    """The table to store a model's vectors in; it is made on first use.
+    """The table to store a model's vectors in; the first use of a model creates it.
 
-    Raises ModelChanged if another model serves the tenant, ConflictError if the model's vectors had another
-    dimension before.
+    Raises ModelChanged if another model serves the tenant, ConflictError if the stored vectors of the model
+    have another number of dimensions.
     """
     table = await vectors_in_use(transaction)
     if table is None:
@@ -104,19 +107,19 @@ async def open_vectors(transaction: Transaction, model: str, dimensions: int) ->
 
 
 async def vectors_in_use(transaction: Transaction) -> VectorTable | None:
-    """The vectors that serve the tenant, until the transaction ends; None before the first one."""
+    """The table that serves the tenant until the transaction ends; None before the first vector."""
     row = await transaction.first("vectors.in_use")
     return VectorTable.from_row(row) if row is not None else None
 
 
 async def find_vectors(transaction: Transaction, model: str) -> VectorTable | None:
-    """The table of a model, if there is one, whether it serves the tenant or not."""
+    """The table of a model, if it exists, whether it serves the tenant or not."""
     row = await transaction.first("vectors.find", {"model": model})
     return VectorTable(model, row["dimensions"], row["table_name"]) if row else None
 
 
 async def make_vectors(transaction: Transaction, model: str, dimensions: int) -> VectorTable:
-    """The table of a model that is to be changed to; another dimension than before is an error."""
+    """Create or find the table of the next model; ConflictError if its number of dimensions differs."""
     row = await transaction.one("vectors.open", {"model": model, "dimensions": dimensions})
     table = VectorTable(model, row["dimensions"], row["table_name"])
     _check_dimensions(table, dimensions)
@@ -134,11 +137,11 @@ def _check_dimensions(table: VectorTable, dimensions: int) -> None:
 async def cosines_of(
     transaction: Transaction, table: VectorTable, keys: Iterable[Key], vector: Vectors
 ) -> dict[Key, float]:
-    """How near these memories are to a vector; those that have none in this model are left out."""
+    """The cosine similarity of memories to a vector; memories without a vector are left out."""
     async with transaction.connection.cursor(binary=True) as cursor:
         await cursor.execute(
             _COSINES.format(table=sql.Identifier(table.name)),
-            {"ids": IdArray(keys), "vector": HalfVector(vector)},
+            {"tenant_id": transaction.tenant.id, "ids": IdArray(keys), "vector": HalfVector(vector)},
             # Planned anew: see Transaction.rows_planned_anew.
             prepare=False,
         )
@@ -147,83 +150,79 @@ async def cosines_of(
 
 
 def table_name_of(model: str) -> str:
-    """The name that `mnemic.open_vector_table` gives to the table of a model; there may be no such table."""
+    """The name that `mnemic.open_vector_table` gives to the table of a model; the table may not exist."""
     return f"model_{sha256(model.encode()).hexdigest()[:16]}"
 
 
-@lru_cache(TABLES_KEPT)
-def with_vectors(retaining: LiteralString, table_name: str) -> LiteralString:
-    """A statement that retains, and if its `outcome` is `stored`, stores the vectors of what it has stored.
+@lru_cache(STATEMENTS_CACHED_MAX)
+def with_vectors(storing: LiteralString, table_name: str) -> LiteralString:
+    """A statement that stores memories of one owner and inserts the vectors of those that are new.
 
-    With the table's name in it, it is planned once; a function that is given the name would plan each time.
+    `storing` returns one row, whose `memory_ids` are the new memories, or NULL. The statement contains the
+    name of the table, so its plan can be cached; a function with the name as parameter plans in each call.
     """
-    statement = _WITH_VECTORS.format(retaining=sql.SQL(retaining), table=sql.Identifier(table_name))
-    return statement.as_string()
+    table = sql.Identifier(table_name)
+    insert = _INSERT.format(table=table, owners=_ONE_OWNER, condition=_IF_STORED)
+    return _WITH_VECTORS.format(storing=sql.SQL(storing), insert=insert).as_string()
 
 
 async def insert_vectors(
-    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], owners: Sequence[str], vectors: Vectors
+    transaction: Transaction,
+    table: VectorTable,
+    ids: Sequence[UUID],
+    owners: Sequence[str],
+    vectors: Vectors,
+    *,
+    replace: bool = False,
 ) -> None:
-    """Store one vector per memory; a memory that has one keeps it."""
-    await _execute(transaction, _INSERT, table, vectors, ids=list(ids), owners=list(owners))
-    await _mark_for_next(transaction, table, ids)
+    """Store one vector per memory. A memory that has one in this table keeps it, unless `replace` is set.
 
-
-async def _mark_for_next(transaction: Transaction, table: VectorTable, ids: Sequence[UUID]) -> None:
+    While the model is being changed, the memories are listed for the next one.
+    """
+    if replace:
+        await _remove(transaction, table.name, ids)
+    insert = _INSERT.format(table=sql.Identifier(table.name), owners=_EACH_OWNER, condition=_ALWAYS)
+    parameters = {
+        "tenant_id": transaction.tenant.id,
+        "ids": list(ids),
+        "owners": list(owners),
+        "vectors": HalfVectors(vectors),
+    }
+    await transaction.connection.execute(insert, parameters, prepare=False)
     if table.next_name is not None:
-        parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids)}
-        await transaction.execute("reembedding.mark", parameters)
+        listed = {"tenant_id": transaction.tenant.id, "ids": sorted(ids)}
+        await transaction.execute("reembedding.mark", listed)
 
 
 async def remove_vectors(transaction: Transaction, ids: Sequence[UUID]) -> None:
-    """Take the vectors of memories away, of the model that serves and of the one being changed to."""
+    """Delete the vectors of memories, of the serving model and of the next one."""
     table = await vectors_in_use(transaction)
     names = (table.name, table.next_name) if table is not None else ()
     for name in names:
         if name is not None:
-            statement = _REMOVE.format(table=sql.Identifier(name))
-            await transaction.connection.execute(statement, {"ids": list(ids)})
+            await _remove(transaction, name, ids)
 
 
-async def replace_vectors(
-    transaction: Transaction, table: VectorTable, ids: Sequence[UUID], owners: Sequence[str], vectors: Vectors
-) -> None:
-    """Store one vector per memory in place of the one that it has in this table, if it has one."""
-    statement = _REMOVE.format(table=sql.Identifier(table.name))
-    await transaction.connection.execute(statement, {"ids": list(ids)})
-    await insert_vectors(transaction, table, ids, owners, vectors)
+async def _remove(transaction: Transaction, table_name: str, ids: Sequence[UUID]) -> None:
+    statement = _REMOVE.format(table=sql.Identifier(table_name))
+    await transaction.connection.execute(statement, {"tenant_id": transaction.tenant.id, "ids": list(ids)})
 
 
 async def remove_some_vectors(transaction: Transaction, table: VectorTable, limit: int) -> int:
-    """Take some of the tenant's vectors out of a model's table; returns how many that were."""
+    """Delete up to `limit` of the tenant's vectors from a table; returns how many."""
     statement = _REMOVE_SOME.format(table=sql.Identifier(table.name))
-    cursor = await transaction.connection.execute(statement, {"limit": limit})
+    cursor = await transaction.connection.execute(
+        statement, {"tenant_id": transaction.tenant.id, "limit": limit}
+    )
     return cursor.rowcount
 
 
 async def mark_for_embedding(transaction: Transaction, ids: Sequence[UUID], error: str) -> None:
-    """Remember that memories have no vector yet, and why."""
+    """Put memories that have no vector into the backlog, with the reason."""
     parameters = {"tenant_id": transaction.tenant.id, "ids": sorted(ids), "error": storable_error(error)}
     await transaction.execute("vectors.mark_backlog", parameters)
 
 
 def storable_error(error: str) -> str:
-    """The words of a foreign error, which may be anything, so that they can be stored."""
+    """The message of any error, shortened and cleaned so that PostgreSQL can store it."""
     return error[:ERROR_MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
-
-
-async def _execute(
-    transaction: Transaction, text: sql.SQL, table: VectorTable, vectors: Vectors, **parameters: Any
-) -> list[dict[str, Any]]:
-    async with transaction.connection.cursor() as cursor:
-        await cursor.execute(
-            text.format(table=sql.Identifier(table.name)),
-            {
-                "tenant_id": transaction.tenant.id,
-                "vectors": HalfVectors(vectors),
-                **parameters,
-            },
-            # Planned anew: see Transaction.rows_planned_anew.
-            prepare=False,
-        )
-        return await cursor.fetchall() if cursor.description is not None else []

@@ -1,17 +1,18 @@
-"""Hints: who waits for jobs or events is told that there are some, after they were committed.
+"""Wakeups: signal waiting workers and event followers, in this process and in others, after a commit.
 
-NOTIFY inside the transaction that writes would make all commits of the database wait for each other. So a
-transaction that writes jobs or events only says so, by `mnemic.request_wakeup(…)` in SQL; whoever commits
-it finds the hint in the answer to the commit and passes it on: at once to those who asked in this process,
-and by NOTIFY, in a transaction of its own, to other processes. The first hint goes out at once, those of
-the same kind that follow within its interval go out together.
+NOTIFY inside the writing transaction would serialise all commits of the database. So a transaction that
+writes jobs or events only records a wakeup, by a function in SQL. The pool reads it from the response to the
+commit and passes it on: immediately to callbacks in this process, and by NOTIFY, in a transaction of its own,
+to other processes. The first wakeup of a kind goes out at once; those that follow within its interval go out
+together.
 
-A hint may be lost: with this process, or because a program wrote without this pool. Nobody relies on it;
-those who wait look into the table every now and then as well.
+A wakeup can be lost: with this process, or when a program writes without this pool. So every waiter also
+polls.
 """
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Literal, get_args
@@ -20,59 +21,67 @@ import psycopg
 
 CLOSE_TIMEOUT_S = 1.0
 
-Hint = Literal["jobs", "events"]
-HINTS: frozenset[Hint] = frozenset(get_args(Hint))
-INTERVAL_S: Mapping[Hint, float] = {"jobs": 0.01, "events": 0.05}
-"""The least time between two notifications: nearly every write leaves an event, but few leave a job."""
+Wakeup = Literal["jobs", "events"]
+ProcessWakeup = Literal["finished_jobs"]
+"""Sent by workers to waiters of their own process only: a NOTIFY per finished job would be expensive."""
+WAKEUPS: frozenset[Wakeup] = frozenset(get_args(Wakeup))
+INTERVAL_S: Mapping[Wakeup, float] = {"jobs": 0.01, "events": 0.05}
+"""Minimum time between two notifications: nearly every write leaves an event, but few leave a job."""
 
-logger = logging.getLogger("mnemic.hints")
-
-
-def notify_channel(hint: Hint) -> str:
-    """The channel of NOTIFY on which a hint goes out."""
-    return f"mnemic_{hint}"
+logger = logging.getLogger("mnemic.wakeups")
 
 
-def hints_in(text: str | None) -> frozenset[Hint]:
-    """The hints that a transaction left; what is no hint of ours is passed over."""
-    return frozenset(hint for hint in HINTS if hint in (text or "").split(","))
+def notify_channel(wakeup: Wakeup) -> str:
+    """The NOTIFY channel of a wakeup."""
+    return f"mnemic_{wakeup}"
 
 
-class Hints:
-    """Passes hints on. Not for several threads: everything happens in one event loop."""
+def wakeups_in(text: str | None) -> frozenset[Wakeup]:
+    """The wakeups that a transaction recorded; unknown words are ignored."""
+    return frozenset(wakeup for wakeup in WAKEUPS if wakeup in (text or "").split(","))
 
-    def __init__(self, notify: Callable[[Hint], Awaitable[None]]) -> None:
+
+class Wakeups:
+    """Sends wakeups to callbacks and by NOTIFY. Not thread-safe: everything happens in one event loop."""
+
+    def __init__(self, notify: Callable[[Wakeup], Awaitable[None]]) -> None:
         self._notify = notify
-        self._callbacks: dict[Hint, list[Callable[[], None]]] = {hint: [] for hint in HINTS}
-        self._waiting: set[Hint] = set()
-        self._senders: dict[Hint, asyncio.Task[None]] = {}
+        self._callbacks: defaultdict[Wakeup | ProcessWakeup, list[Callable[[], None]]] = defaultdict(list)
+        self._pending: set[Wakeup] = set()
+        self._senders: dict[Wakeup, asyncio.Task[None]] = {}
         self._closed = False
 
-    def on(self, hint: Hint, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have a function called after each commit that left this hint; returns how to end that."""
-        callbacks = self._callbacks[hint]
+    def on(self, wakeup: Wakeup | ProcessWakeup, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call a function at each wakeup of this kind; returns a function that unregisters it."""
+        callbacks = self._callbacks[wakeup]
         callbacks.append(callback)
 
-        def end() -> None:
+        def unregister() -> None:
             with suppress(ValueError):
                 callbacks.remove(callback)
 
-        return end
+        return unregister
 
-    def tell(self, hints: Collection[Hint]) -> None:
-        """Pass hints on, without waiting for it."""
+    def send(self, wakeups: Collection[Wakeup]) -> None:
+        """Send wakeups, without waiting for the notification."""
         if self._closed:
             return
-        for hint in hints:
-            for callback in tuple(self._callbacks[hint]):
-                callback()
-            self._waiting.add(hint)
-            sender = self._senders.get(hint)
+        for wakeup in wakeups:
+            self.send_in_process(wakeup)
+            self._pending.add(wakeup)
+            sender = self._senders.get(wakeup)
             if sender is None or sender.done():
-                self._senders[hint] = asyncio.create_task(self._send(hint), name=f"mnemic hints of {hint}")
+                self._senders[wakeup] = asyncio.create_task(
+                    self._send(wakeup), name=f"mnemic {wakeup} wakeups"
+                )
+
+    def send_in_process(self, wakeup: Wakeup | ProcessWakeup) -> None:
+        """Call the callbacks of this process, and notify no other."""
+        for callback in tuple(self._callbacks[wakeup]):
+            callback()
 
     async def aclose(self) -> None:
-        """Send what waits, within a moment, and take no more."""
+        """Send pending wakeups, for at most `CLOSE_TIMEOUT_S`, and accept no more."""
         self._closed = True
         running = {sender for sender in self._senders.values() if not sender.done()}
         for sender in running:
@@ -81,17 +90,17 @@ class Hints:
             await asyncio.wait(running, timeout=CLOSE_TIMEOUT_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                for hint in tuple(self._waiting):
-                    await self._send_waiting(hint)
+                for wakeup in tuple(self._pending):
+                    await self._send_pending(wakeup)
 
-    async def _send(self, hint: Hint) -> None:
-        while hint in self._waiting:
-            await self._send_waiting(hint)
-            await asyncio.sleep(INTERVAL_S[hint])
+    async def _send(self, wakeup: Wakeup) -> None:
+        while wakeup in self._pending:
+            await self._send_pending(wakeup)
+            await asyncio.sleep(INTERVAL_S[wakeup])
 
-    async def _send_waiting(self, hint: Hint) -> None:
-        self._waiting.discard(hint)
+    async def _send_pending(self, wakeup: Wakeup) -> None:
+        self._pending.discard(wakeup)
         try:
-            await self._notify(hint)
+            await self._notify(wakeup)
         except psycopg.Error as error:
-            logger.info("a hint was lost, polling makes up for it: %s", error)
+            logger.info("a wakeup was lost, waiters find the change by polling: %s", error)

@@ -9,11 +9,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from mnemic.db.database import Transaction
-from mnemic.db.vectors import ModelChanged, Vectors, open_vectors, replace_vectors
+from mnemic.db.vectors import ModelChanged, insert_vectors, open_vectors
 from mnemic.documents.chunk_plan import (
     ChunkPlan,
     DocumentChanged,
@@ -27,9 +26,7 @@ from mnemic.documents.chunk_plan import (
 from mnemic.documents.reading.chunks import Chunk, chunks_of
 from mnemic.documents.sources import SourceDocument, read_source_document
 from mnemic.embeddings.backlog import Embedded, embed_rows, unchanged
-from mnemic.models.embedding_text import embedded_text
-from mnemic.retain.calls import retain_items
-from mnemic.retain.pipeline import DocumentEmbedder
+from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.serving_model import serving_embedder
 from mnemic.types.retained import Retained
@@ -94,25 +91,8 @@ async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) 
             "evidence": [f"document:{document.document_id}"],
         },
         and_then=record,
-        wrap=lambda embedder: _InContext(embedder, contexts),
+        contexts=contexts,
     )
-
-
-@dataclass(frozen=True)
-class _InContext:
-    """An embedder that embeds each text together with its context."""
-
-    embedder: DocumentEmbedder
-    contexts: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return self.embedder.name
-
-    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        return await self.embedder.embed_documents(
-            [embedded_text(None, text, self.contexts[text]) for text in texts]
-        )
 
 
 async def _reembed(core: Core, document: SourceDocument, chunks: Sequence[Chunk], plan: ChunkPlan) -> None:
@@ -144,7 +124,7 @@ async def _replace(
     if still.rows:
         ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)
         table = await open_vectors(transaction, model, still.vectors.shape[1])
-        await replace_vectors(transaction, table, ids, owners, still.vectors)
+        await insert_vectors(transaction, table, ids, owners, still.vectors, replace=True)
         await transaction.execute("vectors.clear_backlog", {"ids": list(ids)})
     parameters = {
         "document_id": document.document_id,

@@ -3,8 +3,10 @@
 from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
-from mnemic.jobs.handling import JsonValue, RunningJob
+from mnemic.documents.sources import INGEST_JOB
+from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import JobTable, JobType
 
 
 async def ingest(core: Core, job: RunningJob) -> JsonValue:
@@ -14,3 +16,6 @@ async def ingest(core: Core, job: RunningJob) -> JsonValue:
         _ = job.report(done=done, total=total)
 
     return await ingest_document(core, UUID(job.payload["document_id"]), report)
+
+
+JOBS = JobTable((JobType(INGEST_JOB, ingest),))

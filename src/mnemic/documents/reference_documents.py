@@ -1,11 +1,11 @@
 """Reference documents: a text under a name, found by recall like every other memory.
 
-Putting the same text again changes nothing; putting another one supersedes the old text. `retain`, passed in
-as `store`, writes the text in the same transaction as the entry. Documents that are too large for that are
-ingested in the background (`documents/ingestion.py`); both kinds share one list of names.
+Putting the same text again changes nothing; putting another one supersedes the old text. The text is stored
+by `retain`, in the same transaction as the entry here. Larger documents are ingested in the background
+(`documents/ingestion.py`); both kinds share one list of names.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,8 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.record.memories import read_whole
+from mnemic.retain.pipeline import retain_items
+from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_text
 from mnemic.types.document import ReferenceDocument
 from mnemic.types.page import check_limit
@@ -22,20 +24,20 @@ from mnemic.types.scope import Scope, check_name
 
 TITLE_MAX_CHARACTERS = 512
 
-AndThen = Callable[[Transaction, Retained], Awaitable[None]]
-
 
 async def put_document(
-    database: TenantDatabase,
-    scope: Scope,
+    caller: Caller,
     name: str,
     content: str,
     *,
     title: str | None,
-    metadata: Mapping[str, Any],
-    store: Callable[[str, AndThen], Awaitable[Retained]],
+    tags: Sequence[str],
+    metadata: Mapping[str, Any] | None,
+    owner: str | None,
+    channel: str | None,
 ) -> ReferenceDocument:
-    """Write a document; its old text, if it had another one, is superseded."""
+    """Write a document; a different text that it had before is superseded."""
+    database, scope = caller.database, caller.scoped(owner, channel)
     text = check_text("content", content)
     entry = {
         "owner": scope.require_owner(),
@@ -43,7 +45,7 @@ async def put_document(
         "title": check_text("title", title, max_characters=TITLE_MAX_CHARACTERS)
         if title is not None
         else None,
-        "metadata": as_jsonb_object("metadata", metadata),
+        "metadata": as_jsonb_object("metadata", metadata or {}),
         "content_hash": sha256(text.encode()).digest(),
         "character_count": len(text),
         "process": scope.process,
@@ -51,12 +53,18 @@ async def put_document(
     if await _has_content(database, entry):
         return await get_document(database, scope, name)
 
-    async def file(transaction: Transaction, retained: Retained) -> None:
+    async def store_entry(transaction: Transaction, retained: Retained) -> None:
         if not retained.memory_ids:
             raise InvalidInputError(f"The text of {name!r} was refused: {retained.refused[0].reason}")
-        await _file(transaction, entry, retained.memory_ids[0])
+        await _store_entry(transaction, entry, retained.memory_ids[0])
 
-    await store(content, file)
+    fields = {
+        "category": "reference",
+        "source": "imported",
+        "tags": tags,
+        "metadata": {**(metadata or {}), "document": name},
+    }
+    await retain_items(caller, [content], fields, owner=owner, channel=channel, and_then=store_entry)
     return await get_document(database, scope, name)
 
 
@@ -98,7 +106,7 @@ async def delete_document(database: TenantDatabase, scope: Scope, name: str) -> 
     key = {"owner": scope.require_owner(), "name": check_name("name", name)}
 
     async def delete(transaction: Transaction) -> bool:
-        await transaction.one("documents.take_turns", key)
+        await transaction.one("documents.lock", key)
         document = await transaction.first("documents.get", key)
         if document is None:
             return False
@@ -121,9 +129,9 @@ async def _has_content(database: TenantDatabase, entry: Mapping[str, Any]) -> bo
         return bool((await transaction.one("documents.has_content", entry))["has_content"])
 
 
-async def _file(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
+async def _store_entry(transaction: Transaction, entry: Mapping[str, Any], whole_id: UUID) -> None:
     # Serialise writers of one document: otherwise both would supersede the same old text.
-    await transaction.one("documents.take_turns", entry)
+    await transaction.one("documents.lock", entry)
     before = await transaction.first("documents.get", entry)
     if before is not None and before["whole_id"] is None:
         raise ConflictError(

@@ -124,7 +124,7 @@ async def read_source_document(database: TenantDatabase, document_id: UUID) -> S
 
 
 async def _store(transaction: Transaction, entry: Mapping[str, Any]) -> None:
-    await transaction.one("documents.take_turns", entry)
+    await transaction.one("documents.lock", entry)
     before = await transaction.first("ingest.get", entry)
     if before is not None and not before["is_ingested"]:
         raise ConflictError(

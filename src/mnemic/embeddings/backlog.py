@@ -1,12 +1,12 @@
-"""Vectors made later: of what was stored while the embedder failed, and of all when the model is changed.
+"""The embedding backlog: memories stored without a vector because the embedder failed.
 
-A batch is embedded with no transaction open, then stored where the words are still the ones that were
-embedded; what changed meanwhile is read again. So whoever does this may be killed at any time, and two who do
-it at once waste work and do no harm.
+A batch is embedded with no transaction open, then stored for those memories whose text is unchanged; the
+others are read again later. So the process may be killed at any time, and two processes that work on the
+backlog at once waste work but do no harm.
 
-When a batch fails, a harmless text tells whether the model is down, which ends the work, or refuses some
-text, which is then found by halving the batch. A text that was refused `ATTEMPTS_MAX` times is given up, with
-its error kept, and no longer in the way of the others.
+When a batch fails, embedding a known harmless text shows whether the model is down, which ends the work, or
+refuses some text, which is then found by bisecting the batch. A text that was refused `ATTEMPTS_MAX` times is
+given up, with its error stored, so that it does not block the others.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,13 +28,13 @@ EMBED_BATCH = 256
 ATTEMPTS_MAX = 3
 BACKLOG_JOB = "embeddings.backlog"
 BACKLOG_JOB_ATTEMPTS = 50
-"""An embedder that is down may be so for a day; the queue asks again after an hour at the latest."""
+"""An embedder may be down for a day; the backoff of the queue grows to an hour."""
 HARMLESS_TEXT = "The sky is blue."
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """What became of a batch: rows with their vectors, and those that the model refused, with its reason."""
+    """A batch after embedding: rows with their vectors, and rows that the model refused, with the error."""
 
     rows: list[Row]
     vectors: Vectors
@@ -42,15 +42,16 @@ class Embedded:
 
 
 async def enqueue_backlog_job(transaction: Transaction) -> None:
-    """Have the backlog embedded by a job, unless one that will look at it is waiting anyway."""
+    """Enqueue the job that embeds the backlog, unless one is waiting already."""
     if not (await transaction.one("vectors.has_backlog_job"))["has_job"]:
         await enqueue(transaction, BACKLOG_JOB, max_attempts=BACKLOG_JOB_ATTEMPTS)
 
 
 async def embed_backlog(core: Core, *, on_progress: Callable[[int], None] = lambda count: None) -> int:
-    """Embed what was stored without a vector, until nothing waits; returns how many memories that were.
+    """Embed the backlog until it is empty; returns the number of memories embedded.
 
-    EmbeddingError ends it when the model is down; what was done until then is kept, the rest stays marked.
+    Raises EmbeddingError when the model is down; batches stored until then are kept, the others stay in the
+    backlog.
     """
     database = core.storage.tenant_database
     done = 0
@@ -62,23 +63,23 @@ async def embed_backlog(core: Core, *, on_progress: Callable[[int], None] = lamb
         embedder = await serving_embedder(core)
         embedded = await embed_rows(embedder, rows)
         try:
-            done += await database.run(_making_up(embedder.name, embedded))
+            done += await database.run(_store_batch(embedder.name, embedded))
         except ModelChanged as change:
             core.serving_model = change.model
         on_progress(done)
 
 
 async def embed_rows(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
-    """Embed the words of memories; EmbeddingError only if the model does not even embed a harmless text."""
+    """Embed memories; EmbeddingError only if the model cannot even embed a harmless text."""
     try:
         return Embedded(list(rows), await embedder.embed_documents(_texts(rows)), [])
     except EmbeddingError:
         await embedder.embed_documents([HARMLESS_TEXT])
-    return await _halved(embedder, rows)
+    return await _embed_halves(embedder, rows)
 
 
 async def unchanged(transaction: Transaction, embedded: Embedded) -> Embedded:
-    """What is still there with the same words, which cannot change until the transaction ends."""
+    """The rows whose text is unchanged, locked until the transaction ends."""
     rows = [*embedded.rows, *(row for row, _ in embedded.refused)]
     seen = {"ids": [row["memory_id"] for row in rows], "versions": [row["version"] for row in rows]}
     same = {row["memory_id"] for row in await transaction.rows("vectors.unchanged", seen)}
@@ -90,8 +91,8 @@ async def unchanged(transaction: Transaction, embedded: Embedded) -> Embedded:
     )
 
 
-async def refuse(transaction: Transaction, name: str, refused: Sequence[tuple[Row, str]]) -> None:
-    """Count an attempt at texts that the model refused, by the query of this name."""
+async def record_refused(transaction: Transaction, name: str, refused: Sequence[tuple[Row, str]]) -> None:
+    """Count an attempt at texts that the model refused, by the named query."""
     if refused:
         parameters = {
             "ids": [row["memory_id"] for row, _ in refused],
@@ -101,28 +102,28 @@ async def refuse(transaction: Transaction, name: str, refused: Sequence[tuple[Ro
         await transaction.execute(name, parameters)
 
 
-def _making_up(model: str, embedded: Embedded) -> Callable[[Transaction], Awaitable[int]]:
+def _store_batch(model: str, embedded: Embedded) -> Callable[[Transaction], Awaitable[int]]:
     async def store(transaction: Transaction) -> int:
-        still = await unchanged(transaction, embedded)
-        if still.rows:
-            ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)
-            table = await open_vectors(transaction, model, still.vectors.shape[1])
-            await insert_vectors(transaction, table, ids, owners, still.vectors)
+        current = await unchanged(transaction, embedded)
+        if current.rows:
+            ids, owners = zip(*((row["memory_id"], row["owner"]) for row in current.rows), strict=True)
+            table = await open_vectors(transaction, model, current.vectors.shape[1])
+            await insert_vectors(transaction, table, ids, owners, current.vectors)
             await transaction.execute("vectors.clear_backlog", {"ids": list(ids)})
             waiting = {"tenant_id": transaction.tenant.id, "owners": list(owners), "ids": list(ids)}
-            await transaction.execute("comparing.mark", waiting)
-        await refuse(transaction, "vectors.refuse_backlog", still.refused)
-        return len(still.rows)
+            await transaction.execute("near_duplicates.mark", waiting)
+        await record_refused(transaction, "vectors.refuse_backlog", current.refused)
+        return len(current.rows)
 
     return store
 
 
-async def _halved(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
-    """Embed a batch that failed in smaller and smaller parts, until what is refused stands alone."""
+async def _embed_halves(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
+    """Embed a failed batch in halves, recursively, until each refused text is found."""
     middle = (len(rows) + 1) // 2
     if len(rows) == 1:
-        return await _alone(embedder, rows[0])
-    first, second = [await _part(embedder, part) for part in (rows[:middle], rows[middle:])]
+        return await _embed_one(embedder, rows[0])
+    first, second = [await _embed_part(embedder, part) for part in (rows[:middle], rows[middle:])]
     vectors = [part.vectors for part in (first, second) if part.rows]
     return Embedded(
         first.rows + second.rows,
@@ -131,14 +132,14 @@ async def _halved(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
     )
 
 
-async def _part(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
+async def _embed_part(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
     try:
         return Embedded(list(rows), await embedder.embed_documents(_texts(rows)), [])
     except EmbeddingError:
-        return await _halved(embedder, rows)
+        return await _embed_halves(embedder, rows)
 
 
-async def _alone(embedder: TextEmbedder, row: Row) -> Embedded:
+async def _embed_one(embedder: TextEmbedder, row: Row) -> Embedded:
     try:
         return Embedded([row], await embedder.embed_documents(_texts([row])), [])
     except EmbeddingError as error:

@@ -1,8 +1,8 @@
-"""The vector indexes of a memory's large owners: which there are, which are wanted, making and dropping them.
+"""Vector indexes of large owners: list, build and drop them.
 
-Everything concerns the tenant that is open and the model that serves it. Looking is done as that tenant;
-making and dropping needs an administrator, whom the embedded server and an administrator's URL give. With a
-plain login there is none: then owners are searched without an index until somebody runs `mnemic index`.
+Everything concerns the open tenant and its serving model. Listing runs as that tenant; building and dropping
+needs an administrator, which the embedded server and an administrator's URL provide. With a plain login,
+owners are searched without an index until an administrator runs `mnemic index`.
 """
 
 import logging
@@ -33,7 +33,7 @@ from mnemic.runtime.serving_model import serving_embedder
 from mnemic.runtime.storage import Storage, limits_of
 
 COUNT_MAX = 10_000_000
-# How long `mnemic index` waits for another process that builds.
+# How long `mnemic index` waits for another process that builds an index.
 TURN_WAIT_S = 3_600.0
 
 logger = logging.getLogger("mnemic.indexing")
@@ -41,9 +41,9 @@ logger = logging.getLogger("mnemic.indexing")
 
 @dataclass(frozen=True)
 class OwnerIndex:
-    """An owner with many vectors, and its index: `size_bytes` is None while it has none that serves.
+    """An owner with many vectors, and its index: `size_bytes` is None without a valid index.
 
-    `seconds` is what building it took just now; None if nothing was built.
+    `seconds` is how long this call built it; None if it built nothing.
     """
 
     owner: str
@@ -56,8 +56,8 @@ class OwnerIndex:
 class IndexSurvey:
     """The owners of a tenant that have an index or should have one, largest first.
 
-    `index_count` is how many indexes the model's table has, of all tenants; `leftovers` are those of this
-    tenant whose owner is not large any more, or not there.
+    `index_count` is the number of indexes on the model's table, of all tenants; `leftovers` are indexes of
+    this tenant whose owner is no longer large, or is gone.
     """
 
     owners: tuple[OwnerIndex, ...]
@@ -78,10 +78,10 @@ async def index_owner(
     on_progress: OnProgress | None = None,
     turn_wait_s: float = 0.0,
 ) -> float | None:
-    """Build the index of an owner for a model, else for the one that serves; returns the seconds it took.
+    """Build the index of an owner for a model, by default the serving one; returns the seconds it took.
 
-    0.0 means that it was there; None that the owner is too small, or that another process is building one.
-    Raises ConfigurationError without an administrator, ConflictError where the table has no room for more.
+    0.0 means that it existed; None that the owner is too small, or that another process is building an index.
+    Raises ConfigurationError without an administrator, ConflictError if the table has the maximum of indexes.
     """
     storage = core.storage
     wanted = model or (await serving_embedder(core)).name
@@ -105,7 +105,7 @@ async def index_owner(
 
 
 async def survey_indexes(database: TenantDatabase, model: str) -> IndexSurvey:
-    """Look at the owners of a tenant and at their indexes; counts all vectors, which may take seconds."""
+    """Survey the owners of a tenant and their indexes; counts all vectors, which may take seconds."""
     async with database.transaction() as transaction:
         table = await find_vectors(transaction, model)
         if table is None:
@@ -122,13 +122,13 @@ async def survey_indexes(database: TenantDatabase, model: str) -> IndexSurvey:
     return IndexSurvey(concerned, index_count, tuple(sorted(found.keys() - set(names.values()))))
 
 
-async def make_missing(
+async def build_missing(
     core: Core, owner: str | None, on_progress: Callable[[OwnerIndex, int], None]
 ) -> AsyncIterator[OwnerIndex]:
-    """Build what is missing, of one owner or of all; then also drop what serves no large owner any more.
+    """Build missing indexes, of one owner or of all; for all, first drop those that no large owner uses.
 
-    Gives the owners that were meant, largest first, as they are afterwards; those that found no room stay
-    as they were. `on_progress` gets the owner and how many of its vectors are done.
+    Yields the owners concerned, largest first, with their index; those for which there was no room have none.
+    `on_progress` gets the owner and the number of its vectors that are indexed.
     """
     survey = await survey_indexes(core.storage.tenant_database, (await serving_embedder(core)).name)
     if owner is None:
@@ -136,31 +136,31 @@ async def make_missing(
             await drop_index(admin_conninfo(core.storage, core.settings), limits_of(core.settings), name)
     for large in survey.owners:
         if owner in (None, large.owner):
-            yield await _made(core, large, on_progress) if large in survey.missing else large
+            yield await _build(core, large, on_progress) if large in survey.missing else large
 
 
 async def drop_indexes_of(core: Core, owner: str) -> None:
-    """Drop the indexes of an owner that was erased, in all models' tables; a failure is only logged.
+    """Drop the indexes of an erased owner, on all models' tables; a failure is only logged.
 
-    What was erased is gone from every search; but an index that stays holds its vectors until a vacuum.
+    No search finds erased vectors, but an index that stays holds them until a vacuum.
     """
     try:
         for name in await _names_of(core.storage.tenant_database, owner):
             await drop_index(admin_conninfo(core.storage, core.settings), limits_of(core.settings), name)
     except MnemicError as error:
-        logger.warning("the vector index of an erased owner stays until `mnemic index` has run: %s", error)
+        logger.warning("the vector index of an erased owner stays until `mnemic index` runs: %s", error)
 
 
 def admin_conninfo(storage: Storage, settings: Settings) -> str:
-    """How to connect as whoever may be the administrator; whether it is one, the database says."""
+    """How to connect as the likely administrator; the database decides whether it is one."""
     if storage.server is not None:
         return storage.server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
     if settings.database_url is None:
-        raise ConfigurationError("This memory knows no way to its database but the application's login.")
+        raise ConfigurationError("This memory has only the application's login to its database.")
     return settings.database_url.get_secret_value()
 
 
-async def _made(core: Core, large: OwnerIndex, on_progress: Callable[[OwnerIndex, int], None]) -> OwnerIndex:
+async def _build(core: Core, large: OwnerIndex, on_progress: Callable[[OwnerIndex, int], None]) -> OwnerIndex:
     try:
         seconds = await index_owner(
             core,
@@ -169,7 +169,7 @@ async def _made(core: Core, large: OwnerIndex, on_progress: Callable[[OwnerIndex
             turn_wait_s=TURN_WAIT_S,
         )
     except ConflictError:
-        return large  # No room for another index: it is searched exactly.
+        return large  # No room for another index: the owner is searched exactly.
     return replace(large, size_bytes=await _size_of(core, large.owner), seconds=seconds)
 
 
@@ -177,14 +177,14 @@ async def _size_of(core: Core, owner: str) -> int | None:
     database, model = core.storage.tenant_database, (await serving_embedder(core)).name
     async with database.transaction() as transaction:
         table = await find_vectors(transaction, model)
-        assert table is not None, "an index was just made on it"
+        assert table is not None, "an index was just built on it"
         name = index_name(table.name, database.tenant.id, owner)
         indexes = await list_indexes(transaction, table)
     return next((index.size_bytes for index in indexes if index.name == name and index.is_valid), None)
 
 
 async def _names_of(database: TenantDatabase, owner: str) -> list[str]:
-    """The indexes that an owner has, of whichever model, invalid ones included."""
+    """The indexes of an owner, of all models, including invalid ones."""
     async with database.transaction() as transaction:
         tables = [row["table_name"] for row in await transaction.rows("vectors.tables")]
         names = [index_name(table, database.tenant.id, owner) for table in tables]

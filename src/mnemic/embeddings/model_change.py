@@ -1,19 +1,21 @@
-"""Changing the embedding model of a tenant while everything goes on.
+"""Change the embedding model of a tenant while it stays in use.
 
-1. **Begin**: the model that is configured becomes the next one. From then on, whoever stores a vector of the
-   serving model also lists the memory in `queue.reembedding`.
-2. **List** all that was there before.
-3. **Fill**: embed what is listed by the next model, batch by batch, until nothing is. The old vectors serve
-   recall.
-4. **Index** the owners that have many vectors, so that the first recall after the switch is no slower.
-5. **Switch** in one transaction, which holds all writers of the tenant for a moment; if something was listed
-   meanwhile, go back to 3. After some tries what little is left is embedded after the switch.
-6. **Clear away** the tenant's vectors of other models, and tables that no tenant uses.
+1. **Begin**: the configured model becomes the next one. From then on, every write of a vector of the serving
+   model
+   also lists the memory in `queue.reembedding`.
+2. **List** all memories from before.
+3. **Fill**: embed the listed memories with the next model, batch by batch, until none is left. Recall uses
+   the old
+   vectors meanwhile.
+4. **Index** owners with many vectors, so that the first recall after the switch is no slower.
+5. **Switch** in one transaction, which blocks all writers of the tenant briefly. If memories were listed
+   meanwhile, go
+   back to 3. After some attempts the few that are left are embedded after the switch.
+6. **Clean up** the tenant's vectors of other models, and tables that no tenant uses.
 
-Each step finds out from the database whether it was done, so that a job that was killed goes on where it
-was. Who asks for a change writes its intent into the audit log; the job writes the outcome, with the switch
-or when it finds that the change was called off. Until then it is an act that still runs. Why it is done
-this way: docs/adr/0014-changing-the-embedding-model.md.
+Each step reads from the database whether it was done, so that a killed job resumes where it was. The call
+that begins a change writes its intent to the audit log; the job writes the outcome, with the switch or when
+it finds that the change was called off. docs/adr/0014-changing-the-embedding-model.md gives the reasons.
 """
 
 import asyncio
@@ -30,9 +32,9 @@ from mnemic.db.vectors import (
     ModelChanged,
     VectorTable,
     find_vectors,
+    insert_vectors,
     make_vectors,
     remove_some_vectors,
-    replace_vectors,
     vectors_in_use,
 )
 from mnemic.embeddings.backlog import (
@@ -41,7 +43,7 @@ from mnemic.embeddings.backlog import (
     Embedded,
     embed_rows,
     enqueue_backlog_job,
-    refuse,
+    record_refused,
     unchanged,
 )
 from mnemic.embeddings.indexes import TURN_WAIT_S, admin_conninfo, index_owner
@@ -57,10 +59,10 @@ CHANGE_JOB = "embeddings.change_model"
 CHANGE_JOB_ATTEMPTS = 50
 REMOVE_BATCH = 2_000
 STRICT_SWITCHES = 5
-"""Tries to switch with nothing left to embed; then `LACKING_MAX` memories may be left for afterwards."""
+"""Attempts to switch with nothing left to embed; after that up to `LACKING_MAX` memories may be left."""
 LACKING_MAX = 1_000
 HOLD_TRIES = 600
-"""How often to ask for a lock that long calls of others hold; each try waits 0.3 s, then others go on."""
+"""Attempts to get a lock that long calls hold; each waits 0.3 s, so that others are not blocked for long."""
 HOLD_PAUSE_S = 0.5
 CALLED_OFF = "called off"
 
@@ -73,7 +75,7 @@ logger = logging.getLogger("mnemic.reembedding")
 
 
 async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
-    """Begin to change to the configured model, audited; if it has begun or serves, say how far it is."""
+    """Begin to change to the configured model, audited. If it has begun or is done, returns its progress."""
     now, wanted = await read_change(core.storage.tenant_database), core.embedder.name
     has_begun = now.next_model == wanted and now.job_id is not None
     if has_begun or (now.model, now.next_model) == (wanted, None):
@@ -92,15 +94,15 @@ async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
 
 
 async def begin_change(core: Core) -> ModelChange:
-    """Begin to change to the configured model, or carry on; to the serving one means to call a change off."""
+    """Begin or resume the change to the configured model; the serving model calls a change off."""
     await _begin(core, None)
     return await read_change(core.storage.tenant_database)
 
 
 async def _begin(core: Core, act: AuditedAct | None) -> None:
-    """The same; if that takes a job, the job ends the act."""
+    """The same; if a job is needed, the job ends the audited act."""
     embedder = core.embedder
-    # A model that does not work is known before anything begins.
+    # A model that does not work fails here, before anything is changed.
     (vector,) = await embedder.embed_documents([HARMLESS_TEXT])
     database = core.storage.tenant_database
     async with database.transaction() as transaction:
@@ -115,11 +117,11 @@ async def _begin(core: Core, act: AuditedAct | None) -> None:
             if act is not None:
                 act.hand_over()
 
-    await _patiently(database, begin)
+    await _retry_lock(database, begin)
 
 
 async def read_change(database: TenantDatabase) -> ModelChange:
-    """Which model serves, and how far a change has come; counts what waits."""
+    """The serving model and the progress of a change; counts the memories left to embed."""
     async with database.transaction(snapshot=True) as transaction:
         row = await transaction.first("reembedding.model") or NO_MODEL
         waiting = await transaction.one("reembedding.waiting")
@@ -134,10 +136,10 @@ async def read_change(database: TenantDatabase) -> ModelChange:
 async def complete_change(
     core: Core, model: str, report: Report = lambda done, total: None, *, intent_id: UUID | None = None
 ) -> bool:
-    """Do what is left to do of a change to this model, and end its act; returns whether it serves.
+    """Complete a change to this model and end its audited act; returns whether the model serves now.
 
-    Returns False if the change was called off, or leads somewhere else by now. Raises EmbeddingError if the
-    model is down; what was done until then is kept.
+    Returns False if the change was called off or replaced by another. Raises EmbeddingError if the model is
+    down; batches stored until then are kept.
     """
     database = core.storage.tenant_database
     try:
@@ -148,15 +150,15 @@ async def complete_change(
             await _index_large_owners(core, model)
             tries += 1
             lacking_most = 0 if tries <= STRICT_SWITCHES else LACKING_MAX
-            told = _telling(intent_id, "succeeded", {"memory_count": change.memory_count})
-            await _switch(database, model, lacking_most=lacking_most, and_then=told)
+            record_success = _recording_outcome(intent_id, "succeeded", {"memory_count": change.memory_count})
+            await _switch(database, model, lacking_most=lacking_most, and_then=record_success)
     except ModelChanged:
         logger.info("the change to another embedding model was called off")
     core.serving_model = (await read_change(database)).model
-    await _clear_away(core)
+    await _clean_up(core)
     if core.serving_model != model:
         async with database.transaction() as transaction:
-            await _telling(intent_id, "failed", {"error": CALLED_OFF})(transaction)
+            await _recording_outcome(intent_id, "failed", {"error": CALLED_OFF})(transaction)
     return core.serving_model == model
 
 
@@ -167,9 +169,9 @@ async def _list(database: TenantDatabase, model: str) -> None:
 
 
 async def _fill(core: Core, model: str, report: Report) -> None:
-    """Embed what is listed, from the first memory to the last, until a round finds less than a batch.
+    """Embed the listed memories in order, in rounds, until a round from the start finds less than a batch.
 
-    Writers that never pause list more all the time: the little that is left is the business of the switch.
+    Concurrent writers may list more all the time; the switch deals with the few that are left.
     """
     database, embedder = core.storage.tenant_database, core.models.embedder_named(model)
     change = await read_change(database)
@@ -179,29 +181,29 @@ async def _fill(core: Core, model: str, report: Report) -> None:
         async with database.transaction() as transaction:
             rows = await transaction.rows("reembedding.batch", {"after": after, "limit": EMBED_BATCH})
         if rows:
-            done += await database.run(_storing(model, await embed_rows(embedder, rows)))
+            done += await database.run(_store_batch(model, await embed_rows(embedder, rows)))
         if len(rows) < EMBED_BATCH and after == NOWHERE:
             return
-        # The end of the list was reached: from the first one on again.
+        # At the end of the list, start again from the first.
         after = rows[-1]["memory_id"] if len(rows) == EMBED_BATCH else NOWHERE
 
 
-def _storing(model: str, embedded: Embedded) -> Callable[[Transaction], Awaitable[int]]:
+def _store_batch(model: str, embedded: Embedded) -> Callable[[Transaction], Awaitable[int]]:
     async def store(transaction: Transaction) -> int:
         table = await _next_table(transaction, model)
-        still = await unchanged(transaction, embedded)
-        if still.rows:
-            ids, owners = zip(*((row["memory_id"], row["owner"]) for row in still.rows), strict=True)
-            await replace_vectors(transaction, table, ids, owners, still.vectors)
+        current = await unchanged(transaction, embedded)
+        if current.rows:
+            ids, owners = zip(*((row["memory_id"], row["owner"]) for row in current.rows), strict=True)
+            await insert_vectors(transaction, table, ids, owners, current.vectors, replace=True)
             await transaction.execute("reembedding.clear", {"ids": list(ids)})
-        await refuse(transaction, "reembedding.refuse", still.refused)
-        return len(still.rows)
+        await record_refused(transaction, "reembedding.refuse", current.refused)
+        return len(current.rows)
 
     return store
 
 
 async def _next_table(transaction: Transaction, model: str) -> VectorTable:
-    """The table to fill, which it is until the transaction ends; ModelChanged if it is not."""
+    """The table to fill, locked until the transaction ends; ModelChanged if it is not the next one."""
     serving = await vectors_in_use(transaction)
     table = await find_vectors(transaction, model)
     if serving is None or table is None or serving.next_name != table.name:
@@ -210,7 +212,7 @@ async def _next_table(transaction: Transaction, model: str) -> VectorTable:
 
 
 async def _index_large_owners(core: Core, model: str) -> None:
-    """Build what the next model lacks of indexes; without the right to do so recall will search exactly."""
+    """Build missing indexes for the next model; without the privilege, recall searches exactly."""
     async with core.storage.tenant_database.transaction() as transaction:
         await transaction.execute("owners.take_long")
         table = await find_vectors(transaction, model)
@@ -219,7 +221,7 @@ async def _index_large_owners(core: Core, model: str) -> None:
         for large in owners:
             await index_owner(core, large.owner, model=model, turn_wait_s=TURN_WAIT_S)
     except MnemicError as error:
-        logger.warning("an index is missing, search is exact until `mnemic index` has run: %s", error)
+        logger.warning("an index is missing, search is exact until `mnemic index` runs: %s", error)
 
 
 async def _switch(
@@ -237,23 +239,23 @@ async def _switch(
         if lacking_most:
             await enqueue_backlog_job(transaction)
 
-    await _patiently(database, switch)
+    await _retry_lock(database, switch)
 
 
-def _telling(
+def _recording_outcome(
     intent_id: UUID | None, phase: Literal["succeeded", "failed"], detail: dict[str, Any]
 ) -> Callable[[Transaction], Awaitable[None]]:
-    """What says in a transaction what became of the act, if the change was asked for by one."""
+    """A function that ends the audited act in a transaction, if there is one."""
 
-    async def tell(transaction: Transaction) -> None:
+    async def record(transaction: Transaction) -> None:
         if intent_id is not None:
             await end_act(transaction, intent_id, phase, detail)
 
-    return tell
+    return record
 
 
-async def _clear_away(core: Core) -> None:
-    """Remove the tenant's vectors of models that do not serve it, and tables that nobody uses."""
+async def _clean_up(core: Core) -> None:
+    """Delete the tenant's vectors of other models, and tables that no tenant uses."""
     database = core.storage.tenant_database
     async with database.transaction() as transaction:
         models = [row["model"] for row in await transaction.rows("reembedding.other_models")]
@@ -264,7 +266,7 @@ async def _clear_away(core: Core) -> None:
         async def drop(transaction: Transaction, model: str = model) -> None:
             await transaction.one("reembedding.drop", {"model": model})
 
-        await _patiently(database, drop)
+        await _retry_lock(database, drop)
 
 
 async def _remove_all(database: TenantDatabase, model: str) -> None:
@@ -286,11 +288,11 @@ async def _drop_indexes(core: Core, model: str) -> None:
                 admin_conninfo(core.storage, core.settings), limits_of(core.settings), index.name
             )
     except MnemicError as error:
-        logger.warning("an index of the former model stays, empty, for now: %s", error)
+        logger.warning("an empty index of the former model was not dropped: %s", error)
 
 
-async def _patiently(database: TenantDatabase, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
-    """Do work that needs a lock which long calls may hold, without making others wait behind it for long."""
+async def _retry_lock(database: TenantDatabase, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+    """Run work that needs a lock which long calls may hold, without blocking others for long."""
     for attempt in range(1, HOLD_TRIES + 1):
         try:
             return await database.run(work)

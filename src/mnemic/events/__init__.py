@@ -1,5 +1,5 @@
-"""Events: the log of what happened, and those who follow it.
+"""Events: the log of changes, and its readers.
 
-`log` reads it, `consumers` keeps the places of those who follow it under a name, `following` is how one
-follows it, `signal` wakes whoever waits for more.
+`log` reads the log, `consumers` stores the cursors of named readers, `following` yields events as they
+happen, `signal` wakes waiting readers.
 """

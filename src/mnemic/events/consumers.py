@@ -1,12 +1,12 @@
-"""Consumers: names under which events are followed, each with a place that outlives the process.
+"""Consumers: named readers of events, each with a cursor stored in the database.
 
-A consumer is *made* at a position by the first who reads under its name, *taken* by each reader that begins,
-*moved* on by that reader event by event, *placed* elsewhere by `replay`, and *deleted*.
+A consumer is *created* at a position by the first reader under its name, *taken* by each reader that begins,
+*advanced* by that reader event by event, *set* to another position by `replay`, and *deleted*.
 
-Only the reader that took it last moves it, and only from where it stands. So of two readers under one name
-the older one gets a ConflictError when it wants to go on, and never passes an event that the other passes,
-too. An event counts as seen when the place moves behind it: a reader that dies before that leaves it to the
-next. Whoever does its work in the transaction that moves the place (`consume`) does it exactly once.
+Only the reader that took the consumer last may advance it, and only from its current position. So of two
+readers under one name the older one gets a ConflictError, and never marks an event as seen that the other one
+also sees. An event is seen when the cursor is advanced past it: if a reader dies before that, the next reader
+gets the event. Work done in the transaction that advances the cursor (`consume`) is done exactly once.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +15,7 @@ from typing import Literal
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.events.log import PAGE_EVENTS, Page, Wanted, bounds, newest_position, page_of, sequence
+from mnemic.events.log import PAGE_EVENTS, EventFilter, Page, bounds, newest_position, page_of, sequence
 from mnemic.types.event import Event, EventConsumer, EventReading, check_position
 from mnemic.types.identity import new_id
 from mnemic.types.page import check_limit
@@ -24,10 +24,12 @@ from mnemic.types.scope import check_name
 Start = Literal["now", "beginning"] | int
 
 
-async def take_consumer(database: TenantDatabase, name: str, wanted: Wanted, *, start: Start) -> EventReading:
-    """Begin to read under a name; `start` says where a name that is new begins."""
+async def take_consumer(
+    database: TenantDatabase, name: str, event_filter: EventFilter, *, start: Start
+) -> EventReading:
+    """Begin to read under a name; a new name begins at `start`."""
     reader = new_id()
-    parameters = {**wanted.parameters, "tenant_id": database.tenant.id, "name": name, "reader": reader}
+    parameters = {**event_filter.parameters, "tenant_id": database.tenant.id, "name": name, "reader": reader}
     async with database.transaction() as transaction:
         row = await transaction.first("events.take_consumer", parameters)
         if row is None:
@@ -38,11 +40,11 @@ async def take_consumer(database: TenantDatabase, name: str, wanted: Wanted, *, 
         raise ConflictError(
             f"The consumer {name!r} follows the events of another owner. Choose another name, or delete it."
         )
-    return EventReading(name, wanted.owner, row["position"], reader)
+    return EventReading(name, event_filter.owner, row["position"], reader)
 
 
 async def start_position(transaction: Transaction, start: Start) -> int:
-    """The position behind which somebody new begins."""
+    """The position after which a new reader begins."""
     if start == "now":
         return await newest_position(transaction)
     if start == "beginning":
@@ -51,7 +53,7 @@ async def start_position(transaction: Transaction, start: Start) -> int:
 
 
 def check_start(field: str, start: object) -> Start:
-    """Where somebody new begins, as callers say it."""
+    """Where a new reader begins, as the caller gives it."""
     if start == "now" or start == "beginning":
         return start
     try:
@@ -62,79 +64,81 @@ def check_start(field: str, start: object) -> Start:
         ) from None
 
 
-async def move_consumer(
+async def advance_consumer(
     transaction: Transaction,
     reading: EventReading,
     *,
     expected: int,
     position: int,
-    may_be_there: bool = False,
+    may_be_done: bool = False,
 ) -> None:
-    """Put the place behind `position`; ConflictError if it is not where this reader left it.
+    """Advance the cursor to `position`; ConflictError if it is not where this reader left it.
 
-    With `may_be_there` it may have been moved already, by a first try whose answer was lost.
+    With `may_be_done` an earlier attempt whose response was lost may already have advanced it.
     """
     parameters = {
         "name": reading.consumer,
         "owner": reading.owner,
         "reader": reading.reader,
-        "expected_positions": [expected, position] if may_be_there else [expected],
+        "expected_positions": [expected, position] if may_be_done else [expected],
         "position": position,
     }
     if not await transaction.execute("events.move_consumer", parameters):
         raise ConflictError(
-            f"The consumer {reading.consumer!r} is no longer this reader's: another one began to read under "
-            f"the same name, or it was placed elsewhere or deleted. What follows position {expected} was not "
+            f"The consumer {reading.consumer!r} is no longer this reader's: another reader took over its "
+            f"name, or it was set to another position or deleted. Events after position {expected} were not "
             "marked as seen here. Give each reader a name of its own."
         )
 
 
-async def move_once(database: TenantDatabase, reading: EventReading, *, position: int) -> None:
-    """Move the place from where `reading` has it, in a transaction of its own; twice is no conflict."""
+async def advance_once(database: TenantDatabase, reading: EventReading, *, position: int) -> None:
+    """Advance the cursor from `reading.position` in a transaction of its own; repeating it is no conflict."""
     async with database.transaction() as transaction:
-        await move_consumer(
-            transaction, reading, expected=reading.position, position=position, may_be_there=True
+        await advance_consumer(
+            transaction, reading, expected=reading.position, position=position, may_be_done=True
         )
 
 
 async def consume(
     database: TenantDatabase,
     reading: EventReading,
-    wanted: Wanted,
+    event_filter: EventFilter,
     work: Callable[[Transaction, Sequence[Event]], Awaitable[None]],
     *,
     after: int,
     limit: int = PAGE_EVENTS,
 ) -> Page:
-    """Do some work with the next events and move the place behind them, both or neither.
+    """Do some work with the next events and advance the cursor past them, both or neither.
 
     Returns the page; pass its `through` as `after` the next time.
     """
-    # On its own, so that nobody who reads the log waits for the work.
+    # In a transaction of its own, so that other readers of the log do not wait for the work.
     async with database.transaction() as transaction:
         await sequence(transaction)
     async with database.transaction() as transaction:
-        page = await page_of(transaction, wanted, after=after, limit=limit)
+        page = await page_of(transaction, event_filter, after=after, limit=limit)
         if page.through > after:
             if page.events:
                 await work(transaction, page.events)
-            await move_consumer(transaction, reading, expected=after, position=page.through)
+            await advance_consumer(transaction, reading, expected=after, position=page.through)
     return page
 
 
-async def place_consumer(database: TenantDatabase, name: str, position: Start, *, owner: str | None) -> None:
-    """Put a consumer behind a position, to read again what follows, or to pass over something."""
+async def set_consumer_position(
+    database: TenantDatabase, name: str, position: Start, *, owner: str | None
+) -> None:
+    """Set the cursor of a consumer, to read events again or to skip some."""
     parameters = {"name": check_name("consumer", name), "owner": owner}
     async with database.transaction() as transaction:
-        place = await start_position(transaction, position)
-        if not await transaction.execute("events.place_consumer", {**parameters, "position": place}):
+        start = await start_position(transaction, position)
+        if not await transaction.execute("events.place_consumer", {**parameters, "position": start}):
             raise NotFoundError(
-                f"There is no consumer {name!r}. `memory.events.consumers()` lists those there are."
+                f"There is no consumer {name!r}. `memory.events.consumers()` lists the consumers."
             )
 
 
 async def delete_consumer(database: TenantDatabase, name: str, *, owner: str | None) -> bool:
-    """Forget a consumer; returns whether there was one."""
+    """Delete a consumer; returns whether there was one."""
     parameters = {"name": check_name("consumer", name), "owner": owner}
     async with database.transaction() as transaction:
         return await transaction.execute("events.delete_consumer", parameters) > 0
@@ -143,7 +147,7 @@ async def delete_consumer(database: TenantDatabase, name: str, *, owner: str | N
 async def list_consumers(
     database: TenantDatabase, *, owner: str | None, after: str, limit: int
 ) -> list[EventConsumer]:
-    """Consumers by name, a page at a time."""
+    """Consumers ordered by name, a page at a time."""
     parameters = {"owner": owner, "after": after, "limit": check_limit(limit)}
     async with database.transaction() as transaction:
         await sequence(transaction)

@@ -1,14 +1,14 @@
-"""Following events as they happen.
+"""Follow events as they happen.
 
-`follow` reads a page, hands its events out one by one, and moves its place behind each when the next one is
-asked for; at the end of the log it waits to be woken. At most a page is held in memory. With a consumer's
-name the place is kept in the database, without one it lives as long as the iteration.
+`follow` reads a page, yields its events one by one, and advances its cursor past each event when the caller
+asks for the next one. At the end of the log it waits for a wakeup. At most one page is held in memory. With a
+consumer's name the cursor is stored in the database; without a name it lives as long as the iteration.
 
-Of two that follow under one name the older one may be waiting when the newer begins. So who has waited looks
-whether the place is still its own before it hands anything out.
+Of two readers under one name, the older one may be waiting when the newer one begins. So after waiting a
+reader checks that the cursor is still its own before it yields anything.
 
-When the database goes away, following pauses and carries on where it was: a place that may or may not have
-moved in that moment is moved again, which the database takes for what it is.
+When the database is unavailable, following pauses and then resumes where it was. An advance that may or may
+not have been committed at that moment is repeated, which the database accepts.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from typing import TypeVar
 
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import DatabaseUnavailableError, MnemicError
-from mnemic.events.consumers import Start, move_once, start_position, take_consumer
-from mnemic.events.log import Wanted, read_page
-from mnemic.events.signal import Waiter
+from mnemic.events.consumers import Start, advance_once, start_position, take_consumer
+from mnemic.events.log import EventFilter, read_page
+from mnemic.events.signal import EventWaiter
 from mnemic.types.event import Event, EventReading
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 2.0
 
 OpenDatabase = Callable[[], TenantDatabase]
-Passed = Callable[[int], None]
+OnPassed = Callable[[int], None]
 Result = TypeVar("Result")
 
 logger = logging.getLogger("mnemic.events")
@@ -36,88 +36,94 @@ logger = logging.getLogger("mnemic.events")
 
 async def follow(
     open_database: OpenDatabase,
-    wanted: Wanted,
-    waiter: Waiter,
+    event_filter: EventFilter,
+    waiter: EventWaiter,
     *,
     consumer: str | None,
     start: Start,
-    passed: Passed = lambda position: None,
+    on_passed: OnPassed = lambda position: None,
 ) -> AsyncIterator[Event]:
-    """Events from a place on, without end.
+    """Yield events from a position on, without end.
 
-    `open_database` is asked before each step, so that following ends when the memory is closed. `passed` is
-    told up to which position all wanted events were handed out.
+    `open_database` is called before each step, so that following ends when the memory is closed. `on_passed`
+    gets the position up to which all matching events have been yielded.
     """
-    place = await carry_on(lambda: _begin(open_database(), wanted, consumer, start))
+    cursor = await retry_while_unavailable(
+        lambda: _open_cursor(open_database(), event_filter, consumer, start)
+    )
     has_waited = False
     while True:
-        waiter.forget()
-        after = place.position
-        page = await carry_on(lambda: read_page(open_database(), wanted, after=after))  # noqa: B023
+        waiter.clear()
+        after = cursor.position
+        page = await retry_while_unavailable(
+            lambda: read_page(open_database(), event_filter, after=after)  # noqa: B023
+        )
         if page.events and has_waited:
-            await place.hold(open_database)
+            await cursor.check(open_database)
         for event in page.events:
             yield event
-            await place.move(open_database, event.position)
-        await place.move(open_database, page.through)
-        passed(page.through)
+            await cursor.advance(open_database, event.position)
+        await cursor.advance(open_database, page.through)
+        on_passed(page.through)
         has_waited = not page.has_more
         if has_waited:
             await waiter.wait()
 
 
-class Place:
-    """How far somebody is who follows without a name."""
+class Cursor:
+    """The position of a reader without a name, held in memory."""
 
     def __init__(self, position: int) -> None:
         self.position = position
 
-    async def move(self, open_database: OpenDatabase, position: int) -> None:
-        """Done with everything up to here."""
+    async def advance(self, open_database: OpenDatabase, position: int) -> None:
+        """Mark everything up to this position as seen."""
         self.position = position
 
-    async def hold(self, open_database: OpenDatabase) -> None:
-        """Nobody else can have it."""
+    async def check(self, open_database: OpenDatabase) -> None:
+        """Do nothing: no other reader can take this cursor."""
 
 
-class KeptPlace(Place):
-    """The same, kept in the database under a consumer's name."""
+class StoredCursor(Cursor):
+    """The position of a consumer, stored in the database."""
 
     def __init__(self, reading: EventReading) -> None:
         super().__init__(reading.position)
         self._reading = reading
 
-    async def move(self, open_database: OpenDatabase, position: int) -> None:
-        """Done with everything up to here; ConflictError if another reader has taken over."""
+    async def advance(self, open_database: OpenDatabase, position: int) -> None:
+        """Mark everything up to this position as seen; ConflictError if another reader has taken over."""
         if position > self.position:
-            await carry_on(lambda: self._write(open_database(), position))
+            await retry_while_unavailable(lambda: self._write(open_database(), position))
             self.position = position
 
-    async def hold(self, open_database: OpenDatabase) -> None:
+    async def check(self, open_database: OpenDatabase) -> None:
         """ConflictError if another reader has taken over."""
-        await carry_on(lambda: self._write(open_database(), self.position))
+        await retry_while_unavailable(lambda: self._write(open_database(), self.position))
 
     async def _write(self, database: TenantDatabase, position: int) -> None:
-        await move_once(database, replace(self._reading, position=self.position), position=position)
+        await advance_once(database, replace(self._reading, position=self.position), position=position)
 
 
-async def _begin(database: TenantDatabase, wanted: Wanted, consumer: str | None, start: Start) -> Place:
+async def _open_cursor(
+    database: TenantDatabase, event_filter: EventFilter, consumer: str | None, start: Start
+) -> Cursor:
     if consumer is not None:
-        return KeptPlace(await take_consumer(database, consumer, wanted, start=start))
+        return StoredCursor(await take_consumer(database, consumer, event_filter, start=start))
     async with database.transaction() as transaction:
-        return Place(await start_position(transaction, start))
+        return Cursor(await start_position(transaction, start))
 
 
-async def carry_on(
+async def retry_while_unavailable(
     step: Callable[[], Awaitable[Result]],
-    passing: tuple[type[MnemicError], ...] = (DatabaseUnavailableError,),
+    transient: tuple[type[MnemicError], ...] = (DatabaseUnavailableError,),
 ) -> Result:
-    """Do one step, again and again while it fails for reasons that pass: the database cannot be reached."""
+    """Run a step, and repeat it with growing pauses while it fails with a transient error."""
     retry_s = FIRST_RETRY_S
     while True:
         try:
             return await step()
-        except passing as error:
+        except transient as error:
             logger.warning("following events pauses for %.1f s: %s", retry_s, error)
         await asyncio.sleep(retry_s)
         retry_s = min(2 * retry_s, LONGEST_RETRY_S)

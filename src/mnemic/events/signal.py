@@ -1,8 +1,8 @@
-"""Waking those who wait for events.
+"""Wake the readers that wait for events.
 
-States: *idle* while nobody waits, *listening* from the first waiter to the last. While listening, commits of
-this process wake at once (`Database.on_hint`), those of other processes by NOTIFY, through one connection
-that all waiters share. A signal may be lost: whoever waits looks into the log every `POLL_S` anyway.
+States: *idle* without waiters, *listening* from the first waiter to the last. While listening, commits of
+this process wake waiters at once (`Database.on_wakeup`), commits of other processes by NOTIFY, through one
+connection that all waiters share. A wakeup can be lost, so waiters also read the log every `POLL_S`.
 """
 
 import asyncio
@@ -11,47 +11,47 @@ from contextlib import asynccontextmanager, suppress
 
 from mnemic.db.database import Database
 from mnemic.db.listen import Listener
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.wakeups import notify_channel
 
 POLL_S = 1.0
 
 
 class EventSignal:
-    """Wakes everybody who waits for events of a database."""
+    """Wakes all waiters for the events of a database."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Event] = set()
-        self._end: Callable[[], None] | None = None
+        self._unregister: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def waiting(self, database: Database) -> AsyncIterator["Waiter"]:
-        """Be woken from here on, until the block ends."""
+    async def waiting(self, database: Database) -> AsyncIterator["EventWaiter"]:
+        """A waiter that is woken until the block ends."""
         woken = asyncio.Event()
         self._waiters.add(woken)
-        self._begin(database)
+        self._listen(database)
         try:
-            yield Waiter(woken)
+            yield EventWaiter(woken)
         finally:
             self._waiters.discard(woken)
             if not self._waiters:
                 await self._stop()
 
     def wake(self) -> None:
-        """There may be something new."""
+        """Wake all waiters: there may be new events."""
         for woken in self._waiters:
             woken.set()
 
     async def aclose(self) -> None:
-        """Stop listening, and let everybody look who waits: the memory is being closed."""
+        """Stop listening and wake all waiters, which then find the memory closed."""
         await self._stop()
         self.wake()
 
-    def _begin(self, database: Database) -> None:
+    def _listen(self, database: Database) -> None:
         if self._task is not None:
             return
-        self._end = database.on_hint("events", self.wake)
+        self._unregister = database.on_wakeup("events", self.wake)
         listener = Listener(
             database.access,
             [notify_channel("events")],
@@ -62,25 +62,25 @@ class EventSignal:
 
     async def _stop(self) -> None:
         task, self._task = self._task, None
-        if self._end is not None:
-            self._end()
-            self._end = None
+        if self._unregister is not None:
+            self._unregister()
+            self._unregister = None
         if task is not None:
-            await end(task)
+            await cancel_and_wait(task)
 
 
-class Waiter:
-    """One who waits."""
+class EventWaiter:
+    """Waits for new events."""
 
     def __init__(self, woken: asyncio.Event) -> None:
         self._woken = woken
 
-    def forget(self) -> None:
-        """Whatever was signalled until now is about to be read."""
+    def clear(self) -> None:
+        """Forget earlier wakeups; call it before reading the log."""
         self._woken.clear()
 
     async def wait(self) -> None:
-        """Until there may be something new."""
+        """Wait for a wakeup, at most `POLL_S`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(POLL_S):
                 await self._woken.wait()

@@ -1,1 +1,1 @@
-"""What keeps memory accountable: the audit log and the memory log."""
+"""Governance: audit log, memory log, API keys, grants, tenants, erasure, idempotent requests."""

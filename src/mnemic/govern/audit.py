@@ -1,25 +1,24 @@
-"""The audit log: who destroys something, or carries much away, says so first, and then what came of it.
+"""The audit log of acts that destroy or export much: the intent is written first, the outcome afterwards.
 
-An act is *intended* from the moment its first row is committed, on its own, before anything is
-touched. Then it has *succeeded* or *failed*, which a second row says. If the process dies in
-between, there is no second row: the act is *unfinished*, and `unfinished_acts` finds it. ::
+An act is *intended* once its first row is committed, in a transaction of its own, before anything is
+changed. A second row records that it *succeeded* or *failed*. If the process dies in between, there is no
+second row: the act is *unfinished*, and `unfinished_acts` finds it. ::
 
     async with audited(database, scope, action="delete_entity", target=name) as act:
         async with database.transaction() as transaction:
             act.outcome(relations=await delete(transaction))
             await act.commit_with(transaction)
 
-`commit_with` writes the outcome in the act's own transaction, so that the act and the word that it
-succeeded are there together or not at all. An act that has no transaction (a backup into a file) leaves it
-out, and the outcome is written when the block ends. An exception that leaves the block makes it `failed`.
-An act that ends elsewhere, in a job or in a database that takes this one's place, is handed over
-(`hand_over`) and ended there by its id (`end_act`).
+`commit_with` writes the outcome in the act's own transaction, so that both commit together. An act without a
+transaction (a backup into a file) leaves it out, and the outcome is written when the block ends. An exception
+that leaves the block makes it `failed`. An act that ends elsewhere, in a job or in a database that replaces
+this one, is handed over (`hand_over`) and ended there by its id (`end_act`).
 
-Who did it: the scope's owner and process, and the API key and the request if it came through a server.
+Each row names the owner and process of the scope, and the API key and request of a call through a server.
 
-What is written here stays when the thing it speaks of is gone. An act that erases its owner is therefore
-nobody's (a scope without owner) and names its target by a digest, not in clear. The log holds no text of
-memories: where an error's message may quote some (`keeps_message=False`), its type is all that is kept.
+Rows outlive what they are about. An act that erases an owner therefore has no owner itself, and its target is
+the id of a receipt, not the name. The log holds no text of memories: where the message of an error may quote
+some (`keeps_message=False`), only the type of the error is kept.
 """
 
 import logging
@@ -55,9 +54,9 @@ def audited(
     detail: dict[str, Any] | None = None,
     keeps_message: bool = True,
 ) -> "AuditedAct":
-    """The block in which an act happens; entering it commits the intent. `detail` says what was asked for.
+    """A block for an audited act; entering it commits the intent. `detail` holds the parameters of the act.
 
-    `keeps_message` is False where the message of an error may quote what is stored.
+    `keeps_message` is False where the message of an error may quote stored text.
     """
     act = {
         "owner": scope.owner,
@@ -67,18 +66,18 @@ def audited(
     }
     asked = detail or {}
     as_jsonb_object("detail", asked)
-    return AuditedAct(database, act, _came_by(scope) | asked, keeps_message=keeps_message)
+    return AuditedAct(database, act, _request_context(scope) | asked, keeps_message=keeps_message)
 
 
 def nobodys(scope: Scope) -> Scope:
-    """The scope of an act that concerns more than one owner: erasing the one who asked must not erase it."""
+    """The scope without its owner, for acts that concern several: erasing one must keep their records."""
     return replace(scope, owner=None)
 
 
 def file_target(path: Path) -> str:
-    """A file as the target of an act: its whole path, or the end of it where that is too long."""
-    said = str(path.absolute()).encode(errors="replace").decode()
-    return said[-TARGET_MAX_CHARACTERS:]
+    """A file as the target of an act: its absolute path, or the end of it if that is too long."""
+    shown = str(path.absolute()).encode(errors="replace").decode()
+    return shown[-TARGET_MAX_CHARACTERS:]
 
 
 class AuditedAct:
@@ -92,7 +91,7 @@ class AuditedAct:
         self._detail = detail
         self._keeps_message = keeps_message
         self._outcome: dict[str, Any] = {}
-        self._is_told = False
+        self._has_outcome = False
         self.intent_id = new_id()
 
     async def __aenter__(self) -> Self:
@@ -102,18 +101,18 @@ class AuditedAct:
         return self
 
     def outcome(self, **counts: object) -> None:
-        """Add to what the outcome will say, for example how many rows are gone; it must be JSON."""
+        """Add details to the outcome, for example row counts; they must be JSON."""
         as_jsonb_object("outcome", counts)
         self._outcome |= counts
 
     async def commit_with(self, transaction: Transaction) -> None:
-        """Write that the act succeeded in the transaction that does it."""
+        """Record success in the transaction of the act."""
         await self._write(transaction, "succeeded", self._outcome)
-        self._is_told = True
+        self._has_outcome = True
 
     def hand_over(self) -> None:
-        """Leave the outcome to whoever ends the act by its `intent_id`; a failure here is still written."""
-        self._is_told = True
+        """Let other code write the outcome, by `intent_id`; a failure in this block is still written."""
+        self._has_outcome = True
 
     async def __aexit__(
         self,
@@ -121,18 +120,18 @@ class AuditedAct:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Write the outcome, unless it was committed with the act, or somebody else will write it."""
+        """Write the outcome, unless it was committed with the act or handed over."""
         if error is not None:
             await self._write_failure(error)
-        elif not self._is_told:
+        elif not self._has_outcome:
             async with self._database.transaction() as transaction:
                 await self._write(transaction, "succeeded", self._outcome)
 
     async def _write_failure(self, error: BaseException) -> None:
-        """Say that it failed. If that fails, too, the act stays unfinished; the caller gets its own error.
+        """Record the failure. If that fails, too, the act stays unfinished; the caller gets its own error.
 
-        When the connection broke at the very commit, the act may have succeeded after all; then its
-        outcome is there, and the database does not take a second one.
+        If the connection broke during the commit, the act may have succeeded: then its outcome exists, and
+        the database refuses a second one.
         """
         try:
             async with self._database.transaction() as transaction:
@@ -159,7 +158,7 @@ class AuditedAct:
 async def end_act(
     transaction: Transaction, intent_id: UUID, phase: Literal["succeeded", "failed"], detail: dict[str, Any]
 ) -> None:
-    """Write the outcome of an act that was handed over; nothing if there is no such intent, or it has one."""
+    """Write the outcome of an act that was handed over; does nothing if it has one, or does not exist."""
     parameters = {
         "audit_id": new_id(),
         "intent_id": intent_id,
@@ -190,25 +189,25 @@ async def list_acts(
 
 
 async def unfinished_acts(database: TenantDatabase, scope: Scope, *, limit: int) -> list[AuditRecord]:
-    """Intents without an outcome, newest first: acts that still run, or were cut short."""
+    """Intents without an outcome, newest first: acts that still run, or were interrupted."""
     parameters = {"owner": scope.owner, "limit": check_limit(limit)}
     async with database.transaction() as transaction:
         return [AuditRecord(**row) for row in await transaction.rows("audit.unfinished", parameters)]
 
 
 def described_error(error: BaseException, *, keeps_message: bool = False) -> dict[str, Any]:
-    """The error in words. A message that is not ours may quote anything, so only its type is kept."""
+    """Type and message of an error. Only Mnemic's own messages are kept: others may quote anything."""
     described = {"error": type(error).__name__}
     if keeps_message and isinstance(error, MnemicError):
-        said = str(error)[:ERROR_MAX_CHARACTERS].replace("\0", "")
-        described["message"] = said.encode(errors="replace").decode()
+        message = str(error)[:ERROR_MAX_CHARACTERS].replace("\0", "")
+        described["message"] = message.encode(errors="replace").decode()
     return described
 
 
-def _came_by(scope: Scope) -> dict[str, Any]:
-    """The key and the request of a call that came through a server."""
-    came_by = {
+def _request_context(scope: Scope) -> dict[str, Any]:
+    """The API key and the request of a call through a server."""
+    context = {
         "key_id": str(scope.key_id) if scope.key_id is not None else None,
         "request_id": scope.request_id,
     }
-    return {name: value for name, value in came_by.items() if value is not None}
+    return {name: value for name, value in context.items() if value is not None}

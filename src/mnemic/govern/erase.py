@@ -1,7 +1,7 @@
-"""Erase an owner, or put it into the archive.
+"""Erase an owner, or archive its memories.
 
-Erasing leaves nothing: the database itself finds every table that holds something about owners
-(`mnemic.erase_owner`). The audit log keeps that it happened and how many rows went, under the id of the
+Erasing leaves nothing: the database finds every table that holds rows of owners
+(`mnemic.erase_owner`). The audit log records the act and the row counts, under the id of the
 receipt and without the owner's name.
 """
 
@@ -15,7 +15,7 @@ from mnemic.types.scope import Scope
 
 
 async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMode) -> ErasureReceipt:
-    """Erase or archive all of the owner's; an owner that has nothing gets a receipt of zeros."""
+    """Erase or archive everything of the owner; an unknown owner gets a receipt of zeros."""
     owner = scope.require_owner()
     receipt_id = new_id()
     async with audited(database, nobodys(scope), action=f"{mode}_owner", target=str(receipt_id)) as act:

@@ -1,13 +1,12 @@
-"""Requests that may be repeated: who says the same `Idempotency-Key` again gets the first answer again.
+"""Idempotent requests: a repeated `Idempotency-Key` gets the response of the first request.
 
-A request is *unknown*, then *running* from `begin` on, then *done* when `finish` has kept its answer, which
-`KEPT_S` later counts no more. One that fails is abandoned, which makes it unknown again: nothing was written,
-so it may be made anew. An attempt that has been running for `STALE_S` died with its server; the next one
-takes its place. It may then happen that something is written a second time, as without the key; what `retain`
-is given again it recognises.
+A request is *unknown*, then *running* after `begin`, then *done* after `finish` has stored its response,
+which is kept for `KEPT_S`. A request that fails is abandoned and *unknown* again: nothing was written, so it
+may be retried. An attempt that has been running for `STALE_S` died with its server, and the next attempt
+replaces it. In that case a write may happen twice, as without a key; `retain` recognises duplicates.
 
-Beginning and finishing are one statement each (docs/adr/0017-statements-that-carry-their-signature.md): every
-write of the SDK over HTTP waits for both.
+`begin` and `finish` are one statement each (docs/adr/0017-statements-that-carry-their-signature.md), because
+every write of the SDK over HTTP waits for both.
 """
 
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ ANSWER_MAX_BYTES = 8 * 1024**2
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Which request this is: of which key, by the hash of its route and the caller's word for it."""
+    """Identity of a request: the API key, and a hash of the route and the idempotency key."""
 
     key_id: UUID
     request_hash: bytes
@@ -34,14 +33,14 @@ class Repeatable:
 
 @dataclass(frozen=True)
 class Begun:
-    """This attempt carries the request out."""
+    """The request is new; this attempt carries it out."""
 
     attempt_id: UUID
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the first attempt answered. `body` is None where it was too large, or not to be kept."""
+    """The response of the first attempt. `body` is None if it was too large, or must not be stored."""
 
     body_hash: bytes
     status: int
@@ -50,7 +49,7 @@ class Answer:
 
 
 async def begin(database: TenantDatabase, request: Repeatable) -> Begun | Answer | Literal["running"]:
-    """Begin a request, or say what became of it."""
+    """Begin a request; if it was begun before, return its response or `running`."""
     attempt_id = new_id()
     parameters = {
         **_attempt(database, request, attempt_id),
@@ -70,7 +69,7 @@ async def begin(database: TenantDatabase, request: Repeatable) -> Begun | Answer
 async def finish(
     database: TenantDatabase, request: Repeatable, attempt_id: UUID, answer: Answer, *, owner: str | None
 ) -> None:
-    """Keep the answer. `owner` is whom the request turned out to be about."""
+    """Store the response. `owner` is the owner that the request concerned."""
     fits = answer.body is not None and len(answer.body) <= ANSWER_MAX_BYTES
     parameters = {
         **_attempt(database, request, attempt_id),
@@ -84,13 +83,13 @@ async def finish(
 
 
 async def abandon(database: TenantDatabase, request: Repeatable, attempt_id: UUID) -> None:
-    """Forget a request that was not carried out."""
+    """Delete a request that was not carried out."""
     async with database.transaction() as transaction:
         await transaction.execute("idempotent_requests.abandon", _attempt(database, request, attempt_id))
 
 
 async def prune(database: TenantDatabase, *, limit: int) -> int:
-    """Forget some requests of the tenant that are older than they are kept; returns how many."""
+    """Delete some expired requests of the tenant; returns how many."""
 
     async def work(transaction: Transaction) -> int:
         return await transaction.execute("idempotent_requests.prune", {"kept_s": KEPT_S, "limit": limit})

@@ -1,14 +1,14 @@
-"""API keys: what opens a Mnemic server, and for whom.
+"""API keys of a Mnemic server.
 
-A key is `mn_` and 43 random characters, 256 bits. It is shown once, when it is made; stored is its SHA-256,
-which needs no salt, since nobody can guess what has 256 bits. A key is *active* from the moment it is
-committed until it *expires* at its time, if it has one, or is *revoked*. Both end it for good. A server asks
-for the key in every request, so that revoking takes effect with the next one.
+A key is `mn_` and 43 random characters, 256 bits. It is shown once, when it is created; only its SHA-256 is
+stored, without a salt, since 256 random bits cannot be guessed. A key is *active* until it *expires*, if it
+has an expiry, or is *revoked*. Both are final. A server looks the key up in every request, so that a revoked
+key is refused from the next request on.
 
-The role says what a key may do: `read`, `write` with it, `admin` with both. An admin key is for the whole
-tenant; a key for one owner reads, or reads and writes.
+The role says what a key allows: `read`; `write`, which includes `read`; `admin`, which includes both. An
+admin key is for the whole tenant; a key of one owner has the role `read` or `write`.
 
-Making and revoking keys is audited, by the key's id.
+Creating and revoking keys is audited, by the id of the key.
 """
 
 import hmac
@@ -36,13 +36,13 @@ from mnemic.types.scope import Scope, check_name
 KEY_BYTES = 32
 KEY_PATTERN = re.compile(r"mn_[A-Za-z0-9_-]{43}")
 PREFIX_CHARACTERS = 9
-"""`mn_` and six more: enough to tell keys apart, and 220 bits short of the key."""
+"""`mn_` and six more: enough to tell keys apart; 220 bits stay secret."""
 ANY_KEY = "any"
 
 
 @dataclass(frozen=True)
 class FoundKey:
-    """A key that holds, and the tenant that it opens."""
+    """A valid key and its tenant."""
 
     tenant: Tenant
     key: ApiKey
@@ -56,7 +56,7 @@ async def create(
     name: str | None,
     expires_at: datetime | str | None,
 ) -> NewApiKey:
-    """Make a key for the scope's owner, or for the whole tenant if it has none."""
+    """Create a key for the scope's owner, or for the whole tenant if it has none."""
     secret = f"mn_{secrets.token_urlsafe(KEY_BYTES)}"
     parameters: dict[str, Any] = {
         "tenant_id": database.tenant.id,
@@ -79,13 +79,13 @@ async def create(
 
 
 async def get(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> ApiKey:
-    """One key; of the scope's owner, if it has one."""
+    """One key; if the scope has an owner, only one of that owner."""
     async with database.transaction() as transaction:
         return await _get(transaction, _one_key(scope, key_id))
 
 
 async def revoke(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> ApiKey:
-    """End a key; one that is revoked already stays as it is, without another audit."""
+    """Revoke a key. A revoked one stays as it is, and is not audited again."""
     parameters = _one_key(scope, key_id)
     async with database.transaction() as transaction:
         key = await _get(transaction, parameters)
@@ -95,7 +95,7 @@ async def revoke(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> 
         audited(database, scope, action="revoke_key", target=str(key.key_id)) as act,
         database.transaction() as transaction,
     ):
-        # 0 if another call revoked it in the meantime: then it is as the caller wants it, too.
+        # 0 if another call revoked it in the meantime.
         act.outcome(revoked_count=await transaction.execute("keys.revoke", parameters))
         revoked = await _get(transaction, parameters)
         await act.commit_with(transaction)
@@ -112,33 +112,33 @@ async def list_keys(
 
 
 async def find(database: Database, secret: str) -> FoundKey:
-    """The key that somebody came with; NotAuthenticatedError if it does not hold.
+    """The key with this text, and its tenant; NotAuthenticatedError if it is not valid.
 
-    The database looks for the hash of a secret that cannot be guessed bit by bit, so that the time it takes
-    tells nothing about keys; the hash that it found is compared once more in constant time.
+    The database looks up the hash of the secret, so that the time of the lookup says nothing about other
+    keys; the hash that it finds is compared once more in constant time.
     """
     digest = _digest(secret)
     if KEY_PATTERN.fullmatch(secret) is None:
-        raise NotAuthenticatedError("This is no API key: one is mn_ and 43 characters.")
+        raise NotAuthenticatedError("This is not an API key: API keys are mn_ and 43 characters.")
     hash = digest.hex()
     rows = await database.signed_rows(query("keys.find"), {"hash": hash}, purpose="find", subject=hash)
     row = rows[0] if rows else None
     if row is None or not hmac.compare_digest(bytes(row["key_hash"]), digest):
-        raise NotAuthenticatedError("Nobody was given this API key.")
+        raise NotAuthenticatedError("This API key is unknown.")
     if row["condition"] != "active":
         raise NotAuthenticatedError(f"This API key is {row['condition']}. Ask for a new one.")
     return FoundKey(Tenant(row["tenant_id"], row["tenant_name"]), ApiKey(**_listed(row)))
 
 
 async def any_exist(database: Database) -> bool:
-    """Whether there is an active key, of whichever tenant."""
+    """Whether any tenant has an active key."""
     async with database.proven("key", ANY_KEY) as queries:
         row = await queries.one("keys.exist")
         return bool(row["exist"])
 
 
 async def note_uses(database: TenantDatabase, last_used_ats: Mapping[UUID, datetime]) -> int:
-    """Write when keys of this tenant were last used; returns how many keys that were."""
+    """Write when keys of this tenant were last used; returns how many were updated."""
     ids = sorted(last_used_ats)
     parameters = {"key_ids": ids, "last_used_ats": [last_used_ats[key_id] for key_id in ids]}
 

@@ -1,19 +1,17 @@
-"""The memory log: what was written and read, one row per call.
+"""The memory log: one row per call that writes or reads.
 
-The level (setting `memory_log`) decides what is kept: ``off`` nothing, ``writes`` the calls that
-write, ``reads`` those that read, too, ``verbose`` with them what was asked and answered.
+The level (setting `memory_log`) decides what is logged: ``off`` nothing, ``writes`` calls that write,
+``reads`` also calls that read, ``verbose`` also queries and answers.
 
-A row is part of its call's transaction: both are there or neither is. It goes to the partition of
-its day, and nobody checks beforehand whether that exists: `mnemic.write_memory_log` in the database
-just inserts, and only where that fails for want of a partition does it make the day's and a week's
-ahead and insert again. So
+A row commits with its call. It goes into the partition of its day: `mnemic.write_memory_log` in the database
+inserts, and only if the partition is missing it creates those of the day and of the week ahead, and inserts
+again. Therefore
 
 * a row costs one round trip: 0.40 ms on two busy cores, where an empty one takes 0.14 ms and a bare
   INSERT, without the safety, 0.31 ms;
-* partitions are made once a week at most, and by whoever comes first. Others that come to the same
-  new day wait until that one commits and find what it made; nobody else waits. If it rolls back, the
-  next one makes them;
-* no process remembers which days exist, so neither a rollback nor a restore can make it wrong.
+* partitions are created at most once a week, by the first call that needs one. Other calls that need the same
+  partition wait for its commit; all others do not wait. If it rolls back, the next call creates them;
+* no process caches which partitions exist, so that a rollback or a restore cannot make a cache wrong.
 """
 
 from datetime import datetime
@@ -36,7 +34,7 @@ async def log_write(transaction: Transaction, level: LogLevel, entry: LogEntry) 
 
 
 def row_of_write(level: LogLevel, entry: LogEntry) -> dict[str, Any] | None:
-    """The row of a call that writes, for who writes it down himself; None if the level is `off`."""
+    """The row of a call that writes, for callers that insert it themselves; None if the level is `off`."""
     return _row(level, entry) if level != "off" else None
 
 

@@ -1,4 +1,4 @@
-"""Who has memories here, and how much there is."""
+"""List owners, and count what a tenant holds."""
 
 from mnemic.db.database import TenantDatabase
 from mnemic.types.page import check_limit
@@ -18,12 +18,12 @@ async def list_owners(database: TenantDatabase, *, after: str, limit: int) -> li
 
 
 async def read_stats(database: TenantDatabase) -> TenantStats:
-    """How much the tenant holds."""
+    """Counts of what the tenant holds."""
     async with database.transaction() as transaction:
         return TenantStats(**await transaction.one("admin.stats"))
 
 
 async def count_backlog(database: TenantDatabase) -> int:
-    """How many memories of the tenant wait for their vector."""
+    """Number of memories in the embedding backlog of the tenant."""
     async with database.transaction() as transaction:
         return int((await transaction.one("vectors.backlog_size"))["waiting"])

@@ -1,12 +1,11 @@
-"""Sharing between owners: nothing crosses from one to another without a grant that is recorded here.
+"""Grants between owners: without one, no owner reads the memories of another.
 
-A grant is *active* from the moment it is committed. It *expires* at its time, if it has one, or is
-*revoked* by whoever gave it, which shows in the next statement of every other transaction. Both end it
-for good: it stays as history, and whoever changes his mind grants anew. Recall asks `readable_grants`
-for the active ones, in its own transaction.
+A grant is *active* until it *expires*, if it has an expiry, or is *revoked* by the owner who gave it. The
+next statement of every other transaction sees that. Both are final: the grant stays as history, and access
+needs a new grant. Recall reads the active ones by `readable_grants`, in its own transaction.
 
-Granting and revoking are audited, by the id of the grant. The log does not name the reader, so that
-nothing of him is left there when he is erased; the grants that he gave and received go with him.
+Granting and revoking are audited, by the id of the grant. The audit log does not name the reader, so that
+erasing the reader leaves no trace there; erasing an owner erases the grants that it gave and received.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +27,7 @@ from mnemic.types.share import Grant, ReadableGrant
 from mnemic.types.tags import check_tags
 
 REASON_MAX_CHARACTERS = 1024
-# Recall looks at all active grants of its owner in every call, so there is a limit to them.
+# Every recall reads all active grants of its owner, so their number is limited.
 ACTIVE_MAX = 1000
 
 
@@ -44,7 +43,7 @@ async def grant(
     expires_at: datetime | str | None,
     reason: str | None,
 ) -> Grant:
-    """Let another owner recall memories; ConflictError if that one has ACTIVE_MAX active grants already."""
+    """Let another owner recall memories; ConflictError if that owner has ACTIVE_MAX active grants already."""
     owner = scope.require_owner()
     what = {
         "channel": check_name("channel", channel) if channel is not None else None,
@@ -76,7 +75,7 @@ async def grant(
 async def revoke(
     database: TenantDatabase, scope: Scope, grant_id: UUID | str, *, reason: str | None
 ) -> Grant:
-    """End a grant that the owner gave; one that is revoked already stays as it is, without another audit."""
+    """Revoke a grant that the owner gave. A revoked one stays as it is, and is not audited again."""
     parameters = {
         "owner": scope.require_owner(),
         "grant_id": check_id("grant_id", grant_id),
@@ -91,7 +90,7 @@ async def revoke(
         audited(database, scope, action="revoke_share", target=target) as act,
         database.transaction() as transaction,
     ):
-        # 0 if another call revoked it in the meantime: then it is as the caller wants it, too.
+        # 0 if another call revoked it in the meantime.
         act.outcome(revoked_count=await transaction.execute("shares.revoke", parameters))
         revoked = await _get(transaction, parameters)
         await act.commit_with(transaction)
@@ -122,7 +121,7 @@ async def list_grants(
 
 
 async def readable_grants(transaction: Transaction, granted_to: str) -> list[ReadableGrant]:
-    """The grants that let an owner read now, the oldest first; never more than ACTIVE_MAX."""
+    """The active grants to an owner, oldest first; at most ACTIVE_MAX."""
     rows = await transaction.rows("shares.readable", {"granted_to": granted_to})
     return [ReadableGrant(**_with_tuples(row)) for row in rows]
 
@@ -142,7 +141,7 @@ async def _get(transaction: Transaction, parameters: Mapping[str, Any]) -> Grant
     row = await transaction.first("shares.get", parameters)
     if row is None:
         raise NotFoundError(
-            f"The owner gave no grant {parameters['grant_id']}. Only whoever gave a grant can revoke it."
+            f"The owner gave no grant {parameters['grant_id']}. Only its giver can revoke a grant."
         )
     return Grant(**_with_tuples(row))
 
@@ -153,7 +152,7 @@ def _with_tuples(row: Row) -> Row:
 
 
 def _written(what: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope of a grant for the audit log: only what narrows it, as JSON has it."""
+    """The scope of a grant as JSON for the audit log, without fields that are None."""
     return {
         field: value.isoformat() if isinstance(value, datetime) else value
         for field, value in what.items()
@@ -164,7 +163,7 @@ def _written(what: Mapping[str, Any]) -> dict[str, Any]:
 def _check_reader(to: object, owner: str) -> str:
     reader = check_name("to", to)
     if reader == owner:
-        raise InvalidInputError("to must be another owner: everybody can read his own memories.")
+        raise InvalidInputError("to must be another owner: every owner reads their own memories.")
     return reader
 
 

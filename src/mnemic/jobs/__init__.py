@@ -1,1 +1,1 @@
-"""Work that is done later: the queue, the worker that empties it, and what is done again and again."""
+"""The job queue, the worker that runs jobs, and schedules."""

@@ -1,14 +1,14 @@
-"""Cron expressions: five fields of text become the numbers that they stand for.
+"""Parse cron expressions into the numbers that their five fields stand for.
 
 A field is ``*`` or a list, with commas, of values and ranges; ``*`` and ranges may have a step:
 ``0,30``, ``8-18``, ``*/15``, ``mon-fri``. Months and days of the week have names; Sunday is 0 and 7. A few
 expressions have names of their own: ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``, ``@yearly``.
 
-As in the cron of Unix, a day must suit both the day of the month and the day of the week, unless both are
+As in Unix cron, a day must match both the day of the month and the day of the week, unless both are
 restricted: then one of the two is enough.
 
-Only reading happens here. When the next tick is, the database finds out (`mnemic.cron_time`), by its own
-clock and its own list of time zones.
+This module only parses. The database computes the next tick (`mnemic.cron_time`), by its own clock and its
+own list of time zones.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
 @dataclass(frozen=True)
 class Field:
-    """One of the five: what it is called, which numbers it may have, which names stand for some of them."""
+    """One of the five fields: its title, its range of numbers, and names for some of them."""
 
     title: str
     lowest: int
@@ -63,7 +63,7 @@ class Cron:
 
 
 def parse_cron(text: object) -> Cron:
-    """Read an expression; InvalidInputError says which field is wrong and why."""
+    """Parse an expression; InvalidInputError says which field is wrong and why."""
     if not isinstance(text, str) or len(text) > CRON_MAX_CHARACTERS:
         raise InvalidInputError(f"cron must be text of at most {CRON_MAX_CHARACTERS} characters.")
     parts = NAMED.get(text.strip().lower(), text).split()
@@ -89,7 +89,7 @@ def _numbers(field: Field, text: str) -> tuple[int, ...]:
 
 
 def _item(field: Field, item: str) -> range:
-    """One item of a list: `*`, a value or a range, the first and the last with a step if wanted."""
+    """One item of a list: `*`, a value or a range, `*` and ranges optionally with a step."""
     span, slash, step = item.partition("/")
     first, dash, last = span.partition("-")
     if slash and not (step.isascii() and step.isdigit() and int(step) > 0):

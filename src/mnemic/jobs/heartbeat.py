@@ -1,8 +1,8 @@
-"""The signs of life of a worker, from a thread with a connection of its own.
+"""The heartbeat of a worker, sent by a thread with its own connection.
 
-Neither a handler that blocks the event loop nor a pool without a free connection may make a living worker
-look dead. So the heartbeat shares nothing with them but the process. While the database cannot be reached
-it tries again and again; `silent_s` tells for how long it has not got through, by a clock that nobody sets.
+A handler that blocks the event loop or an exhausted pool must not make a live worker look dead. So the
+heartbeat shares only the process with them. While the database cannot be reached it retries; `silent_s` is
+the time since the last heartbeat that succeeded, by the monotonic clock.
 """
 
 import logging
@@ -20,38 +20,38 @@ BEAT_EVERY_S = 3.0
 RETRY_S = 0.5
 JOIN_TIMEOUT_S = 2.0
 
-WORKING = "queue"
+QUEUE = "queue"
 """The subject of the purpose `working`; there is one queue."""
 
 logger = logging.getLogger("mnemic.worker")
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`."""
+    """Sends heartbeats from `start` to `stop`."""
 
     def __init__(self, access: Access, worker: str, types: Callable[[], Sequence[str]]) -> None:
         self._access = access
         self._worker = worker
         self._types = types
         self._stopped = threading.Event()
-        # A daemon: a program that ends without stopping its worker must not wait for it.
+        # A daemon: a program that ends without stopping its worker must not wait for this thread.
         self._thread = threading.Thread(target=self._run, name="mnemic-heartbeat", daemon=True)
         self._renewed_at_s = time.monotonic()
-        self.is_struck = False
-        """Whether the worker is not on the list any more; whoever puts it back clears this."""
+        self.is_removed = False
+        """Whether the worker is no longer registered; registering it again clears this."""
 
     @property
     def silent_s(self) -> float:
-        """How long ago the last sign of life was sent that got through."""
+        """Seconds since the last successful heartbeat was sent."""
         return time.monotonic() - self._renewed_at_s
 
     def start(self) -> None:
-        """Begin; the worker has announced itself just now."""
+        """Start the thread; the worker has just registered."""
         self._renewed_at_s = time.monotonic()
         self._thread.start()
 
     def stop(self) -> None:
-        """End, within a moment."""
+        """Stop the thread, waiting at most `JOIN_TIMEOUT_S`."""
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(JOIN_TIMEOUT_S)
@@ -62,14 +62,14 @@ class Heartbeat:
                 with psycopg.connect(self._access.conninfo(), autocommit=True) as connection:
                     self._beat_until_stopped(connection)
             except psycopg.Error as error:
-                logger.warning("a heartbeat did not get through, trying again: %s", error)
+                logger.warning("heartbeat failed, retrying: %s", error)
                 self._stopped.wait(RETRY_S)
 
     def _beat_until_stopped(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopped.is_set():
             sent_at_s = time.monotonic()
             if not beat(connection, self._access.key, self._worker, self._types()):
-                self.is_struck = True
+                self.is_removed = True
             self._renewed_at_s = sent_at_s
             self._stopped.wait(BEAT_EVERY_S)
 
@@ -77,12 +77,14 @@ class Heartbeat:
 def beat(
     connection: "psycopg.Connection[tuple[object, ...]]", key: SigningKey, worker: str, types: Sequence[str]
 ) -> bool:
-    """One sign of life, proved to come from a worker; whether the worker is on the list."""
+    """Send one heartbeat, proved to come from a worker; returns whether the worker is registered."""
     cursor = connection.execute(query("session.begin"))
     cursor.nextset()
     (moment,) = cursor.fetchone() or ("",)
-    proof = key.proof("working", WORKING, moment=str(moment))
-    connection.execute(query("session.prove"), {"purpose": "working", "subject": WORKING, "proof": proof})
-    told = connection.execute(query("workers.beat"), {"worker": worker, "types": list(types)}).fetchone()
+    proof = key.proof("working", QUEUE, moment=str(moment))
+    connection.execute(query("session.prove"), {"purpose": "working", "subject": QUEUE, "proof": proof})
+    row = connection.execute(
+        query("workers.record_heartbeat"), {"worker": worker, "types": list(types)}
+    ).fetchone()
     connection.commit()
-    return told == (True,)
+    return row == (True,)

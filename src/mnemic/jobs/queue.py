@@ -1,13 +1,13 @@
-"""The queue as those see it who want something done: adding jobs, looking at them, calling them off.
+"""The queue as producers see it: enqueue jobs, read them, cancel and replay them.
 
-A job is *waiting*, or *scheduled* until `run_at`; a worker makes it *running*, and then *done*. If it
-failed it is scheduled again, 30 seconds later, then a minute, doubling up to an hour; after `max_attempts`
-it is *dead*, with its error kept, until somebody replays it or it is pruned. It can be *cancelled* at any
-time before its end.
+A job is *waiting*, or *scheduled* until `run_at`; a worker makes it *running*, and then *done*. A failed job
+is scheduled again, 30 seconds later, then a minute, doubling up to an hour. After `max_attempts` it is a dead
+letter (*dead*) with its error stored, until it is replayed or pruned. A job can be *cancelled* at any time
+before its end.
 
-Adding happens in the caller's transaction: a job exists if and only if what it belongs to was committed. One
-that belongs to nothing else is added by a single statement, in one round trip.
-Under a `key` a job is added once for each tenant and type, however often it is asked for.
+Enqueueing happens in the caller's transaction: the job exists if and only if the transaction commits. A job
+that needs no other write is enqueued by a single statement, in one round trip. With a `key`, a job is
+enqueued once per tenant and type, however often the call is repeated.
 """
 
 import re
@@ -34,7 +34,7 @@ PRIORITY_MIN = -100
 PRIORITY_MAX = 100
 ATTEMPTS_MAX = 100
 ENQUEUE_MANY_MAX = 10_000
-"""Jobs in one call of `enqueue_many`."""
+"""Maximum jobs in one call of `enqueue_many`."""
 DEFAULT_ATTEMPTS = 5
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,127}")
@@ -53,7 +53,7 @@ async def enqueue(
 ) -> Job:
     """Add a job in the caller's transaction, or, given a database, in one of its own.
 
-    A key that was used before gives the job that has it.
+    If the key was used before, returns the job that has it.
     """
     parameters = {
         **_common(place.tenant, type, owner, priority, run_at, max_attempts),
@@ -64,7 +64,7 @@ async def enqueue(
     if isinstance(place, Transaction):
         return await _add(place, parameters)
     if key is None:
-        return job_from(await place.signed_row("queued_jobs.enqueue", parameters, hints={"jobs"}))
+        return job_from(await place.signed_row("queued_jobs.enqueue", parameters, wakeups={"jobs"}))
     async with place.transaction() as transaction:
         return await _add(transaction, parameters)
 
@@ -98,19 +98,19 @@ async def enqueue_many(
 
 
 async def get_job(database: TenantDatabase, job_id: UUID | str) -> Job:
-    """One job with the attempts at it; NotFoundError if there is none of that id."""
+    """One job with its attempts; NotFoundError if there is no job of that id."""
     parameters = {"job_id": check_id("job_id", job_id)}
     async with database.transaction(snapshot=True) as transaction:
         row = await transaction.first("queued_jobs.get", parameters)
         attempts = await transaction.rows("queued_jobs.attempts", parameters)
     if row is None:
-        raise NotFoundError(f"There is no job {job_id}. Finished jobs are forgotten after some time.")
+        raise NotFoundError(f"There is no job {job_id}. Finished jobs are deleted after some time.")
     return job_from(row, tuple(_attempt_from(attempt) for attempt in attempts))
 
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Which jobs to list; None leaves a part open."""
+    """Which jobs to list; None matches all."""
 
     state: str | None = None
     type: str | None = None
@@ -136,21 +136,21 @@ async def list_jobs(
 
 
 async def cancel_job(database: TenantDatabase, job_id: UUID | str) -> Job:
-    """Cancel a job: one that waits at once, one that runs as soon as its worker stops it.
+    """Cancel a job: immediately if it waits, or as soon as its worker stops it if it runs.
 
-    ConflictError if it has ended, NotFoundError if there is none of that id.
+    ConflictError if it has ended, NotFoundError if there is no job of that id.
     """
     parameters = {"job_id": check_id("job_id", job_id)}
     async with database.transaction() as transaction:
         row = await transaction.one("queued_jobs.cancel", parameters)
     job = await get_job(database, job_id)
     if row["state"] is None and job.state != "cancelled":
-        raise ConflictError(f"The job {job_id} is {job.state}: it cannot be cancelled any more.")
+        raise ConflictError(f"The job {job_id} is {job.state}: it cannot be cancelled.")
     return job
 
 
 async def replay_job(database: TenantDatabase, job_id: UUID | str) -> Job:
-    """Let a dead job run again, with all its attempts before it; ConflictError if it is not dead."""
+    """Let a dead job run again, with all its attempts; ConflictError if it is not dead."""
     parameters = {"job_id": check_id("job_id", job_id)}
     async with database.transaction() as transaction:
         row = await transaction.one("queued_jobs.replay", parameters)
@@ -161,7 +161,7 @@ async def replay_job(database: TenantDatabase, job_id: UUID | str) -> Job:
 
 
 def check_type(value: object) -> str:
-    """The type of a job, as handlers are registered for it."""
+    """A valid job type, or InvalidInputError."""
     if isinstance(value, str) and _TYPE.fullmatch(value):
         return value
     raise InvalidInputError(

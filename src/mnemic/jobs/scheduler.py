@@ -1,9 +1,8 @@
-"""Ticking: whoever has a moment enqueues the jobs of the schedules that are due, of all tenants.
+"""The scheduler: enqueues the jobs of schedules that are due, for all tenants.
 
-Workers call `tick` every second. The database does all of it in one transaction
-(`mnemic.run_due_schedules`), so any number of workers may tick at once, one may die in the middle, and none
-needs to know of the others. Where pg_cron was told to tick, a worker finds nothing due unless pg_cron is
-late.
+Workers call `tick` every second. The database does the work in one transaction (`mnemic.run_due_schedules`),
+so any number of workers may tick at once, and one may die in the middle. Where pg_cron ticks, a worker finds
+nothing due unless pg_cron is late.
 """
 
 import psycopg
@@ -22,7 +21,7 @@ async def tick(database: Database) -> int:
 
 
 async def use_pg_cron(admin_conninfo: str, limits: Limits) -> None:
-    """Have pg_cron tick, every ten seconds or, before its version 1.5, every minute."""
+    """Let pg_cron tick every ten seconds or, before its version 1.5, every minute."""
     async with admin_connection(admin_conninfo, limits) as connection:
         with translated():
             try:
@@ -36,7 +35,7 @@ async def use_pg_cron(admin_conninfo: str, limits: Limits) -> None:
 
 
 async def leave_pg_cron(admin_conninfo: str, limits: Limits) -> bool:
-    """Leave ticking to the workers again; returns whether pg_cron had been told to tick."""
+    """Let workers tick again; returns whether pg_cron did before."""
     async with admin_connection(admin_conninfo, limits) as connection:
         with translated():
             cursor = await connection.execute(query("schedules.leave_pg_cron"))

@@ -1,4 +1,4 @@
-"""Schedules of a tenant: making, changing, pausing, deleting them. Ticking is `scheduler.py`."""
+"""Schedules of a tenant: create, change, pause and delete them. `scheduler.py` enqueues their jobs."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -17,7 +17,7 @@ from mnemic.types.scope import check_name
 SCHEDULE_NAME_MAX_CHARACTERS = 128
 TIMEZONE_MAX_CHARACTERS = 64
 SCHEDULES_MAX = 1_000
-"""Schedules that a tenant may have: everybody's are looked through each second."""
+"""Maximum schedules of a tenant: every tick reads the schedules of all tenants."""
 EVERY_MIN_S = 1
 EVERY_MAX_S = 366 * 24 * 60 * 60
 UTC = "UTC"
@@ -38,7 +38,7 @@ async def set_schedule(
     enabled: bool | None,
     owner: str | None,
 ) -> Schedule:
-    """Make or change a schedule; one that is awake and keeps its times keeps its next tick."""
+    """Create or change a schedule. An enabled one whose times stay the same keeps its next tick."""
     parameters = {
         "tenant_id": database.tenant.id,
         "name": _check_schedule_name(name),
@@ -67,7 +67,7 @@ async def get_schedule(database: TenantDatabase, name: str) -> Schedule | None:
 
 
 async def list_schedules(database: TenantDatabase, *, after: str, limit: int) -> list[Schedule]:
-    """Schedules by name, from the one behind `after` on."""
+    """Schedules ordered by name, after the name `after`."""
     parameters = {
         "after": _check_schedule_name(after) if after != "" else "",
         "limit": check_limit(limit),
@@ -83,12 +83,12 @@ async def delete_schedule(database: TenantDatabase, name: str) -> bool:
 
 
 async def pause_schedule(database: TenantDatabase, name: str) -> Schedule:
-    """Let it tick no more until it is resumed."""
+    """Pause it until it is resumed."""
     return await _changed(database, "schedules.pause", name)
 
 
 async def resume_schedule(database: TenantDatabase, name: str) -> Schedule:
-    """Let it tick again, from its next tick on."""
+    """Resume it; ticks during the pause are not made up for."""
     return await _changed(database, "schedules.resume", name)
 
 
@@ -96,12 +96,12 @@ async def _changed(database: TenantDatabase, query_name: str, name: str) -> Sche
     async with database.transaction() as transaction:
         row = await transaction.first(query_name, {"name": _check_schedule_name(name)})
     if row is None:
-        raise NotFoundError(f"There is no schedule {name!r}. `memory.schedules.list()` shows what there is.")
+        raise NotFoundError(f"There is no schedule {name!r}. `memory.schedules.list()` lists the schedules.")
     return Schedule(**row)
 
 
 def _timing(cron: str | None, every_s: int | None) -> dict[str, Any]:
-    """When it ticks, as columns: by cron or by an interval."""
+    """The columns that say when it ticks: by cron or by an interval."""
     if (cron is None) == (every_s is None):
         raise InvalidInputError("Give either cron or every_s: a schedule ticks by one of the two.")
     if cron is None:
@@ -124,7 +124,7 @@ def _timing(cron: str | None, every_s: int | None) -> dict[str, Any]:
 
 
 async def _require_timezone(transaction: Transaction, timezone: str) -> None:
-    # The list is slow to read, and nearly everybody uses this one.
+    # Reading the list of time zones is slow, and most schedules use UTC.
     if timezone == UTC:
         return
     if not (await transaction.one("schedules.has_timezone", {"timezone": timezone}))["has_timezone"]:

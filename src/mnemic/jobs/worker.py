@@ -1,30 +1,33 @@
-"""The worker: claims jobs, runs their handlers, and tells the database how that ended.
+"""The worker: claims jobs, runs their handlers, and settles the outcomes in the database.
 
-It knows nothing about memory; handlers are passed in by type. States: *new* → *working* → (`stop`)
-*stopping* → *ended*. Everything that it tells the database goes through one loop of *turns*. A turn is one
-statement, on a connection of its own: it ends the attempts that have ended, and claims as many jobs as there
-are free slots, so that under load one round trip and one commit serve many jobs. While jobs run, a look
-around follows it about once a second: which of them should be cancelled, how far they have come. It comes
-after the turn, so that a new job does not wait for it. Between turns the loop waits for news: a handler that
-ended, a hint that there are jobs (from this process at once, from others by NOTIFY), or the next second,
-since hints can be lost.
+It knows nothing about memories; handlers are passed in by type. States: *new* → *working* → (`stop`)
+*stopping* →
+*ended*.
 
-Around the loop, each in a task of its own:
+One loop does all settling and claiming. Each cycle is one statement on a dedicated connection: it settles the
+attempts that have ended, and claims as many jobs as there are free slots, so that under load one round trip
+and one commit serve many jobs. While jobs run, the worker also reconciles about once a second: it reads which
+jobs the database says it holds and which of them should be cancelled, and writes progress. That comes after
+the cycle, so that a new job does not wait for it. Between cycles the loop waits until a handler ends, a
+wakeup arrives (from this process directly, from others by NOTIFY), or the next second begins, since wakeups
+can be lost.
 
-* the *heartbeat*, in a thread, tells that the worker lives (`heartbeat.py`);
-* the *guard* stops all handlers when the heartbeat has not got through for so long that others may soon
-  take the worker for dead: the same job must not run twice at once;
-* *housekeeping* finds workers that died, and frees their jobs (`witness.py`);
-* *promotion* lets scheduled jobs wait when their time comes, which leaves a hint;
+Around the loop run, each in a task of its own:
+
+* the *heartbeat*, in a thread, shows that the worker is alive (`heartbeat.py`);
+* *fencing* cancels all handlers when no heartbeat has succeeded for so long that other workers may soon
+  declare
+  this one dead: the same job must not run twice at once;
+* *recovery* finds dead workers (`failure_detector.py`) and requeues their jobs;
+* *promotion* makes scheduled jobs waiting when they are due, which leaves a wakeup;
 * `periodic` functions, such as the scheduler, are called every second.
 
-A turn that failed may have been committed all the same. So before the next one the worker looks around and
-compares what the database says that it holds with what it knows: what it does not know it hands back, what
-is not its own any more it stops.
+A cycle that failed may still have been committed. So before the next one the worker reconciles: it hands back
+jobs that it does not know, and cancels handlers of jobs that it no longer holds.
 
-Stopping: no more claims; handlers have `grace_s` to end, then they are cancelled, and their jobs handed
-back without counting as attempts. What ignores its cancellation is left to the others, who find it when
-this process is gone.
+Stopping: the worker claims nothing more; handlers have `grace_s` to end, then they are cancelled, and their
+jobs are handed back without counting as attempts. The job of a handler that ignores its cancellation stays
+claimed until this process is gone and other workers requeue it.
 """
 
 import asyncio
@@ -45,36 +48,36 @@ from psycopg.types.json import Jsonb
 from mnemic.db.connection import Row
 from mnemic.db.database import Database, Queries
 from mnemic.db.listen import Listener
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.db.wakeups import notify_channel
 from mnemic.errors import MnemicError
-from mnemic.jobs.attempt import Attempt, Claim
-from mnemic.jobs.handling import Handler
-from mnemic.jobs.heartbeat import WORKING, Heartbeat
-from mnemic.jobs.witness import Sign, Witness
+from mnemic.jobs.failure_detector import FailureDetector, WorkerStatus
+from mnemic.jobs.handlers import Handler
+from mnemic.jobs.heartbeat import QUEUE, Heartbeat
+from mnemic.jobs.job_run import Claim, JobRun
 
 DEFAULT_CONCURRENCY = 10
 CONCURRENCY_MAX = 1_000
 POLL_S = 1.0
-"""How long a job waits at most when its hint was lost."""
-WATCH_EVERY_S = 1.0
-"""How often a worker with running jobs asks which ones it should cancel, and writes their progress."""
+"""How long a job waits at most when its wakeup was lost."""
+RECONCILE_EVERY_S = 1.0
+"""How often a worker with running jobs reads which ones it should cancel, and writes their progress."""
 PROMOTE_MIN_S = 0.1
-"""Scheduled jobs are looked for at most this often, however many hints come."""
+"""Minimum time between two searches for due jobs, however many wakeups come."""
 PROMOTE_MAX = 1_000
-"""Scheduled jobs of one tenant that begin to wait in one turn."""
-HOUSEKEEPING_EVERY_S = 2.0
-BURY_EVERY_S = 60.0
-BURY_MAX = 1_000
+"""Maximum scheduled jobs of one tenant that one statement promotes."""
+RECOVER_EVERY_S = 2.0
+UNKNOWN_TYPE_CHECK_EVERY_S = 60.0
+UNKNOWN_TYPE_JOBS_MAX = 1_000
 UNKNOWN_TYPE_LIMIT_S = 24 * 3600.0
-"""How long a job of a type that no worker knows waits for one that does."""
+"""How long a job whose type no worker knows waits before it becomes a dead letter."""
 FENCE_AFTER_S = 12.0
-"""Silence after which a worker stops its handlers: less than `witness.DEAD_AFTER_S`, with time to do it."""
-GUARD_EVERY_S = 0.5
+"""Time without a heartbeat after which a worker cancels its handlers: less than `DEAD_AFTER_S`."""
+FENCE_EVERY_S = 0.5
 RETRY_S = 0.5
 CANCEL_TIMEOUT_S = 5.0
-"""How long stopping waits for handlers that were cancelled."""
+"""How long stopping waits for cancelled handlers."""
 DEFAULT_GRACE_S = 30.0
 TENANT_NAMES_MAX = 10_000
 
@@ -101,51 +104,51 @@ class Worker:
         self._concurrency = concurrency
         self._only_tenant = only_tenant
         self._periodic = tuple(periodic)
-        self._line = database.line("turn", WORKING)
+        self._connection = database.dedicated_connection("turn", QUEUE)
         self._heartbeat = Heartbeat(database.access, self.name, lambda: tuple(handlers))
-        self._witness = Witness()
-        self._running: dict[tuple[UUID, int], Attempt] = {}
-        self._ended: list[Attempt] = []
-        self._strange: list[dict[str, Any]] = []
+        self._failure_detector = FailureDetector()
+        self._running: dict[tuple[UUID, int], JobRun] = {}
+        self._ended: list[JobRun] = []
+        self._unknown_claims: list[dict[str, Any]] = []
         self._tenants: dict[UUID, Tenant] = {}
-        self._served_last: UUID | None = None
-        self._news = asyncio.Event()
-        self._is_uncertain = False
-        self._is_hinted = asyncio.Event()
+        self._last_tenant_id: UUID | None = None
+        self._activity = asyncio.Event()
+        self._needs_reconciling = False
+        self._is_woken = asyncio.Event()
         self._due_in_s = 0.0
-        self._watched_at_s = 0.0
-        self._buried_at_s = 0.0
+        self._reconciled_at_s = 0.0
+        self._unknown_types_checked_at_s = 0.0
         self._stop_by_s: float | None = None
         self._is_ready = asyncio.Event()
         self._is_over = False
 
     async def run(self) -> None:
-        """Work until `stop` is called. Being cancelled instead is as if the process had been killed."""
-        unregister = self._database.on_hint("jobs", self._on_hint)
+        """Work until `stop` is called. Cancelling this instead has the effect of killing the process."""
+        unregister = self._database.on_wakeup("jobs", self._on_wakeup)
         try:
-            await self._announce()
+            await self._register_when_reachable()
             self._heartbeat.start()
             async with asyncio.TaskGroup() as group:
-                helpers = [group.create_task(work) for work in self._helpers()]
+                tasks = [group.create_task(work) for work in self._side_tasks()]
                 try:
-                    await self._take_turns()
+                    await self._run_cycles()
                 finally:
-                    # For helpers whose cancellation gets lost (see `ending.py`) when the program itself ends.
+                    # Ends tasks that lose their cancellation (see `task_cancellation.py`) at program exit.
                     self._is_over = True
-                await end(*helpers)
-            await self._leave()
+                await cancel_and_wait(*tasks)
+            await self._deregister()
         finally:
             unregister()
-            await self._line.aclose()
+            await self._connection.aclose()
             for attempt in self._running.values():
                 attempt.abandon()
             await asyncio.to_thread(self._heartbeat.stop)
 
     def stop(self, *, grace_s: float = DEFAULT_GRACE_S) -> None:
-        """Claim nothing more, and end when the handlers have, or after `grace_s` by cancelling them."""
+        """Claim nothing more, and end when all handlers have ended; after `grace_s` they are cancelled."""
         stop_by_s = time.monotonic() + grace_s
         self._stop_by_s = stop_by_s if self._stop_by_s is None else min(stop_by_s, self._stop_by_s)
-        self._news.set()
+        self._activity.set()
 
     @property
     def is_stopping(self) -> bool:
@@ -153,114 +156,114 @@ class Worker:
         return self._stop_by_s is not None
 
     async def ready(self) -> None:
-        """Wait until the worker has announced itself and is about to claim its first jobs."""
+        """Wait until the worker is registered and about to claim its first jobs."""
         await self._is_ready.wait()
 
-    def _helpers(self) -> list[Any]:
+    def _side_tasks(self) -> list[Any]:
         listener = Listener(
             self._database.access,
             [notify_channel("jobs")],
-            on_notify=lambda channel, payload: self._on_hint(),
-            on_ready=self._on_hint,
+            on_notify=lambda channel, payload: self._on_wakeup(),
+            on_ready=self._on_wakeup,
         )
-        helpers = [listener.run(), self._guard(), self._keep_house(), self._promote()]
-        return [*helpers, *map(self._repeat, self._periodic)]
+        tasks = [listener.run(), self._fence(), self._recover_periodically(), self._promote_periodically()]
+        return [*tasks, *map(self._repeat, self._periodic)]
 
-    def _on_hint(self) -> None:
-        self._is_hinted.set()
-        self._news.set()
+    def _on_wakeup(self) -> None:
+        self._is_woken.set()
+        self._activity.set()
 
-    async def _announce(self) -> None:
-        """Get on the list of workers, however long it takes until the database is there."""
+    async def _register_when_reachable(self) -> None:
+        """Register, retrying until the database can be reached."""
         while self._stop_by_s is None:
             try:
-                async with self._database.proven("working", WORKING) as queries:
-                    await self._join(queries)
+                async with self._database.proven("working", QUEUE) as queries:
+                    await self._register(queries)
                 break
             except MnemicError as error:
-                logger.warning("the worker cannot begin yet: %s", error)
+                logger.warning("the worker cannot register yet, retrying: %s", error)
                 await asyncio.sleep(RETRY_S)
         self._is_ready.set()
 
-    async def _join(self, queries: Queries) -> None:
-        await queries.execute("workers.join", {"worker": self.name, "types": list(self._handlers)})
+    async def _register(self, queries: Queries) -> None:
+        await queries.execute("workers.register", {"worker": self.name, "types": list(self._handlers)})
 
-    async def _take_turns(self) -> None:
+    async def _run_cycles(self) -> None:
         while not self._is_finished():
             try:
-                await self._turn()
+                await self._cycle()
             except MnemicError as error:
-                logger.warning("the worker lost the database, trying again: %s", error)
-                self._is_uncertain = True
+                logger.warning("the worker lost the database, retrying: %s", error)
+                self._needs_reconciling = True
                 await asyncio.sleep(RETRY_S)
             else:
-                await self._wait_for_news()
-            self._stop_what_is_late()
+                await self._wait_for_activity()
+            self._cancel_after_grace()
 
     def _is_finished(self) -> bool:
         if self._stop_by_s is None:
             return False
         is_over = time.monotonic() > self._stop_by_s + CANCEL_TIMEOUT_S
-        return is_over or not (self._running or self._ended or self._strange)
+        return is_over or not (self._running or self._ended or self._unknown_claims)
 
-    def _stop_what_is_late(self) -> None:
+    def _cancel_after_grace(self) -> None:
         if self._stop_by_s is not None and time.monotonic() >= self._stop_by_s:
             for attempt in self._running.values():
                 attempt.cancel("stopping")
 
-    async def _wait_for_news(self) -> None:
-        if not self._news.is_set():
+    async def _wait_for_activity(self) -> None:
+        if not self._activity.is_set():
             now_s = time.monotonic()
             moment_s = now_s + POLL_S
             if self._stop_by_s is not None:
                 moment_s = min(moment_s, max(self._stop_by_s, now_s + RETRY_S))
             if self._running:
-                moment_s = min(moment_s, self._watched_at_s + WATCH_EVERY_S)
+                moment_s = min(moment_s, self._reconciled_at_s + RECONCILE_EVERY_S)
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(moment_s - now_s, 0)):
-                    await self._news.wait()
-        self._news.clear()
+                    await self._activity.wait()
+        self._activity.clear()
 
-    async def _turn(self) -> None:
-        """What has ended, and what comes next; then, now and then, what was asked for meanwhile."""
-        if self._is_uncertain or self._heartbeat.is_struck:
-            await self._look_around()
+    async def _cycle(self) -> None:
+        """Settle what has ended and start what is claimed; then reconcile if that is due."""
+        if self._needs_reconciling or self._heartbeat.is_removed:
+            await self._reconcile_if_due()
         ended, self._ended = self._ended, []
-        strange, self._strange = self._strange, []
+        unknown, self._unknown_claims = self._unknown_claims, []
         try:
-            outcomes = [*strange, *(attempt.settlement() for attempt in ended)]
+            outcomes = [*unknown, *(attempt.settlement() for attempt in ended)]
             claimed = await self._claimed(await self._settle_and_claim(outcomes))
         except BaseException:
-            # Telling it twice does no harm: what was settled is not held any more.
+            # Settling twice does no harm: a settled job is no longer held.
             self._ended = ended + self._ended
-            self._strange = strange + self._strange
+            self._unknown_claims = unknown + self._unknown_claims
             raise
         for attempt in claimed:
             self._running[attempt.key] = attempt
-            # In no group: one that cannot be stopped must not keep the worker from ending.
+            # In no task group: a handler that cannot be stopped must not keep the worker from ending.
             attempt.task = asyncio.create_task(attempt.run(self._handlers[attempt.job.type]))
             attempt.task.add_done_callback(partial(self._on_end, attempt))
-        await self._look_around()
+        await self._reconcile_if_due()
 
-    def _on_end(self, attempt: Attempt, _: "asyncio.Task[None]") -> None:
+    def _on_end(self, attempt: JobRun, _: "asyncio.Task[None]") -> None:
         del self._running[attempt.key]
-        if attempt.end():
+        if attempt.finish():
             self._ended.append(attempt)
-        self._news.set()
+        self._activity.set()
 
-    async def _look_around(self) -> None:
-        """Watch what runs, now and then or in doubt; what may have come of it is news for the next turn."""
-        is_time = bool(self._running) and time.monotonic() >= self._watched_at_s + WATCH_EVERY_S
-        if not (is_time or self._is_uncertain or self._heartbeat.is_struck):
+    async def _reconcile_if_due(self) -> None:
+        """Reconcile once a second while jobs run, and whenever the database may know something else."""
+        is_due = bool(self._running) and time.monotonic() >= self._reconciled_at_s + RECONCILE_EVERY_S
+        if not (is_due or self._needs_reconciling or self._heartbeat.is_removed):
             return
-        async with self._database.proven("working", WORKING) as queries:
-            await self._watch(queries)
-            await self._rejoin(queries)
-        if self._strange:
-            self._news.set()
+        async with self._database.proven("working", QUEUE) as queries:
+            await self._reconcile(queries)
+            await self._register_again(queries)
+        if self._unknown_claims:
+            self._activity.set()
 
     async def _settle_and_claim(self, outcomes: list[dict[str, Any]]) -> list[Claim]:
-        """Both in one statement: what has ended makes room for what comes next."""
+        """Settle outcomes and claim jobs in one statement."""
         slots = self._free_slots()
         if not (outcomes or slots):
             return []
@@ -270,143 +273,146 @@ class Worker:
             "outcomes": _as_json(outcomes),
             "types": list(self._handlers),
             "slots": slots,
-            "after_tenant": self._served_last,
+            "after_tenant": self._last_tenant_id,
         }
-        return [Claim._make(row) for row in await self._line.rows("workers.turn", parameters)]
+        rows = await self._connection.rows("workers.settle_and_claim", parameters)
+        if outcomes:
+            self._database.wake_process("finished_jobs")
+        return [Claim._make(row) for row in rows]
 
     def _free_slots(self) -> int:
-        """How many jobs may be claimed now."""
-        is_mute = self._heartbeat.silent_s > FENCE_AFTER_S
-        if self._stop_by_s is not None or not self._handlers or is_mute:
+        """Number of jobs that may be claimed now."""
+        is_silent = self._heartbeat.silent_s > FENCE_AFTER_S
+        if self._stop_by_s is not None or not self._handlers or is_silent:
             return 0
         return max(self._concurrency - len(self._running), 0)
 
-    async def _claimed(self, claims: Sequence[Claim]) -> list[Attempt]:
+    async def _claimed(self, claims: Sequence[Claim]) -> list[JobRun]:
         if not claims:
             return []
-        self._served_last = claims[-1].tenant_id
-        await self._learn_names(claims)
-        return [Attempt.claimed(claim, self._tenants[claim.tenant_id]) for claim in claims]
+        self._last_tenant_id = claims[-1].tenant_id
+        await self._read_tenant_names(claims)
+        return [JobRun.claimed(claim, self._tenants[claim.tenant_id]) for claim in claims]
 
-    async def _learn_names(self, claims: Sequence[Claim]) -> None:
+    async def _read_tenant_names(self, claims: Sequence[Claim]) -> None:
         if len(self._tenants) > TENANT_NAMES_MAX:
             self._tenants.clear()
         unknown = {claim.tenant_id for claim in claims} - self._tenants.keys()
         if unknown:
-            async with self._database.proven("working", WORKING) as queries:
+            async with self._database.proven("working", QUEUE) as queries:
                 named = await queries.rows("workers.tenant_names", {"tenant_ids": list(unknown)})
             self._tenants |= {row["tenant_id"]: Tenant(row["tenant_id"], row["name"]) for row in named}
 
     def _tenant_filter(self) -> dict[str, Any]:
         return {"only_tenant": self._only_tenant.id if self._only_tenant is not None else None}
 
-    async def _watch(self, queries: Queries) -> None:
-        """Compare what the database says we hold with what we know; write how far it has come."""
-        self._watched_at_s = time.monotonic()
-        self._is_uncertain = False
-        await self._report(queries)
+    async def _reconcile(self, queries: Queries) -> None:
+        """Write progress, and compare the jobs that the database says we hold with those that run here."""
+        self._reconciled_at_s = time.monotonic()
+        self._needs_reconciling = False
+        await self._write_progress(queries)
         held = {
             (row["job_id"], row["claim"]): row
-            for row in await queries.rows("workers.held", {"worker": self.name})
+            for row in await queries.rows("workers.claimed_jobs", {"worker": self.name})
         }
         for key, attempt in self._running.items():
             if key not in held:
                 attempt.cancel("lost")
             elif held[key]["cancel_requested"]:
                 attempt.cancel("cancelled")
-        # Handlers have gone on meanwhile: some that were running have ended since.
+        # Some handlers have ended while the query ran.
         known = self._running.keys() | {attempt.key for attempt in self._ended}
-        self._strange = [_handed_back(row) for key, row in held.items() if key not in known]
+        self._unknown_claims = [_handed_back(row) for key, row in held.items() if key not in known]
 
-    async def _rejoin(self, queries: Queries) -> None:
-        """Get back on the list after having been taken for dead, but not while a lost handler still runs.
+    async def _register_again(self, queries: Queries) -> None:
+        """Register again after being declared dead, but not while the handler of a lost job still runs.
 
-        Who is not on it is given nothing, so that a job that was lost is not run a second time beside it.
+        Unregistered workers get no jobs, so a lost job is not run here a second time beside its old handler.
         """
-        if not self._heartbeat.is_struck or any(each.reason == "lost" for each in self._running.values()):
+        if not self._heartbeat.is_removed or any(each.reason == "lost" for each in self._running.values()):
             return
-        await self._join(queries)
-        self._heartbeat.is_struck = False
+        await self._register(queries)
+        self._heartbeat.is_removed = False
 
-    async def _report(self, queries: Queries) -> None:
-        news = [attempt for attempt in self._running.values() if attempt.job.has_news]
-        if not news:
+    async def _write_progress(self, queries: Queries) -> None:
+        reporting = [attempt for attempt in self._running.values() if attempt.job.has_new_progress]
+        if not reporting:
             return
-        for attempt in news:
-            attempt.job.has_news = False
-        reports = _as_json([attempt.report() for attempt in news])
-        await queries.execute("workers.report", {"worker": self.name, "reports": reports})
+        for attempt in reporting:
+            attempt.job.has_new_progress = False
+        reports = _as_json([attempt.report() for attempt in reporting])
+        await queries.execute("workers.record_progress", {"worker": self.name, "reports": reports})
 
-    async def _guard(self) -> None:
+    async def _fence(self) -> None:
         while not self._is_over:
-            await asyncio.sleep(GUARD_EVERY_S)
+            await asyncio.sleep(FENCE_EVERY_S)
             if self._heartbeat.silent_s > FENCE_AFTER_S and self._running:
-                logger.error("no heartbeat for %.0f s: all handlers are stopped", self._heartbeat.silent_s)
+                logger.error("no heartbeat for %.0f s: cancelling all handlers", self._heartbeat.silent_s)
                 for attempt in self._running.values():
                     attempt.cancel("stopping")
 
-    async def _keep_house(self) -> None:
+    async def _recover_periodically(self) -> None:
         while not self._is_over:
-            await self._safely(self._rescue)
-            await asyncio.sleep(HOUSEKEEPING_EVERY_S)
+            await self._run_periodic(self._recover)
+            await asyncio.sleep(RECOVER_EVERY_S)
 
-    async def _rescue(self, database: Database) -> None:
-        """Free the jobs of workers that died, and now and then bury those that nobody knows."""
-        async with database.proven("working", WORKING) as queries:
+    async def _recover(self, database: Database) -> None:
+        """Requeue jobs of dead workers; once a minute, make dead letters of jobs of unknown types."""
+        async with database.proven("working", QUEUE) as queries:
             rows = await queries.rows("workers.list")
-            signs = [Sign(row["worker"], row["beats"], row["silent_s"]) for row in rows]
-            for dead in self._witness.dead_among(signs):
-                logger.warning("the worker %s died", dead.worker)
-                await queries.one("workers.strike", {"worker": dead.worker, "beats": dead.beats})
-            rescued = (await queries.one("workers.rescue"))["rescued"]
-            if rescued:
-                logger.warning("%d jobs of workers that died were freed", rescued)
-            if time.monotonic() >= self._buried_at_s + BURY_EVERY_S:
-                self._buried_at_s = time.monotonic()
-                limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": BURY_MAX}
-                await queries.one("workers.bury_unknown", limits)
+            statuses = [WorkerStatus(row["worker"], row["beats"], row["silent_s"]) for row in rows]
+            for dead in self._failure_detector.find_dead(statuses):
+                logger.warning("the worker %s is dead", dead.worker)
+                await queries.one("workers.remove", {"worker": dead.worker, "beats": dead.beats})
+            requeued = (await queries.one("workers.requeue_jobs_of_dead_workers"))["requeued"]
+            if requeued:
+                logger.warning("requeued %d jobs of dead workers", requeued)
+            if time.monotonic() >= self._unknown_types_checked_at_s + UNKNOWN_TYPE_CHECK_EVERY_S:
+                self._unknown_types_checked_at_s = time.monotonic()
+                limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": UNKNOWN_TYPE_JOBS_MAX}
+                await queries.one("workers.dead_letter_unknown", limits)
 
-    async def _promote(self) -> None:
-        """Look for scheduled jobs when the next one is due, and when there may be a new one."""
+    async def _promote_periodically(self) -> None:
+        """Promote due jobs when the next one is due, and after a wakeup."""
         while not (self._is_over or self.is_stopping):
-            self._is_hinted.clear()
+            self._is_woken.clear()
             self._due_in_s = POLL_S
-            await self._safely(self._promote_due)
+            await self._run_periodic(self._promote_due)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._due_in_s):
-                    await self._is_hinted.wait()
+                    await self._is_woken.wait()
                     await asyncio.sleep(PROMOTE_MIN_S)
 
     async def _promote_due(self, database: Database) -> None:
-        """Let scheduled jobs wait whose time has come."""
-        async with database.proven("working", WORKING) as queries:
+        """Promote due jobs to waiting."""
+        async with database.proven("working", QUEUE) as queries:
             row = await queries.one("workers.promote", {**self._tenant_filter(), "most": PROMOTE_MAX})
         if row["next_due_s"] is not None:
             self._due_in_s = min(max(row["next_due_s"], PROMOTE_MIN_S), POLL_S)
 
     async def _repeat(self, periodic: Periodic) -> None:
         while not self._is_over:
-            await self._safely(periodic)
+            await self._run_periodic(periodic)
             await asyncio.sleep(POLL_S)
 
-    async def _safely(self, work: Periodic) -> None:
-        """What is done again and again is not ended by one failure."""
+    async def _run_periodic(self, work: Periodic) -> None:
+        """Run a periodic task; a failure is logged and does not end the repetition."""
         try:
             await work(self._database)
         except MnemicError as error:
-            logger.warning("the worker could not do what it does now and then: %s", error)
+            logger.warning("periodic task failed: %s", error)
         except Exception:
-            logger.exception("the worker could not do what it does now and then")
+            logger.exception("periodic task failed")
 
-    async def _leave(self) -> None:
-        """Get off the list, unless a handler that cannot be stopped still runs: its job is not free yet."""
-        if self._running or self._ended or self._strange:
+    async def _deregister(self) -> None:
+        """Deregister, unless a handler that ignores its cancellation still runs: its job stays claimed."""
+        if self._running or self._ended or self._unknown_claims:
             return
         try:
-            async with self._database.proven("working", WORKING) as queries:
-                await queries.one("workers.strike", {"worker": self.name, "beats": None})
+            async with self._database.proven("working", QUEUE) as queries:
+                await queries.one("workers.remove", {"worker": self.name, "beats": None})
         except MnemicError as error:
-            logger.warning("the worker could not say that it leaves: %s", error)
+            logger.warning("the worker could not deregister: %s", error)
 
 
 def _handed_back(row: Row) -> dict[str, Any]:

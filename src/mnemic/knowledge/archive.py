@@ -1,8 +1,9 @@
-"""Deleting entities into the archive, and restoring them.
+"""Delete entities into the archive, and restore them.
 
-A deleted entity is one row with all that belonged to it: names, facts with their history, relations,
-links to memories. Restoring gives it back its id and everything whose other end is still there. What
-was written in the meantime and mentions it is linked as well.
+The archive keeps a deleted entity in one row with everything that belonged to it: names, facts with their
+history, relations, links to memories. Restoring recreates the entity under its id, with the relations and
+links whose other end still exists. Memories that were stored in the meantime and mention it are linked as
+well.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.pagination import newest_first
 from mnemic.errors import ConflictError, NotFoundError
 from mnemic.knowledge.entities import read_entity
-from mnemic.knowledge.mentions import hold_mentions, link_existing
+from mnemic.knowledge.mentions import link_new_names, lock_mentions
 from mnemic.knowledge.references import Reference, check_reference, not_found, resolve
 from mnemic.types.entity import ArchivedEntity, Entity, EntityReference
 from mnemic.types.scope import Scope
@@ -27,7 +28,7 @@ async def delete_entity(
     *,
     and_then: Callable[[Transaction], Awaitable[None]],
 ) -> ArchivedEntity:
-    """Move an entity and all that belongs to it into the archive; `and_then` in the same transaction."""
+    """Move an entity with all that belongs to it into the archive; `and_then` runs in the transaction."""
     owner = scope.require_owner()
 
     async def write(transaction: Transaction) -> ArchivedEntity:
@@ -46,12 +47,12 @@ async def delete_entity(
 async def restore_entity(
     database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
 ) -> Entity:
-    """Bring an entity back; ConflictError if there is one of that name again."""
+    """Restore an entity; ConflictError if the owner has another one of that name."""
     owner, reference = scope.require_owner(), check_reference("entity", entity, name)
 
     async def write(transaction: Transaction) -> Entity:
-        # Two entities that were related and are restored at once must see each other.
-        await hold_mentions(transaction, owner)
+        # Restore one at a time: two related entities restored at once would miss their relation.
+        await lock_mentions(transaction, owner)
         wanted = {
             "owner": owner,
             "entity_id": reference.entity_id,
@@ -69,7 +70,7 @@ async def restore_entity(
 async def list_archived(
     database: TenantDatabase, scope: Scope, *, before: UUID | str | None, limit: int
 ) -> list[ArchivedEntity]:
-    """Deleted entities, the last deleted first."""
+    """Deleted entities, most recently deleted first."""
     parameters = {"owner": scope.require_owner()}
     rows = await newest_first(database, "archived_entities", parameters, before=before, limit=limit)
     return [ArchivedEntity(**row) for row in rows]
@@ -87,6 +88,6 @@ async def _restore(transaction: Transaction, archived: dict[str, object]) -> Ent
     for part in RESTORED_PARTS:
         await transaction.execute(f"archived_entities.restore_{part}", archived)
     await transaction.execute("archived_entities.hand_over_relations", archived)
-    await transaction.execute("archived_entities.leave", archived)
-    await link_existing(transaction, owner, [row["name"] for row in names])
+    await transaction.execute("archived_entities.remove", archived)
+    await link_new_names(transaction, owner, [row["name"] for row in names])
     return await read_entity(transaction, owner, entity_id)

@@ -1,9 +1,9 @@
-"""Entities: who and what an owner knows, one row each, whatever number of writers add to it.
+"""Entities: people, places and things that an owner knows, one row each.
 
-An upsert first makes or takes the entity's row and so queues behind other writers; what follows sees
-all that they have written. Facts are merged attribute by attribute: a new value retires the old one,
-a value that is known already stays. Names are merged too; a name that is new is looked for in the
-memories that there are.
+An upsert first creates or locks the row of the entity, so it waits for other writers of the same entity and
+sees what they have written. Facts are merged attribute by attribute: a new value retires the old one, a
+known value stays. Names are merged, too. Existing memories that mention a new name are linked to the
+entity.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.db.pagination import newest_first
 from mnemic.errors import InvalidInputError
-from mnemic.knowledge.mentions import link_existing, link_memory
+from mnemic.knowledge.mentions import link_entities, link_new_names
 from mnemic.knowledge.references import (
     Reference,
     check_category,
     check_origin,
     check_reference,
-    hold_evidence,
+    lock_evidence,
     not_found,
     resolve,
 )
@@ -38,7 +38,7 @@ ALIASES_MAX = 64
 
 @dataclass(frozen=True)
 class EntityInput:
-    """What a caller says about an entity."""
+    """The arguments of an upsert."""
 
     category: str
     name: str
@@ -52,7 +52,7 @@ class EntityInput:
 
 
 async def upsert_entity(database: TenantDatabase, scope: Scope, given: EntityInput) -> Entity:
-    """Make the entity, or add to it; returns it as it is now."""
+    """Create the entity or add to it; returns its new state."""
     owner = scope.require_owner()
     parameters = {
         "tenant_id": database.tenant.id,
@@ -68,13 +68,13 @@ async def upsert_entity(database: TenantDatabase, scope: Scope, given: EntityInp
     names = [parameters["name"], *_check_aliases(given.aliases)]
 
     async def write(transaction: Transaction) -> Entity:
-        await hold_evidence(transaction, owner, parameters["memory_id"])
+        await lock_evidence(transaction, owner, parameters["memory_id"])
         entity = await transaction.one("entities.put", parameters)
         about = {**parameters, "entity_id": entity["entity_id"], "moment": entity["updated_at"]}
         await _add_facts(transaction, about, has_facts=bool(given.facts))
         await _add_names(transaction, about, names)
         if about["memory_id"] is not None:
-            await link_memory(transaction, owner, about["memory_id"], [about["entity_id"]])
+            await link_entities(transaction, owner, about["memory_id"], [about["entity_id"]])
         return await read_entity(transaction, owner, about["entity_id"])
 
     return await database.run(write)
@@ -83,7 +83,7 @@ async def upsert_entity(database: TenantDatabase, scope: Scope, given: EntityInp
 async def get_entity(
     database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
 ) -> Entity:
-    """One entity; NotFoundError if this owner does not have it."""
+    """One entity; NotFoundError if the owner has no such entity."""
     owner, reference = scope.require_owner(), check_reference("entity", entity, name)
     async with database.transaction() as transaction:
         return await read_entity(transaction, owner, await resolve(transaction, owner, reference))
@@ -128,7 +128,7 @@ async def read_fact_history(
     before: UUID | str | None,
     limit: int,
 ) -> list[EntityFact]:
-    """What is and was known about an entity, newest first."""
+    """The current and retired facts about an entity, newest first."""
     found = await get_entity(database, scope, entity)
     parameters = {
         "owner": found.owner,
@@ -170,7 +170,7 @@ async def list_mentioned(
 
 
 async def read_entity(transaction: Transaction, owner: str, entity_id: UUID) -> Entity:
-    """One entity by its id; NotFoundError if this owner does not have it."""
+    """One entity by its id; NotFoundError if the owner has no such entity."""
     found = await read_entities(transaction, owner, [entity_id])
     if not found:
         raise not_found(Reference(entity_id=entity_id))
@@ -178,7 +178,7 @@ async def read_entity(transaction: Transaction, owner: str, entity_id: UUID) -> 
 
 
 async def read_entities(transaction: Transaction, owner: str, entity_ids: list[UUID]) -> list[Entity]:
-    """Entities by their ids, in that order; those that this owner does not have are left out."""
+    """Entities by their ids, in that order; ids of other owners are left out."""
     rows = await transaction.rows("entities.read", {"owner": owner, "entity_ids": entity_ids})
     return [Entity.from_row(row) for row in rows]
 
@@ -193,7 +193,7 @@ async def _add_names(transaction: Transaction, about: dict[str, Any], names: lis
     given = {**about, "names": names, "first_words": [first_word(name) for name in names]}
     new = [row["name"] for row in await transaction.rows("entities.add_names", given)]
     if new:
-        await link_existing(transaction, about["owner"], new)
+        await link_new_names(transaction, about["owner"], new)
 
 
 def _check_facts(facts: object) -> Mapping[str, Any]:

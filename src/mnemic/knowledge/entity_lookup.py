@@ -1,20 +1,20 @@
-"""Which of an owner's entities a text names."""
+"""Find the entities of an owner that a text names."""
 
 from uuid import UUID
 
 from mnemic.db.database import Transaction
-from mnemic.text_analysis.name_matching import Names, lookup_key, words_of
+from mnemic.text_analysis.name_matching import NameMatcher, lookup_key, split_words
 
-# Names that share their first words with one text.
+# Limit of candidates: names whose first word occurs in the text.
 NAMES_MAX = 1_000
 
 
 async def entities_named(transaction: Transaction, owner: str, text: str) -> list[UUID]:
-    """The entities whose names or aliases occur in the text, in a fixed order."""
-    words = words_of(text)
+    """The entities whose name or an alias occurs in the text, sorted by id."""
+    words = split_words(text)
     if not words:
         return []
     wanted = {"owner": owner, "words": sorted(set(map(lookup_key, words))), "limit": NAMES_MAX}
     rows = await transaction.rows("mentions.known_names", wanted)
-    names = Names((row["name"], row["entity_id"]) for row in rows)
-    return sorted(names.bearers_in(words))
+    names = NameMatcher((row["name"], row["entity_id"]) for row in rows)
+    return sorted(names.find(words))

@@ -1,17 +1,17 @@
-"""How entities hang together: relations, and the graph that can be walked along them."""
+"""Relations between entities, and walks through their graph."""
 
 from collections.abc import Sequence
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError
-from mnemic.knowledge.mentions import link_memory
-from mnemic.knowledge.references import check_origin, check_reference, hold_evidence, not_found, resolve
+from mnemic.knowledge.mentions import link_entities
+from mnemic.knowledge.references import check_origin, check_reference, lock_evidence, not_found, resolve
 from mnemic.types.entity import EntityGraph, EntityNode, EntityReference, EntityRelation
 from mnemic.types.scope import Scope, check_name
 
 GRAPH_DEPTH_MAX = 6
 GRAPH_NODES_MAX = 1_000
-# Of one step of the walk, in each direction; an entity with more relations is not read to the end.
+# Relations read per step of the walk and direction; the graph is marked incomplete if there are more.
 GRAPH_STEP_RELATIONS_MAX = 10_000
 GRAPH_RELATIONS_MAX = 10_000
 GRAPH_KINDS_MAX = 64
@@ -28,13 +28,13 @@ async def relate(
     provenance: str,
     evidence: object,
 ) -> EntityRelation:
-    """Relate two entities of the owner; stating it again renews it."""
+    """Relate two entities of the owner; relating them again updates confidence and provenance."""
     owner = scope.require_owner()
     ends = check_reference("from_entity", from_entity), check_reference("to_entity", to_entity)
     given = {"kind": check_name("kind", kind), **check_origin(confidence, provenance, evidence)}
 
     async def write(transaction: Transaction) -> EntityRelation:
-        await hold_evidence(transaction, owner, given["memory_id"])
+        await lock_evidence(transaction, owner, given["memory_id"])
         from_id, to_id = [await resolve(transaction, owner, end) for end in ends]
         if from_id == to_id:
             raise InvalidInputError("An entity cannot be related to itself.")
@@ -52,7 +52,7 @@ async def relate(
         }
         relation = EntityRelation(**await transaction.one("entity_relations.put", parameters))
         if relation.memory_id is not None:
-            await link_memory(transaction, owner, relation.memory_id, [from_id, to_id])
+            await link_entities(transaction, owner, relation.memory_id, [from_id, to_id])
         return relation
 
     return await database.run(write)
@@ -65,7 +65,7 @@ async def unrelate(
     to_entity: EntityReference,
     kind: str,
 ) -> bool:
-    """Take a relation away; returns whether there was one."""
+    """Delete a relation; returns whether it existed."""
     owner = scope.require_owner()
     ends = check_reference("from_entity", from_entity), check_reference("to_entity", to_entity)
     check_name("kind", kind)
@@ -84,7 +84,7 @@ async def read_graph(
     limit: int,
     kinds: Sequence[str] | None,
 ) -> EntityGraph:
-    """What can be reached from an entity along relations, whichever way they point, nearest first."""
+    """The entities within `depth` relations of an entity, in either direction, nearest first."""
     owner, reference = scope.require_owner(), check_reference("start", start)
     parameters = {
         "depth": _check_bound("depth", depth, GRAPH_DEPTH_MAX),

@@ -1,4 +1,4 @@
-"""How calls name an entity, and what they say about where a piece of knowledge comes from."""
+"""References to entities in arguments, and the origin of facts: confidence, provenance, evidence."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ CANDIDATES_MAX = 2
 
 @dataclass(frozen=True)
 class Reference:
-    """An entity by its id, or by category and name; the other half is None."""
+    """An entity by its id, or by category and name; the other fields are None."""
 
     entity_id: UUID | None = None
     category: str | None = None
@@ -28,7 +28,7 @@ class Reference:
 
 
 def check_reference(field: str, value: EntityReference, name: str | None = None) -> Reference:
-    """What a caller means by an entity, its id, a pair, or (with `name`) its category."""
+    """Check an entity, its id, a pair of category and name, or (with `name`) its category."""
     if isinstance(value, Entity):
         return Reference(entity_id=value.entity_id)
     if name is not None:
@@ -41,12 +41,12 @@ def check_reference(field: str, value: EntityReference, name: str | None = None)
 
 
 def check_category(value: object) -> str:
-    """A category: a short name."""
+    """Check a category, which is a short name."""
     return check_text("category", check_name("category", value), max_characters=CATEGORY_MAX_CHARACTERS)
 
 
 async def resolve(transaction: Transaction, owner: str, reference: Reference) -> UUID:
-    """The id that a reference stands for. A name is the entity's own or an alias that only it has."""
+    """The id of the referenced entity. A name is its own name or an alias that no other entity has."""
     if reference.entity_id is not None:
         return reference.entity_id
     parameters = {
@@ -68,12 +68,12 @@ async def resolve(transaction: Transaction, owner: str, reference: Reference) ->
 
 
 def not_found(reference: Reference | UUID) -> NotFoundError:
-    """The error for an entity that this owner does not have; whether another one does stays unsaid."""
+    """The error for an unknown entity; it does not reveal whether another owner has it."""
     return NotFoundError(f"This owner has no entity {reference}.")
 
 
 def check_origin(confidence: object, provenance: object, evidence: object) -> dict[str, Any]:
-    """How sure, from what kind of source, by which memory: as parameters of a query."""
+    """Check confidence, provenance and evidence; returns them as parameters of a query."""
     return {
         "confidence": check_share("confidence", confidence),
         "provenance": check_choice("provenance", provenance, PROVENANCES),
@@ -81,8 +81,8 @@ def check_origin(confidence: object, provenance: object, evidence: object) -> di
     }
 
 
-async def hold_evidence(transaction: Transaction, owner: str, memory_id: UUID | None) -> None:
-    """Make sure that the evidence, if any, is a memory of this owner and stays one."""
+async def lock_evidence(transaction: Transaction, owner: str, memory_id: UUID | None) -> None:
+    """Lock the memory that is the evidence, if any; NotFoundError if the owner has no such memory."""
     if memory_id is None:
         return
     if await transaction.first("mentions.hold_memory", {"owner": owner, "memory_id": memory_id}) is None:

@@ -1,12 +1,12 @@
-"""Triples: statements of subject, predicate and object, each with where it comes from.
+"""Triples: statements of subject, predicate and object, with their origin.
 
-They connect texts, not entities: what an extraction says before anybody has decided who is meant.
+Subject and object are texts, not entities: an extraction need not decide which entity is meant.
 """
 
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.knowledge.references import check_origin, hold_evidence
+from mnemic.knowledge.references import check_origin, lock_evidence
 from mnemic.types.checks import check_id, check_text
 from mnemic.types.entity import OBJECT_MAX_CHARACTERS, Triple
 from mnemic.types.page import check_limit
@@ -24,7 +24,7 @@ async def add_triple(
     provenance: str,
     evidence: object,
 ) -> Triple:
-    """Make a statement; making it again renews its confidence and provenance."""
+    """Add a statement; adding it again updates its confidence and provenance."""
     parameters = {
         "tenant_id": database.tenant.id,
         "owner": scope.require_owner(),
@@ -36,7 +36,7 @@ async def add_triple(
     }
 
     async def write(transaction: Transaction) -> Triple:
-        await hold_evidence(transaction, parameters["owner"], parameters["memory_id"])
+        await lock_evidence(transaction, parameters["owner"], parameters["memory_id"])
         return Triple(**await transaction.one("triples.add", parameters))
 
     return await database.run(write)
@@ -52,7 +52,7 @@ async def list_triples(
     before: UUID | str | None,
     limit: int,
 ) -> list[Triple]:
-    """Statements, newest first, with this subject, predicate and object as far as they are given."""
+    """Statements, newest first; each of subject, predicate and object filters if it is given."""
     parameters = {
         "owner": scope.require_owner(),
         "subject": _check_name("subject", subject),
@@ -66,7 +66,7 @@ async def list_triples(
 
 
 async def remove_triple(database: TenantDatabase, scope: Scope, triple: Triple | UUID | str) -> bool:
-    """Take a statement away; returns whether there was one."""
+    """Delete a statement; returns whether it existed."""
     triple_id = triple.triple_id if isinstance(triple, Triple) else check_id("triple", triple)
     parameters = {"owner": scope.require_owner(), "triple_id": triple_id}
     async with database.transaction() as transaction:

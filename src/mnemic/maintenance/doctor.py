@@ -1,7 +1,7 @@
-"""Look at everything that Mnemic stands on, and say what to do about what is wrong.
+"""Check everything that Mnemic depends on, and advise on what is wrong.
 
-Checks run from the ground up: machine, folder, server, migrations, role, policies. One that fails
-does not stop the others unless they stand on it; those are then left out.
+Checks run from the bottom up: machine, folder, server, migrations, role, policies. After a failed check the
+others still run, except those that depend on it.
 """
 
 import platform
@@ -35,7 +35,7 @@ State = Literal["ok", "warning", "failed"]
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `advice` says what to do unless it is ok."""
+    """The result of one check; `advice` says what to do unless the state is ok."""
 
     name: str
     state: State
@@ -45,7 +45,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """All checks, and where things are. `dsn` is the embedded server's, for psql and friends."""
+    """All checks, and the locations. `dsn` is the embedded server's URL, for psql and other tools."""
 
     checks: tuple[Check, ...]
     data_dir: str | None
@@ -58,7 +58,7 @@ class Report:
 
 
 async def diagnose(settings: Settings) -> Report:
-    """Run every check against the place that the settings name."""
+    """Run every check against the database that the settings name."""
     embedded = settings.database_url is None
     checks = [*_machine_checks(settings, embedded=embedded)]
     dsn = None
@@ -77,7 +77,7 @@ async def diagnose(settings: Settings) -> Report:
 
 
 def embedded_dsn(storage: Storage) -> str | None:
-    """The administrator's URL of the embedded server, or None for a server of the user's own."""
+    """The administrator's URL of the embedded server, or None for the user's own server."""
     if storage.server is None:
         return None
     return f"postgresql://{ADMIN_ROLE}@/{DATABASE_NAME}?host={quote(str(storage.server.socket_dir), safe='')}"
@@ -140,7 +140,7 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
 
 
 async def _embedder_check(settings: Settings) -> Check:
-    """Embed one word: that loads the model, or asks the provider."""
+    """Embed one word, which loads the model or calls the provider."""
     try:
         embedder = open_embedder(settings.embedder)
         try:
@@ -153,7 +153,7 @@ async def _embedder_check(settings: Settings) -> Check:
 
 
 def _model_check(change: ModelChange, settings: Settings) -> Check:
-    """Whether the model that serves the tenant is the configured one, and how far a change of it has come."""
+    """Whether the serving model is the configured one, and the progress of a change."""
     if change.model is None:
         return Check("embedding model", "ok", "nothing is embedded yet")
     if change.next_model is not None:
@@ -164,7 +164,7 @@ def _model_check(change: ModelChange, settings: Settings) -> Check:
         if change.refused_count:
             found += f", {change.refused_count:,} refused"
         if change.job_id is None:
-            return Check("embedding model", "warning", found, "No job is at it: run `mnemic reembed` again.")
+            return Check("embedding model", "warning", found, "No job runs: run `mnemic reembed` again.")
         return Check("embedding model", "ok", found)
     try:
         configured = open_embedder(settings.embedder).name
@@ -177,7 +177,7 @@ def _model_check(change: ModelChange, settings: Settings) -> Check:
 
 
 async def _backlog_check(storage: Storage) -> Check:
-    """How many memories have no vector, and are found by their words only."""
+    """How many memories have no vector, so that only lexical search finds them."""
     async with storage.tenant_database.transaction() as transaction:
         size = await transaction.one("vectors.backlog_size")
     found = f"{size['waiting']:,} memories wait for a vector, {size['refused']:,} were refused by the model"
@@ -186,12 +186,12 @@ async def _backlog_check(storage: Storage) -> Check:
             "embedding backlog", "warning", found, "A worker embeds them; or run `mnemic embed` now."
         )
     if size["refused"]:
-        return Check("embedding backlog", "warning", found, "They are found by their words only.")
+        return Check("embedding backlog", "warning", found, "Only lexical search finds them.")
     return Check("embedding backlog", "ok", "none")
 
 
 async def _index_check(storage: Storage, settings: Settings, model: str | None) -> Check:
-    """Which owners with many vectors have the index that makes searching them fast."""
+    """Which owners with many vectors have an index."""
     survey = await survey_indexes(storage.tenant_database, model) if model is not None else NO_INDEXES
     missing = survey.missing
     if not survey.owners:

@@ -1,9 +1,9 @@
-"""All metrics of a place as plain values, ready for whoever publishes them: `/metrics` of the server does.
+"""All metrics of a process as plain values, which the server's `/metrics` publishes.
 
-Three sources: what this process has counted (calls, and how long they took), how its pool of connections is
-used, and what the database says about the machinery of all tenants (jobs, schedules, events). No tenant and
-no owner is named: the labels are operations, types and states of jobs. What the database says holds for all
-processes of a place; a scraper that asks several of them gets it several times, once from each.
+Three sources: calls counted in this process and their durations, the use of its connection pool, and the
+state of the queue, schedules and events of all tenants, from the database. No tenant and no owner is named:
+the labels are operations, job types and job states. The values from the database are the same in all
+processes; a scraper that reads several processes gets them from each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Kind = Literal["counter", "gauge", "histogram"]
 
 @dataclass(frozen=True)
 class Sample:
-    """One value. `suffix` is put behind the name of its family: `_bucket`, `_count`, `_sum`, `_total`."""
+    """One value. `suffix` is appended to the name of its family: `_bucket`, `_count`, `_sum`, `_total`."""
 
     labels: Mapping[str, str]
     value: float
@@ -28,7 +28,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class MetricFamily:
-    """Values of one name, and what they mean."""
+    """Values of one name, and their meaning."""
 
     name: str
     help: str
@@ -38,7 +38,7 @@ class MetricFamily:
 
 # What `mnemic.queue_metrics` in the database calls them → how they are published.
 FROM_DATABASE: dict[str, tuple[str, str]] = {
-    "jobs": ("mnemic_jobs", "Jobs that are still to be done, by type and state."),
+    "jobs": ("mnemic_jobs", "Unfinished jobs, by type and state."),
     "oldest_ready_s": ("mnemic_job_oldest_ready_seconds", "How long the oldest waiting job has been due."),
     "finished_1h": ("mnemic_jobs_finished_1h", "Jobs that ended within the last hour, by type and state."),
     "run_s_1h": (
@@ -47,15 +47,15 @@ FROM_DATABASE: dict[str, tuple[str, str]] = {
     ),
     "retries_1h": (
         "mnemic_job_attempts_repeated_1h",
-        "Attempts of the last hour that did not end their job.",
+        "Attempts of the last hour that did not finish their job.",
     ),
-    "dead": ("mnemic_jobs_dead", "Dead letters: jobs that have failed for good and wait to be replayed."),
+    "dead": ("mnemic_jobs_dead", "Dead letters: jobs that failed all their attempts."),
     "workers": ("mnemic_workers", "Workers that are alive."),
-    "overdue_schedules": ("mnemic_schedules_overdue", "Schedules that should have ticked two minutes ago."),
-    "unsequenced_events": ("mnemic_events_unsequenced", "Events that nobody can read yet."),
+    "overdue_schedules": ("mnemic_schedules_overdue", "Schedules that are more than two minutes late."),
+    "unsequenced_events": ("mnemic_events_unsequenced", "Events that have no position yet."),
     "oldest_unsequenced_s": (
         "mnemic_event_oldest_unsequenced_seconds",
-        "How long the oldest event has waited that nobody can read yet.",
+        "Age of the oldest event that has no position yet.",
     ),
     "consumer_lag": ("mnemic_event_consumer_lag", "Events that the slowest consumer is behind."),
 }
@@ -63,10 +63,10 @@ FROM_DATABASE: dict[str, tuple[str, str]] = {
 # What psycopg calls them → how they are published.
 FROM_POOL: dict[str, tuple[str, str, Kind]] = {
     "pool_size": ("mnemic_pool_connections", "Connections that the pool has.", "gauge"),
-    "pool_available": ("mnemic_pool_connections_idle", "Connections that nobody uses.", "gauge"),
+    "pool_available": ("mnemic_pool_connections_idle", "Idle connections of the pool.", "gauge"),
     "pool_max": ("mnemic_pool_connections_max", "Connections that the pool may have.", "gauge"),
     "requests_waiting": ("mnemic_pool_requests_waiting", "Calls that wait for a connection.", "gauge"),
-    "requests_num": ("mnemic_pool_requests", "Calls that wanted a connection.", "counter"),
+    "requests_num": ("mnemic_pool_requests", "Requests for a connection.", "counter"),
     "requests_errors": (
         "mnemic_pool_requests_failed",
         "Calls that did not get a connection in time.",
@@ -78,11 +78,11 @@ FROM_POOL: dict[str, tuple[str, str, Kind]] = {
 
 
 async def collect(database: Database, observed: CallMetrics) -> list[MetricFamily]:
-    """Everything that there is to publish, now."""
+    """Read all metrics."""
     return [
         *_calls(observed),
         *_pool(database.pool_statistics()),
-        *await _machinery(database),
+        *await _from_database(database),
     ]
 
 
@@ -103,7 +103,7 @@ def _calls(observed: CallMetrics) -> list[MetricFamily]:
         ),
         MetricFamily(
             "mnemic_recalls_refused",
-            "Recalls in this process that found nothing close enough and said so.",
+            "Recalls in this process that found nothing close enough.",
             "counter",
             [Sample({}, observed.histograms["recall"].refused_count, "_total")],
         ),
@@ -111,7 +111,7 @@ def _calls(observed: CallMetrics) -> list[MetricFamily]:
 
 
 def _histogram(operation: str, histogram: Histogram) -> list[Sample]:
-    """Buckets count all calls up to their bound, as Prometheus wants them."""
+    """Cumulative buckets, as Prometheus expects them."""
     bounds = [*(f"{bound_ms / 1000:g}" for bound_ms in BUCKETS_MS), "+Inf"]
     return [
         *(
@@ -124,7 +124,7 @@ def _histogram(operation: str, histogram: Histogram) -> list[Sample]:
 
 
 def _pool(statistics: Mapping[str, int]) -> list[MetricFamily]:
-    # The driver leaves counters out that are still at 0.
+    # psycopg omits counters that are still 0.
     return [
         MetricFamily(
             name, help, kind, [Sample({}, statistics.get(key, 0), "_total" if kind == "counter" else "")]
@@ -133,9 +133,9 @@ def _pool(statistics: Mapping[str, int]) -> list[MetricFamily]:
     ]
 
 
-async def _machinery(database: Database) -> list[MetricFamily]:
+async def _from_database(database: Database) -> list[MetricFamily]:
     async with database.proven("working", "queue") as queries:
-        rows = await queries.rows("observing.working")
+        rows = await queries.rows("observing.queue_metrics")
     return [
         MetricFamily(
             name,

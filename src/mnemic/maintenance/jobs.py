@@ -1,8 +1,8 @@
-"""Jobs that keep a place in order, each once a day for every tenant unless its schedules say otherwise.
+"""Maintenance jobs, each once a day for every tenant unless its schedules say otherwise.
 
-All may be done at any time, twice or not at all: they find out themselves what there is to do, and do it in
-batches that commit one by one. `maintenance.prune` and `maintenance.log_days` concern rows of all tenants;
-the first tenant of the day leaves little for the others to do.
+All may run at any time, twice or not at all: they find the work that is due, and do it in batches that commit
+one by one. `maintenance.prune` and `maintenance.log_days` also concern rows of all tenants; the first run of
+a day leaves little for the other tenants' runs.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,24 +11,25 @@ from typing import Any
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests
-from mnemic.jobs.handling import JsonValue, RunningJob
-from mnemic.record.comparing import compare_waiting
+from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
+from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
 from mnemic.webhooks.subscriptions import drop_deliveries, forget_secrets
 
 BATCH_ROWS = 1_000
 UNUSED_DAYS = 30
-"""How long a memory of little weight may lie unused before it is archived."""
+"""How long a memory of low salience may be unused before it is archived."""
 SILENT_DAYS = 90
 """How long a conversation may be silent before it is archived."""
 LOG_DAYS_AHEAD = 7
 
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.cleanup`: find what looks alike; archive what expired, is faint and unused, or silent."""
+    """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations."""
     database = core.storage.tenant_database
     return {
-        "compared_count": await compare_waiting(database, most=None),
+        "compared_count": await compare_pending(database, max_rows=None),
         "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
         "faint_count": await _in_batches(
             database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}
@@ -40,28 +41,28 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
 
 
 async def prune(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.prune`: forget old jobs of all tenants; events, ended secrets, old answers of this one."""
-    settings, place = core.settings, core.storage
+    """`maintenance.prune`: delete old jobs of all tenants; this one's old events, deliveries and the like."""
+    settings, storage = core.settings, core.storage
 
     async def prune_jobs() -> int:
         parameters = {"keep_days": settings.job_retention_days, "limit": BATCH_ROWS}
-        async with place.database.proven("working", "queue") as queries:
+        async with storage.database.proven("working", "queue") as queries:
             return int((await queries.one("housekeeping.prune_jobs", parameters))["pruned"])
 
     keep_days = settings.event_retention_days
     return {
-        "job_count": await _until_done(prune_jobs),
-        "event_count": await drop_events(place.tenant_database, keep_days=keep_days),
-        "delivery_count": await drop_deliveries(place.tenant_database, keep_days=keep_days),
-        "secret_count": await forget_secrets(place.tenant_database),
-        "answer_count": await _until_done(
-            lambda: idempotent_requests.prune(place.tenant_database, limit=BATCH_ROWS)
+        "job_count": await _repeat_batches(prune_jobs),
+        "event_count": await drop_events(storage.tenant_database, keep_days=keep_days),
+        "delivery_count": await drop_deliveries(storage.tenant_database, keep_days=keep_days),
+        "secret_count": await forget_secrets(storage.tenant_database),
+        "answer_count": await _repeat_batches(
+            lambda: idempotent_requests.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 
 
-async def turn_log_days(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.log_days`: make the days of the memory log ahead of time, drop those that are too old."""
+async def rotate_log_partitions(core: Core, job: RunningJob) -> JsonValue:
+    """`maintenance.log_days`: create partitions of the memory log for the next days, drop old ones."""
     async with core.storage.tenant_database.transaction() as transaction:
         made = await transaction.one("housekeeping.make_log_days", {"days": 1 + LOG_DAYS_AHEAD})
     keep = {"keep_days": core.settings.memory_log_retention_days}
@@ -70,32 +71,42 @@ async def turn_log_days(core: Core, job: RunningJob) -> JsonValue:
     return {"made_count": made["made"], "dropped_count": dropped["dropped"]}
 
 
-async def take_snapshots(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.snapshots`: keep what the tenant's views show now."""
+async def save_snapshots(core: Core, job: RunningJob) -> JsonValue:
+    """`maintenance.snapshots`: store the current rows of the tenant's views."""
     await refresh_snapshots(core.storage.tenant_database)
     return None
 
 
 async def refresh_snapshots(database: TenantDatabase) -> None:
-    """Write the tenant's snapshots anew; whoever reads meanwhile sees the old ones."""
+    """Replace the tenant's snapshots; concurrent readers see the old ones."""
     async with database.transaction() as transaction:
         await transaction.execute("owners.take_long")
         await transaction.execute("housekeeping.take_snapshots", {"tenant_id": database.tenant.id})
 
 
 async def _in_batches(database: TenantDatabase, name: str, parameters: dict[str, Any]) -> int:
-    """Run an UPDATE of a bounded number of rows until it finds no more; returns how many there were."""
+    """Run an UPDATE of a bounded number of rows until none is left; returns how many rows."""
 
     async def update(transaction: Transaction) -> int:
         return await transaction.execute(name, {**parameters, "limit": BATCH_ROWS})
 
-    return await _until_done(lambda: database.run(update))
+    return await _repeat_batches(lambda: database.run(update))
 
 
-async def _until_done(batch: Callable[[], Awaitable[int]]) -> int:
+async def _repeat_batches(batch: Callable[[], Awaitable[int]]) -> int:
     total = 0
     while True:
         count = await batch()
         total += count
         if count < BATCH_ROWS:
             return total
+
+
+JOBS = JobTable(
+    (
+        JobType("maintenance.cleanup", clean_up, DefaultSchedule("cleanup")),
+        JobType("maintenance.log_days", rotate_log_partitions, DefaultSchedule("log days")),
+        JobType("maintenance.prune", prune, DefaultSchedule("pruning")),
+        JobType("maintenance.snapshots", save_snapshots, DefaultSchedule("snapshots")),
+    )
+)

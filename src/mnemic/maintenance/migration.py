@@ -1,4 +1,4 @@
-"""Migrating a place from outside: what `mnemic migrate` calls."""
+"""Migrate a database that is not open: what `mnemic migrate` calls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,21 +10,21 @@ from mnemic.db.migrate import MigrationStatus, migrate, read_status
 from mnemic.runtime.storage import check_settings, key_of, limits_of, start_server
 
 
-async def migrate_place(settings: Settings) -> MigrationStatus:
+async def migrate_database(settings: Settings) -> MigrationStatus:
     """Apply what is pending and outdated; returns the status from before."""
     async with _administrator(settings) as conninfo:
         return await migrate(conninfo, limits_of(settings), key=key_of(settings))
 
 
 async def migration_status(settings: Settings) -> MigrationStatus:
-    """What is applied and what is pending; changes nothing in the database."""
+    """Applied and pending migrations; changes nothing in the database."""
     async with _administrator(settings) as conninfo:
         return await read_status(conninfo, limits_of(settings))
 
 
 @asynccontextmanager
 async def _administrator(settings: Settings) -> AsyncIterator[str]:
-    """How to connect as administrator, while the embedded server is kept up if that is the place."""
+    """How to connect as administrator; the embedded server, if it is used, runs until the block ends."""
     check_settings(settings)
     if settings.database_url is not None:
         check_url(settings.database_url.get_secret_value())

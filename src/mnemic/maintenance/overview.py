@@ -1,4 +1,4 @@
-"""How a tenant is doing: one look at its queue, its events, its log and what this process has counted."""
+"""The overview of a tenant: its queue, its events, its log, and the calls counted in this process."""
 
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
@@ -9,7 +9,7 @@ from mnemic.types.overview import EventOverview, Latency, Overview, QueueOvervie
 
 
 async def read_overview(core: Core) -> Overview:
-    """All of it, as of one moment."""
+    """Read the overview in one snapshot."""
     async with core.storage.tenant_database.transaction(snapshot=True) as transaction:
         awaiting = await transaction.one("observing.awaiting_embedding")
         return Overview(
@@ -23,7 +23,7 @@ async def read_overview(core: Core) -> Overview:
 
 
 async def read_snapshots(core: Core, *, refresh: bool) -> list[Snapshot]:
-    """What the tenant's views showed when they were last kept; `refresh` keeps them anew first."""
+    """The stored snapshots of the tenant's views; `refresh` replaces them first."""
     database = core.storage.tenant_database
     if refresh:
         await refresh_snapshots(database)
@@ -39,7 +39,7 @@ async def _latency_24h(transaction: Transaction) -> dict[str, Latency]:
 def _logged_latency(row: Row) -> Latency:
     return Latency(
         call_count=row["call_count"],
-        failed_count=0,  # A call that failed wrote nothing, neither memories nor a row in the log.
+        failed_count=0,  # A failed call writes no row to the log.
         refused_count=row["refused_count"],
         p50_ms=row["p50_ms"],
         p95_ms=row["p95_ms"],

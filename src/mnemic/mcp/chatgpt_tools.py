@@ -1,7 +1,7 @@
-"""`search` and `fetch`, the two tools that ChatGPT expects of a source that it researches in.
+"""`search` and `fetch`, the two tools that ChatGPT expects of a source for its research.
 
-Their arguments and answers are fixed: `search` takes a query and gives ids with titles, `fetch` takes an id
-and gives the whole text. The answer is one text that holds the same JSON as the structured content.
+OpenAI defines their arguments and results: `search` takes a query and returns ids with titles, `fetch` takes
+an id and returns the whole text. The result is one text with the same JSON as the structured content.
 """
 
 import json
@@ -9,10 +9,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemic.mcp.answers import Part, moment_of, readable
-from mnemic.mcp.bounds import LISTED_MAX_CHARACTERS, shortened_as_json
 from mnemic.mcp.resources import memory_uri
-from mnemic.mcp.tool import Answer, Arguments, MemoryTool
+from mnemic.mcp.size_limits import LISTED_MAX_CHARACTERS, truncated_as_json
+from mnemic.mcp.tool import Arguments, MemoryTool, ToolResult
+from mnemic.mcp.tool_results import ResultPart, readable_memory, time_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 
@@ -22,40 +22,40 @@ QUERY_MAX_CHARACTERS = 4_000
 ID_MAX_CHARACTERS = 256
 
 
-class JsonAnswer(Answer):
-    """An answer whose text is its own JSON."""
+class JsonResult(ToolResult):
+    """A result whose text is its JSON."""
 
     def texts(self) -> list[str]:
-        """One text."""
+        """The JSON."""
         return [json.dumps(self.structured(), ensure_ascii=False)]
 
 
 class SearchArguments(Arguments):
-    """A query."""
+    """Arguments of `search`."""
 
     query: Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)] = Field(
         description="What to look for, in natural language."
     )
 
 
-class SearchResult(Part):
-    """A memory by its title."""
+class SearchResult(ResultPart):
+    """A memory that was found."""
 
     id: str
     title: str
     url: str
 
 
-class SearchAnswer(JsonAnswer):
-    """Results, best first; none if nothing stored is close enough."""
+class SearchResults(JsonResult):
+    """Results, best first; empty if nothing stored is close enough."""
 
     results: list[SearchResult]
 
 
-async def search(memory: AsyncMemory, given: SearchArguments) -> SearchAnswer:
+async def search(memory: AsyncMemory, given: SearchArguments) -> SearchResults:
     """Find memories, best first."""
     found = await memory.recall(given.query, limit=RESULTS_MAX)
-    return SearchAnswer(
+    return SearchResults(
         results=[
             SearchResult(
                 id=str(hit.memory.memory_id),
@@ -68,14 +68,14 @@ async def search(memory: AsyncMemory, given: SearchArguments) -> SearchAnswer:
 
 
 class FetchArguments(Arguments):
-    """An id."""
+    """Arguments of `fetch`."""
 
     id: Annotated[str, Field(min_length=1, max_length=ID_MAX_CHARACTERS)] = Field(
-        description="The id of a result of search."
+        description="The id of a search result."
     )
 
 
-class FetchAnswer(JsonAnswer):
+class FetchResult(JsonResult):
     """A memory with its whole text."""
 
     id: str
@@ -85,23 +85,23 @@ class FetchAnswer(JsonAnswer):
     metadata: dict[str, str]
 
 
-async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchAnswer:
-    """The text of a memory, and if it is a part of a longer one, all of that."""
-    record = await readable(memory, given.id)
+async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
+    """The text of a memory; if the memory is a chunk, the whole text that it belongs to."""
+    record = await readable_memory(memory, given.id)
     text = await memory.memories.whole(given.id)
-    known = {
+    fields = {
         "category": record.category,
-        "when": moment_of(record).isoformat(),
+        "when": time_of(record).isoformat(),
         "who": record.name or record.role,
         "conversation": record.conversation,
         "tags": ", ".join(record.tags),
     }
-    return FetchAnswer(
+    return FetchResult(
         id=given.id,
         title=_title(record),
-        text=shortened_as_json(text, LISTED_MAX_CHARACTERS),
+        text=truncated_as_json(text, LISTED_MAX_CHARACTERS),
         url=memory_uri(record.memory_id),
-        metadata={name: value for name, value in known.items() if value},
+        metadata={name: value for name, value in fields.items() if value},
     )
 
 
@@ -121,7 +121,7 @@ CHATGPT_TOOLS = (
             "the whole text."
         ),
         arguments=SearchArguments,
-        answer=SearchAnswer,
+        answer=SearchResults,
         run=search,
     ),
     MemoryTool(
@@ -132,7 +132,7 @@ CHATGPT_TOOLS = (
             "where it comes from. Use ids that search returned; never make one up."
         ),
         arguments=FetchArguments,
-        answer=FetchAnswer,
+        answer=FetchResult,
         run=fetch,
     ),
 )

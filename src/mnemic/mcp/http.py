@@ -1,10 +1,10 @@
-"""The MCP server over streamable HTTP: an ASGI app to be mounted, each request on its own.
+"""The MCP server over streamable HTTP: an ASGI app to be mounted; every request stands alone.
 
-A request carries a bearer token. `resolve` turns it into a memory that sees what the token may see, and a
-role; what it raises becomes 401. There are no sessions: a token that was revoked a moment ago opens nothing.
-``?compat=reference`` and ``?compat=chatgpt`` in the address add the tools of others.
+A request carries a bearer token. `resolve` returns the memory and the role of the token; if it raises, the
+response is 401. There are no sessions, so a revoked token is refused at once. ``?compat=reference`` and
+``?compat=chatgpt`` in the URL add compatible sets of tools.
 
-Requests from pages in a browser are turned away by their Host and Origin headers, against DNS rebinding.
+The Host and Origin headers are checked against DNS rebinding, which refuses requests from web pages.
 """
 
 import logging
@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.errors import DatabaseError, InvalidInputError, MnemicError
-from mnemic.mcp.asker import Asker, check_compat
+from mnemic.mcp.client_scope import ClientScope, check_compat
 from mnemic.mcp.server import Context, build_server
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
@@ -32,22 +32,22 @@ REQUEST_MAX_BYTES = 4 * 1024 * 1024
 TOKEN_MAX_CHARACTERS = 512
 RETRY_AFTER_S = 5
 
-ASKER = "mnemic.asker"
+CLIENT_SCOPE = "mnemic.client_scope"
 
 
 def build_http_app(resolve: Resolve, *, allowed_hosts: Sequence[str] | None = LOOPBACK_HOSTS) -> ASGIApp:
-    """The app. `allowed_hosts` are the names that it is reached by, on any port; None lets all through."""
-    server = build_server(_asker_of)
+    """Build the app. `allowed_hosts` are the host names that it accepts, on any port; None accepts all."""
+    server = build_server(_scope_of)
     security = _security(allowed_hosts)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        asker = await _admit(Request(scope), resolve)
-        if isinstance(asker, Response):
-            await asker(scope, receive, send)
+        client = await _authenticate(Request(scope), resolve)
+        if isinstance(client, Response):
+            await client(scope, receive, send)
             return
-        # It is made for one request, so that whoever mounts this app has nothing to start and to end.
+        # One manager per request, so that the app needs no lifespan of its own.
         manager = StreamableHTTPSessionManager(
             server,
             json_response=True,
@@ -56,30 +56,30 @@ def build_http_app(resolve: Resolve, *, allowed_hosts: Sequence[str] | None = LO
             max_request_body_size=REQUEST_MAX_BYTES,
         )
         async with manager.run():
-            await manager.handle_request({**scope, ASKER: asker}, receive, send)
+            await manager.handle_request({**scope, CLIENT_SCOPE: client}, receive, send)
 
     return app
 
 
-async def _admit(request: Request, resolve: Resolve) -> Asker | Response:
-    """Who asks, or what to answer instead."""
+async def _authenticate(request: Request, resolve: Resolve) -> ClientScope | Response:
+    """The scope of the client, or the error response."""
     token = _bearer_token(request)
     if token is None:
-        return _unauthorized("Send `Authorization: Bearer <key>`; `mnemic keys create` makes a key.")
+        return _unauthorized("Send `Authorization: Bearer <key>`; `mnemic keys create` creates a key.")
     try:
-        asker = Asker(*await resolve(token))
+        client = ClientScope(*await resolve(token))
     except DatabaseError as error:
-        logger.warning("A request could not be admitted: %s", error)
+        logger.warning("cannot authenticate a request: %s", error)
         headers = {"Retry-After": str(RETRY_AFTER_S)}
         return _problem(503, "The memory cannot be reached. Try again in a moment.", headers)
     except MnemicError:
-        # What is wrong with the key, is told to nobody.
+        # The response does not say why the key is refused.
         return _unauthorized("The key is wrong, expired or revoked.")
     if request.method != "POST":
-        # GET is for servers that speak first, DELETE for those that have sessions.
-        return _problem(405, "Only POST is answered here.", {"Allow": "POST"})
+        # GET is for servers that send requests to clients, DELETE for servers with sessions.
+        return _problem(405, "This path takes POST only.", {"Allow": "POST"})
     try:
-        return replace(asker, compat=check_compat(request.query_params.getlist("compat")))
+        return replace(client, compat=check_compat(request.query_params.getlist("compat")))
     except InvalidInputError as error:
         return _problem(400, str(error))
 
@@ -101,10 +101,10 @@ def _problem(status: int, detail: str, headers: dict[str, str] | None = None) ->
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
-def _asker_of(context: Context) -> Asker:
-    assert context.request is not None, "every request came through the app"
-    asker: Asker = context.request.scope[ASKER]
-    return asker
+def _scope_of(context: Context) -> ClientScope:
+    assert context.request is not None, "every request comes through the app"
+    client: ClientScope = context.request.scope[CLIENT_SCOPE]
+    return client
 
 
 def _security(allowed_hosts: Sequence[str] | None) -> TransportSecuritySettings:

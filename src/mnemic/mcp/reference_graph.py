@@ -1,12 +1,12 @@
-"""The knowledge graph of the reference memory server, kept in Mnemic's entities.
+"""The knowledge graph of the reference memory server, stored in Mnemic's entities.
 
-There an entity has a name, a type and a list of observations. Here the type is the category, and each
-observation is a fact of its own and a memory (`mnemic.sdk.observations`): two writers who add some at once
-both have theirs kept, and recall finds them. A fact that is taken back has the value None, and its memory is
-forgotten. Facts that others stated are observations, too: ``city: Berlin``. Relations are relations.
+The reference server has entities with a name, a type and a list of observations. Here the type is the
+category, and each observation is a fact and a memory (`mnemic.sdk.observations`): if two writers add
+observations at once, both are kept, and recall finds them. A retracted fact has the value None, and its
+memory is forgotten. Facts from other sources are shown as observations, too: ``city: Berlin``. Relations are
+relations.
 
-Differences that remain: upper and lower case make no difference in names, and both ends of a relation must
-exist.
+Two differences remain: names are case-insensitive, and both ends of a relation must exist.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from mnemic.types.entity import Entity
 
 PAGE_ENTITIES = 500
 SCANNED_ENTITIES_MAX = 5_000
-"""How many entities a search looks at, the newest first."""
+"""How many entities a search scans, newest first."""
 
 GRAPH_DEPTH = 6
 GRAPH_ENTITIES_MAX = 1_000
@@ -35,7 +35,7 @@ GRAPH_ENTITIES_MAX = 1_000
 
 @dataclass(frozen=True, order=True)
 class Edge:
-    """A relation by the names of its ends."""
+    """A relation, with the names of its ends."""
 
     from_name: str
     to_name: str
@@ -52,29 +52,29 @@ class Graph:
 
 
 def entity_type(entity: Entity) -> str:
-    """The type as it was given."""
+    """The type as the client gave it."""
     return str(entity.metadata.get(TYPE_KEY, entity.category))
 
 
 def observations(entity: Entity) -> list[str]:
-    """What is observed about an entity, the oldest first; facts of another kind follow by name."""
+    """The observations of an entity, oldest first, then its other facts by name."""
     return list(dict.fromkeys(_observed(entity).values()))
 
 
-def told(entity: Entity) -> list[str]:
-    """Only what was told as an observation, the oldest first."""
+def stated_observations(entity: Entity) -> list[str]:
+    """Only the facts that were stored as observations, oldest first."""
     return [text for name, text in _observed(entity).items() if name.startswith(OBSERVATION)]
 
 
 def _observed(entity: Entity) -> dict[str, str]:
-    """The text of each fact that holds, by attribute."""
+    """The text of each current fact, by attribute."""
     held = {name: entity.facts[name] for name in sorted(entity.facts) if entity.facts[name] is not None}
     own = {name: str(value) for name, value in held.items() if name.startswith(OBSERVATION)}
     return own | {name: f"{name}: {value}" for name, value in held.items() if name not in own}
 
 
 async def find_named(memory: AsyncMemory, name: str) -> Entity | None:
-    """The entity of this name, or the only one with this alias."""
+    """The entity with this name, or the only one with this alias."""
     found = await memory.entities.find(name, limit=2)
     if not found:
         return None
@@ -83,7 +83,7 @@ async def find_named(memory: AsyncMemory, name: str) -> Entity | None:
 
 
 async def require_named(memory: AsyncMemory, name: str) -> Entity:
-    """The same; an error in the reference server's words if there is none."""
+    """The same; if there is none, an error with the reference server's text."""
     entity = await find_named(memory, name)
     if entity is None:
         raise NotFoundError(f"Entity with name {name} not found. Create it first with create_entities.")
@@ -91,7 +91,7 @@ async def require_named(memory: AsyncMemory, name: str) -> Entity:
 
 
 async def create(memory: AsyncMemory, name: str, type_name: str, texts: Sequence[str]) -> bool:
-    """Make an entity unless there is one of that name; returns whether it was made."""
+    """Create an entity unless one with that name exists; returns whether it was created."""
     if await find_named(memory, name) is not None:
         return False
     facts = await _retained(memory, name, list(dict.fromkeys(texts)), {})
@@ -100,7 +100,7 @@ async def create(memory: AsyncMemory, name: str, type_name: str, texts: Sequence
 
 
 async def observe(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> list[str]:
-    """Add observations that are not there yet; returns those."""
+    """Add the observations that are new; returns them."""
     known = set(observations(entity))
     new = [text for text in dict.fromkeys(texts) if text not in known]
     if new:
@@ -112,14 +112,14 @@ async def observe(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> 
 async def _retained(
     memory: AsyncMemory, name: str, texts: Sequence[str], held: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The facts of these observations, which are memories now."""
+    """Retain these observations as memories; returns their facts."""
     items = [observation_item(name, text) for text in texts]
     retained = await memory.retain_many(items) if items else None
     return observation_facts(name, texts, items, retained, held)
 
 
-async def take_back(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> None:
-    """Retire the facts with these texts, and forget their memories; their history stays."""
+async def retract(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -> None:
+    """Set the facts with these texts to None and forget their memories; the history stays."""
     retired = {name: None for name, text in _observed(entity).items() if text in set(texts)}
     if retired:
         await forget_observations(memory, retired)
@@ -127,7 +127,7 @@ async def take_back(memory: AsyncMemory, entity: Entity, texts: Sequence[str]) -
 
 
 async def remove(memory: AsyncMemory, entity: Entity) -> None:
-    """Move an entity into the archive, and forget what was told as its observations."""
+    """Archive an entity, and forget the memories of its observations."""
     await forget_observations(memory, _observed(entity))
     await memory.entities.delete(entity)
 
@@ -152,30 +152,30 @@ async def touching(memory: AsyncMemory, entities: Sequence[Entity]) -> Graph:
 
 
 async def everything(memory: AsyncMemory) -> Graph:
-    """All entities and relations, up to the limit, the newest entities first."""
+    """All entities and relations, up to the limit, newest entities first."""
     entities = [entity async for entity in newest(memory, GRAPH_ENTITIES_MAX + 1)]
     shown = entities[:GRAPH_ENTITIES_MAX]
     return Graph(shown, sorted(await _all_edges(memory, shown)), len(shown) == len(entities))
 
 
 async def _all_edges(memory: AsyncMemory, entities: Sequence[Entity]) -> set[Edge]:
-    """Walk on from every entity that no walk has passed yet: one call for each group that hangs together."""
-    passed: set[UUID] = set()
+    """Start a traversal at every entity that is not visited yet: one call per connected component."""
+    visited: set[UUID] = set()
     edges: set[Edge] = set()
     for entity in entities:
-        if entity.entity_id in passed:
+        if entity.entity_id in visited:
             continue
         graph = await memory.entities.graph(entity, depth=GRAPH_DEPTH, limit=GRAPH_ENTITIES_MAX)
         names = {node.entity_id: node.name for node in graph.nodes}
         edges |= {Edge(names[one.from_id], names[one.to_id], one.kind) for one in graph.relations}
-        # Of those at the rim, relations may lead further; a walk that was cut passed nobody but its start.
+        # Nodes at the maximum depth may have further relations; a truncated traversal visited only its start.
         far = {node.entity_id for node in graph.nodes if not graph.is_complete or node.depth == GRAPH_DEPTH}
-        passed |= {entity.entity_id, *(names.keys() - far)}
+        visited |= {entity.entity_id, *(names.keys() - far)}
     return edges
 
 
 async def matching(memory: AsyncMemory, query: str, limit: int) -> list[Entity]:
-    """Entities in whose name, aliases, type or observations every word of the query occurs."""
+    """Entities whose name, aliases, type or observations contain every word of the query."""
     words = query.casefold().split()
     found = []
     async for entity in newest(memory, SCANNED_ENTITIES_MAX):
@@ -189,7 +189,7 @@ async def matching(memory: AsyncMemory, query: str, limit: int) -> list[Entity]:
 
 
 async def newest(memory: AsyncMemory, most: int) -> AsyncIterator[Entity]:
-    """Entities, the newest first, page by page."""
+    """Entities, newest first, page by page."""
     before: UUID | None = None
     left = most
     while left > 0:

@@ -1,7 +1,7 @@
-"""The tools of the reference memory server (modelcontextprotocol/servers, src/memory), name by name.
+"""The tools of the reference memory server (modelcontextprotocol/servers, src/memory), with the same names.
 
-Whoever wrote prompts for that server gets the same tools with the same arguments and answers, on Mnemic's
-entities (`reference_graph`). Fields are spelled as that server spells them.
+Prompts that were written for that server work unchanged: the tools have the same arguments and results, on
+Mnemic's entities (`reference_graph`). Field names are those of that server.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 
 from mnemic.mcp import reference_graph as graph
-from mnemic.mcp.answers import Part
-from mnemic.mcp.bounds import fitting
-from mnemic.mcp.tool import Answer, Arguments, MemoryTool
+from mnemic.mcp.size_limits import fitting
+from mnemic.mcp.tool import Arguments, MemoryTool, ToolResult
+from mnemic.mcp.tool_results import ResultPart
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS, Entity
 from mnemic.types.scope import NAME_MAX_CHARACTERS
@@ -22,7 +22,7 @@ ITEMS_MAX = 100
 """Entities, relations or names in one call."""
 
 CALL_MAX_CHARACTERS = 36_000
-"""Of the items of one call, as indented JSON."""
+"""Limit for the items of one call, as indented JSON."""
 
 OBSERVATIONS_MAX = 200
 OBSERVATION_MAX_CHARACTERS = 8_192
@@ -32,16 +32,16 @@ NODES_SHOWN = 100
 
 ENTITIES_MAX_CHARACTERS = 24_000
 RELATIONS_MAX_CHARACTERS = 12_000
-"""The two halves of a graph, as indented JSON."""
+"""Limits for the two parts of a graph, as indented JSON."""
 
 Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX_CHARACTERS)]
 Observation = Annotated[str, Field(min_length=1, max_length=OBSERVATION_MAX_CHARACTERS)]
 Observations = Annotated[list[Observation], Field(max_length=OBSERVATIONS_MAX)]
-PartT = TypeVar("PartT", bound=Part)
-Run = Callable[[AsyncMemory, Any], Awaitable[Answer]]
+ResultPartT = TypeVar("ResultPartT", bound=ResultPart)
+Run = Callable[[AsyncMemory, Any], Awaitable[ToolResult]]
 
 
-class EntityNode(Part):
+class EntityNode(ResultPart):
     """An entity as the reference server writes it."""
 
     name: Name = Field(description="The name of the entity")
@@ -53,7 +53,7 @@ class EntityNode(Part):
     )
 
 
-class RelationEdge(Part):
+class RelationEdge(ResultPart):
     """A relation as the reference server writes it."""
 
     from_: Name = Field(alias="from", description="The name of the entity where the relation starts")
@@ -61,20 +61,20 @@ class RelationEdge(Part):
     relationType: Name = Field(description="The type of the relation")
 
 
-def _bounded(parts: list[PartT]) -> list[PartT]:
-    """What is given comes back in the answer, and so has to fit into one."""
+def _bounded(parts: list[ResultPartT]) -> list[ResultPartT]:
+    """The result repeats the items, so they must fit into one result."""
     if sum(map(_indented_size, parts)) > CALL_MAX_CHARACTERS:
         raise ValueError(f"more than {CALL_MAX_CHARACTERS:,} characters in one call; split it")
     return parts
 
 
 class EntitiesArguments(Arguments):
-    """Entities."""
+    """Arguments of `create_entities`."""
 
     entities: Annotated[list[EntityNode], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class EntitiesAnswer(Answer):
+class EntitiesResult(ToolResult):
     """The entities that were new."""
 
     entities: list[EntityNode]
@@ -84,9 +84,9 @@ class EntitiesAnswer(Answer):
         return [_as_json(self.structured()["entities"])]
 
 
-async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> EntitiesAnswer:
-    """Make those that are new."""
-    return EntitiesAnswer(
+async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> EntitiesResult:
+    """Create the entities that are new."""
+    return EntitiesResult(
         entities=[
             one
             for one in given.entities
@@ -96,12 +96,12 @@ async def create_entities(memory: AsyncMemory, given: EntitiesArguments) -> Enti
 
 
 class RelationsArguments(Arguments):
-    """Relations."""
+    """Arguments of `create_relations` and `delete_relations`."""
 
     relations: Annotated[list[RelationEdge], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class RelationsAnswer(Answer):
+class RelationsResult(ToolResult):
     """The relations that were new."""
 
     relations: list[RelationEdge]
@@ -111,8 +111,8 @@ class RelationsAnswer(Answer):
         return [_as_json(self.structured()["relations"])]
 
 
-async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> RelationsAnswer:
-    """Make those that are new; nothing, if an end does not exist."""
+async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> RelationsResult:
+    """Create the relations that are new; none, if an end does not exist."""
     ends = [
         (await graph.require_named(memory, one.from_), await graph.require_named(memory, one.to))
         for one in given.relations
@@ -122,31 +122,31 @@ async def create_relations(memory: AsyncMemory, given: RelationsArguments) -> Re
         if graph.Edge(start.name, end.name, one.relationType) not in await graph.edges_of(memory, start):
             await memory.entities.relate(start, end, one.relationType)
             new.append(one)
-    return RelationsAnswer(relations=new)
+    return RelationsResult(relations=new)
 
 
-class NewObservations(Part):
-    """What to add to one entity."""
+class NewObservations(ResultPart):
+    """Observations to add to one entity."""
 
     entityName: Name = Field(description="The name of the entity to add the observations to")
     contents: Observations = Field(description="An array of observation contents to add")
 
 
 class AddObservationsArguments(Arguments):
-    """Observations by entity."""
+    """Arguments of `add_observations`."""
 
     observations: Annotated[list[NewObservations], AfterValidator(_bounded)] = Field(max_length=ITEMS_MAX)
 
 
-class AddedObservations(Part):
-    """What was new about one entity."""
+class AddedObservations(ResultPart):
+    """The observations of one entity that were new."""
 
     entityName: str
     addedObservations: list[str]
 
 
-class AddObservationsAnswer(Answer):
-    """What was new."""
+class AddObservationsResult(ToolResult):
+    """The observations that were new."""
 
     results: list[AddedObservations]
 
@@ -155,10 +155,10 @@ class AddObservationsAnswer(Answer):
         return [_as_json(self.structured()["results"])]
 
 
-async def add_observations(memory: AsyncMemory, given: AddObservationsArguments) -> AddObservationsAnswer:
+async def add_observations(memory: AsyncMemory, given: AddObservationsArguments) -> AddObservationsResult:
     """Add to entities; to none, if one does not exist."""
     entities = [await graph.require_named(memory, one.entityName) for one in given.observations]
-    return AddObservationsAnswer(
+    return AddObservationsResult(
         results=[
             AddedObservations(
                 entityName=one.entityName,
@@ -169,8 +169,8 @@ async def add_observations(memory: AsyncMemory, given: AddObservationsArguments)
     )
 
 
-class DoneAnswer(Answer):
-    """That it was done."""
+class DeletionResult(ToolResult):
+    """Confirmation of a deletion."""
 
     success: bool
     message: str
@@ -181,117 +181,117 @@ class DoneAnswer(Answer):
 
 
 class DeleteEntitiesArguments(Arguments):
-    """Names."""
+    """Arguments of `delete_entities`."""
 
     entityNames: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to delete")
 
 
-async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -> DoneAnswer:
-    """Move entities into the archive; names that nobody bears are passed over."""
+async def delete_entities(memory: AsyncMemory, given: DeleteEntitiesArguments) -> DeletionResult:
+    """Archive entities; unknown names are ignored."""
     for name in given.entityNames:
         entity = await graph.find_named(memory, name)
         if entity is not None:
             await graph.remove(memory, entity)
-    return DoneAnswer(success=True, message="Entities deleted successfully")
+    return DeletionResult(success=True, message="Entities deleted successfully")
 
 
-class OldObservations(Part):
-    """What to take back about one entity."""
+class OldObservations(ResultPart):
+    """Observations to retract from one entity."""
 
     entityName: Name = Field(description="The name of the entity containing the observations")
     observations: Observations = Field(description="An array of observations to delete")
 
 
 class DeleteObservationsArguments(Arguments):
-    """Observations by entity."""
+    """Arguments of `delete_observations`."""
 
     deletions: list[OldObservations] = Field(max_length=ITEMS_MAX)
 
 
-async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArguments) -> DoneAnswer:
-    """Take observations back; what is not there is passed over."""
+async def delete_observations(memory: AsyncMemory, given: DeleteObservationsArguments) -> DeletionResult:
+    """Retract observations; unknown ones are ignored."""
     for one in given.deletions:
         entity = await graph.find_named(memory, one.entityName)
         if entity is not None:
-            await graph.take_back(memory, entity, one.observations)
-    return DoneAnswer(success=True, message="Observations deleted successfully")
+            await graph.retract(memory, entity, one.observations)
+    return DeletionResult(success=True, message="Observations deleted successfully")
 
 
-async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> DoneAnswer:
-    """Take relations away; what is not there is passed over."""
+async def delete_relations(memory: AsyncMemory, given: RelationsArguments) -> DeletionResult:
+    """Delete relations; unknown ones are ignored."""
     for one in given.relations:
         ends = [await graph.find_named(memory, name) for name in (one.from_, one.to)]
         start, end = ends
         if start is not None and end is not None:
             await memory.entities.unrelate(start, end, one.relationType)
-    return DoneAnswer(success=True, message="Relations deleted successfully")
+    return DeletionResult(success=True, message="Relations deleted successfully")
 
 
-class ShownEntity(Part):
-    """An entity as it is: facts that others stated may be longer and more than this set of tools allows."""
+class ShownEntity(ResultPart):
+    """An entity in a result: its facts may be longer and more than these tools accept as arguments."""
 
     name: str
     entityType: str
     observations: list[str]
 
 
-class GraphAnswer(Answer):
+class GraphResult(ToolResult):
     """Entities and relations."""
 
     entities: list[ShownEntity]
     relations: list[RelationEdge]
-    # Not in the reference server's answer, and so not in the structured one.
+    # The reference server does not return it, so it is not in the structured content.
     is_complete: bool = Field(default=True, exclude=True)
 
     def texts(self) -> list[str]:
-        """The graph, and a word if there is more of it."""
-        more = "There is more than fits into one answer: search for what you need with search_nodes."
+        """The graph, and a note if it is truncated."""
+        more = "The graph does not fit into one result: search for what you need with search_nodes."
         return [_as_json(self.structured()), *([] if self.is_complete else [more])]
 
 
 class NoArguments(Arguments):
-    """Nothing."""
+    """No arguments."""
 
 
-async def read_graph(memory: AsyncMemory, given: NoArguments) -> GraphAnswer:
-    """All of it, as far as it fits."""
-    return graph_answer(await graph.everything(memory))
+async def read_graph(memory: AsyncMemory, given: NoArguments) -> GraphResult:
+    """The whole graph, as far as it fits."""
+    return graph_result(await graph.everything(memory))
 
 
 class SearchNodesArguments(Arguments):
-    """A query."""
+    """Arguments of `search_nodes`."""
 
     query: Annotated[str, Field(min_length=1, max_length=QUERY_MAX_CHARACTERS)] = Field(
         description="The search query to match against entity names, types, and observation content"
     )
 
 
-async def search_nodes(memory: AsyncMemory, given: SearchNodesArguments) -> GraphAnswer:
-    """Those in which every word of the query occurs."""
+async def search_nodes(memory: AsyncMemory, given: SearchNodesArguments) -> GraphResult:
+    """The entities that contain every word of the query."""
     found = await graph.matching(memory, given.query, NODES_SHOWN + 1)
     near = await graph.touching(memory, found[:NODES_SHOWN])
-    return graph_answer(graph.Graph(near.entities, near.edges, is_complete=len(found) <= NODES_SHOWN))
+    return graph_result(graph.Graph(near.entities, near.edges, is_complete=len(found) <= NODES_SHOWN))
 
 
 class OpenNodesArguments(Arguments):
-    """Names."""
+    """Arguments of `open_nodes`."""
 
     names: list[Name] = Field(max_length=ITEMS_MAX, description="An array of entity names to retrieve")
 
 
-async def open_nodes(memory: AsyncMemory, given: OpenNodesArguments) -> GraphAnswer:
-    """Those that bear one of the names."""
+async def open_nodes(memory: AsyncMemory, given: OpenNodesArguments) -> GraphResult:
+    """The entities with these names."""
     found = [await graph.find_named(memory, name) for name in given.names]
     known = {entity.entity_id: entity for entity in found if entity is not None}
-    return graph_answer(await graph.touching(memory, list(known.values())))
+    return graph_result(await graph.touching(memory, list(known.values())))
 
 
-def graph_answer(found: graph.Graph) -> GraphAnswer:
+def graph_result(found: graph.Graph) -> GraphResult:
     """As much of a graph as fits."""
     entities = fitting(map(_shown, found.entities), _indented_size, ENTITIES_MAX_CHARACTERS)
     relations = fitting(map(_edge, found.edges), _indented_size, RELATIONS_MAX_CHARACTERS)
     fits = len(entities) == len(found.entities) and len(relations) == len(found.edges)
-    return GraphAnswer(entities=entities, relations=relations, is_complete=found.is_complete and fits)
+    return GraphResult(entities=entities, relations=relations, is_complete=found.is_complete and fits)
 
 
 def _shown(entity: Entity) -> ShownEntity:
@@ -306,8 +306,8 @@ def _edge(edge: graph.Edge) -> RelationEdge:
     )
 
 
-def _indented_size(part: Part) -> int:
-    """With four more spaces before each line, as it stands inside of an answer."""
+def _indented_size(part: ResultPart) -> int:
+    """The size inside a result, where each line is indented by four more spaces."""
     text = _as_json(part.model_dump(by_alias=True))
     return len(text) + 4 * (text.count("\n") + 1)
 
@@ -317,9 +317,9 @@ def _as_json(value: Any) -> str:
 
 
 def _tool(
-    name: str, description: str, arguments: type[Arguments], answer: type[Answer], run: Run
+    name: str, description: str, arguments: type[Arguments], answer: type[ToolResult], run: Run
 ) -> MemoryTool:
-    """A tool of the set; whether it writes and destroys is in its name."""
+    """A tool of the set; its name says whether it writes and destroys."""
     reads = name.partition("_")[0] in ("read", "search", "open")
     deletes = name.startswith("delete")
     return MemoryTool(
@@ -339,10 +339,10 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
     _tool(
         "create_entities",
         "Create multiple new entities in the knowledge graph: people, projects, things, each with a name, a "
-        "type and what is observed about it. Entities whose name exists already are left as they are: use "
-        "add_observations for those. Returns the ones that were created.",
+        "type and observations. Entities whose name already exists are not changed: use add_observations "
+        "for those. Returns the entities that were created.",
         EntitiesArguments,
-        EntitiesAnswer,
+        EntitiesResult,
         create_entities,
     ),
     _tool(
@@ -350,7 +350,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Create multiple new relations between entities in the knowledge graph. Relations should be in "
         "active voice. Both entities must exist. Returns the relations that were new.",
         RelationsArguments,
-        RelationsAnswer,
+        RelationsResult,
         create_relations,
     ),
     _tool(
@@ -358,7 +358,7 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Add new observations to existing entities in the knowledge graph, one fact each. Returns what was "
         "new for each entity; fails, and adds nothing, if an entity does not exist.",
         AddObservationsArguments,
-        AddObservationsAnswer,
+        AddObservationsResult,
         add_observations,
     ),
     _tool(
@@ -366,46 +366,46 @@ REFERENCE_TOOLS: Sequence[MemoryTool] = (
         "Delete multiple entities and their associated relations from the knowledge graph. Only when the "
         "user asks for it.",
         DeleteEntitiesArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_entities,
     ),
     _tool(
         "delete_observations",
         "Delete specific observations from entities in the knowledge graph, by their exact text. Use it "
-        "for what is no longer true, then add what is.",
+        "for observations that are no longer true, then add the new ones.",
         DeleteObservationsArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_observations,
     ),
     _tool(
         "delete_relations",
         "Delete multiple relations from the knowledge graph.",
         RelationsArguments,
-        DoneAnswer,
+        DeletionResult,
         delete_relations,
     ),
     _tool(
         "read_graph",
-        "Read the entire knowledge graph, as far as it fits into one answer. In a large one, use "
+        "Read the entire knowledge graph, as far as it fits into one result. If the graph is large, use "
         "search_nodes.",
         NoArguments,
-        GraphAnswer,
+        GraphResult,
         read_graph,
     ),
     _tool(
         "search_nodes",
-        "Search for nodes in the knowledge graph based on a query. Finds entities in whose name, type or "
-        "observations every word of the query occurs, and their relations; use few, telling words.",
+        "Search for nodes in the knowledge graph based on a query. Finds entities whose name, type or "
+        "observations contain every word of the query, and their relations; use few, specific words.",
         SearchNodesArguments,
-        GraphAnswer,
+        GraphResult,
         search_nodes,
     ),
     _tool(
         "open_nodes",
-        "Open specific nodes in the knowledge graph by their names, with their relations. Names that nobody "
-        "bears are left out.",
+        "Open specific nodes in the knowledge graph by their names, with their relations. Unknown names are "
+        "ignored.",
         OpenNodesArguments,
-        GraphAnswer,
+        GraphResult,
         open_nodes,
     ),
 )

@@ -1,7 +1,7 @@
-"""Memory to read: what is new, who is known, which conversations there were, and each of them by its address.
+"""MCP resources: recent memories, entities, conversations, and each of them by its URI.
 
-Addresses begin with ``memory://``. A resource is plain text, at most `ANSWER_MAX_CHARACTERS` long. Nothing is
-there for a client that is not bound to an owner: an address has no place for one.
+URIs begin with ``memory://``. A resource is plain text of at most `RESULT_MAX_CHARACTERS`. A client that is
+not bound to an owner has no resources, because a URI does not name an owner.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,8 +12,8 @@ from mcp.shared.uri_template import UriTemplate
 from mcp_types import Resource, ResourceTemplate
 
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.mcp.answers import entity_card, moment_of, readable
-from mnemic.mcp.bounds import fitting, shortened
+from mnemic.mcp.size_limits import fitting, truncated
+from mnemic.mcp.tool_results import entity_card, readable_memory, time_of
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 
@@ -30,13 +30,13 @@ CONVERSATION = UriTemplate.parse("memory://conversations/{conversation}")
 
 
 def memory_uri(memory_id: UUID) -> str:
-    """The address of a memory."""
+    """The URI of a memory."""
     return MEMORY.expand({"memory_id": str(memory_id)})
 
 
 @dataclass(frozen=True)
-class Page:
-    """A resource with an address of its own."""
+class StaticResource:
+    """A resource with a fixed URI."""
 
     uri: str
     name: str
@@ -44,13 +44,13 @@ class Page:
     read: Callable[[AsyncMemory], Awaitable[str]]
 
     def described(self) -> Resource:
-        """As a client lists it."""
+        """The description for the list of resources."""
         return Resource(uri=self.uri, name=self.name, description=self.description, mime_type=TEXT)
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """Resources of one kind, each by what stands in its address."""
+class ResourceFamily:
+    """Resources that share a URI template."""
 
     template: UriTemplate
     name: str
@@ -58,28 +58,28 @@ class Shelf:
     read: Callable[[AsyncMemory, str], Awaitable[str]]
 
     def described(self) -> ResourceTemplate:
-        """As a client lists it."""
+        """The description for the list of resources."""
         return ResourceTemplate(
             uri_template=str(self.template), name=self.name, description=self.description, mime_type=TEXT
         )
 
     def key_in(self, uri: str) -> str | None:
-        """What stands in the template's place in an address, or None if the address is another one."""
+        """The value of the template's variable in a URI, or None if the URI does not match."""
         matched = self.template.match(uri)
         return None if matched is None else str(next(iter(matched.values())))
 
 
 async def read_resource(memory: AsyncMemory, uri: str) -> str:
-    """The text at an address; NotFoundError if there is nothing."""
+    """The text of a resource; NotFoundError if the URI is unknown."""
     if memory.owner is None:
-        raise InvalidInputError("Resources need an owner: this connection is bound to none. Use the tools.")
-    for page in PAGES:
-        if page.uri == uri:
-            return shortened(await page.read(memory))
-    for shelf in SHELVES:
-        key = shelf.key_in(uri)
+        raise InvalidInputError("Resources need an owner; this connection is bound to none. Use the tools.")
+    for resource in STATIC_RESOURCES:
+        if resource.uri == uri:
+            return truncated(await resource.read(memory))
+    for family in RESOURCE_FAMILIES:
+        key = family.key_in(uri)
         if key:
-            return shortened(await shelf.read(memory, key))
+            return truncated(await family.read(memory, key))
     raise NotFoundError(f"There is no resource {uri}.")
 
 
@@ -106,9 +106,9 @@ async def _conversations(memory: AsyncMemory) -> str:
 
 
 async def _memory(memory: AsyncMemory, memory_id: str) -> str:
-    record = await readable(memory, memory_id)
+    record = await readable_memory(memory, memory_id)
     known = {
-        "when": f"{moment_of(record):%Y-%m-%d %H:%M} UTC",
+        "when": f"{time_of(record):%Y-%m-%d %H:%M} UTC",
         "who": record.name or record.role,
         "category": record.category,
         "tags": ", ".join(record.tags),
@@ -129,7 +129,7 @@ async def _entity(memory: AsyncMemory, name: str) -> str:
 
 
 async def _conversation(memory: AsyncMemory, conversation: str) -> str:
-    """The last turns, in the order in which they were said."""
+    """The last turns, in order."""
     held = await memory.conversations.get(conversation)
     turns = await memory.conversations.recent(conversation=conversation, limit=TURNS_SHOWN)
     more = held.turn_count - len(turns)
@@ -144,20 +144,24 @@ def _lines(memories: Sequence[MemoryRecord]) -> str:
 def _line(memory: MemoryRecord) -> str:
     who = memory.name or memory.role
     said = f"{who}: {memory.content}" if who else memory.content
-    return f"- [{moment_of(memory):%Y-%m-%d}] {said} ({memory_uri(memory.memory_id)})"
+    return f"- [{time_of(memory):%Y-%m-%d}] {said} ({memory_uri(memory.memory_id)})"
 
 
-PAGES = (
-    Page(
+STATIC_RESOURCES = (
+    StaticResource(
         "memory://recent", "Recent memories", f"The last {RECENT_MEMORIES} memories, newest first.", _recent
     ),
-    Page("memory://entities", "Known entities", "People, projects and things known by name.", _entities),
-    Page(
+    StaticResource(
+        "memory://entities", "Known entities", "People, projects and things known by name.", _entities
+    ),
+    StaticResource(
         "memory://conversations", "Conversations", "Remembered conversations, latest first.", _conversations
     ),
 )
-SHELVES = (
-    Shelf(MEMORY, "A memory", "The whole text of one memory, by its id.", _memory),
-    Shelf(ENTITY, "An entity", "What is known about a person or thing, by name or alias.", _entity),
-    Shelf(CONVERSATION, "A conversation", "The last turns of a conversation, by its name.", _conversation),
+RESOURCE_FAMILIES = (
+    ResourceFamily(MEMORY, "A memory", "The whole text of one memory, by its id.", _memory),
+    ResourceFamily(ENTITY, "An entity", "What is known about a person or thing, by name or alias.", _entity),
+    ResourceFamily(
+        CONVERSATION, "A conversation", "The last turns of a conversation, by its name.", _conversation
+    ),
 )

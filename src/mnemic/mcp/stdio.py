@@ -1,17 +1,17 @@
-"""The MCP server on standard input and output, for a client that starts `mnemic mcp` itself."""
+"""The MCP server on standard input and output, for a client that starts `mnemic mcp`."""
 
 from mcp.server.stdio import stdio_server
 
-from mnemic.mcp.asker import Asker
+from mnemic.mcp.client_scope import ClientScope
 from mnemic.mcp.server import build_server
 
 
-async def serve_stdio(asker: Asker) -> None:
-    """Answer until the client closes our input. Only the protocol is written to standard output."""
-    server = build_server(lambda _: asker)
+async def serve_stdio(client: ClientScope) -> None:
+    """Answer requests until the client closes standard input. Standard output carries only the protocol."""
+    server = build_server(lambda _: client)
     try:
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     except* BrokenPipeError:
-        # The client is gone without waiting for its answer: nobody is left to tell.
+        # The client exited without waiting for its response.
         pass

@@ -1,8 +1,7 @@
-"""What a tool is: a name, words for the model, the shape of what goes in and comes out, and a function.
+"""A tool: its name, its description for the model, the schemas of its arguments and result, and a function.
 
-Arguments and answers are pydantic models: their JSON schemas are what clients are told, and what a client
-sends is checked against them before the function sees it. An answer goes out twice: as structured content
-for programs, and as text for the model to read.
+Arguments and results are pydantic models. Clients get their JSON schemas, and arguments are validated before
+the function is called. A result is sent twice: as structured content for programs, and as text for the model.
 """
 
 from abc import abstractmethod
@@ -20,7 +19,7 @@ OWNER_SCHEMA = {
     "type": "string",
     "minLength": 1,
     "maxLength": NAME_MAX_CHARACTERS,
-    "description": "Whose memories: the name of a user or agent. Owners never see each other's memories.",
+    "description": "The owner: the name of a user or agent. Owners never see each other's memories.",
 }
 
 MemoryId = Annotated[
@@ -28,50 +27,53 @@ MemoryId = Annotated[
     Field(
         min_length=36,
         max_length=36,
-        description="The id of a memory, as recall gives it, such as 0199f3a2-5b7c-7d10-8a42-1f0e9c3b7d55.",
+        description="The id of a memory from recall, such as 0199f3a2-5b7c-7d10-8a42-1f0e9c3b7d55.",
     ),
 ]
 
 
 class Arguments(BaseModel):
-    """What a client sends; anything that is not named here is an error."""
+    """The arguments of a tool; an unknown argument is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Answer(BaseModel):
-    """What a client gets."""
+class ToolResult(BaseModel):
+    """The result of a tool."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
     @abstractmethod
     def texts(self) -> list[str]:
-        """The answer for a model to read, one text after the other."""
+        """The result for a model: its text blocks, in order."""
 
     def structured(self) -> dict[str, Any]:
-        """The answer for a program."""
+        """The result for a program."""
         return self.model_dump(mode="json", by_alias=True)
 
 
 @dataclass(frozen=True)
 class MemoryTool:
-    """One tool. `writes` keeps it from keys that may only read, `needs_embedder` lists it only with one."""
+    """One tool. Keys with the role read cannot use it if it `writes`.
+
+    A tool that `needs_embedder` is listed only while the embedding model works.
+    """
 
     name: str
     title: str
     description: str
     arguments: type[Arguments]
-    answer: type[Answer]
-    run: Callable[[AsyncMemory, Any], Awaitable[Answer]]
+    answer: type[ToolResult]
+    run: Callable[[AsyncMemory, Any], Awaitable[ToolResult]]
     writes: bool = False
     destroys: bool = False
     is_idempotent: bool = True
     needs_embedder: bool = False
 
-    def described(self, *, names_owners: bool) -> Tool:
-        """The tool as a client lists it."""
+    def described(self, *, takes_owner: bool) -> Tool:
+        """The description for the list of tools."""
         schema = self.arguments.model_json_schema()
-        if names_owners:
+        if takes_owner:
             schema["properties"] = {"owner": OWNER_SCHEMA, **schema.get("properties", {})}
             schema["required"] = ["owner", *schema.get("required", [])]
         return Tool(

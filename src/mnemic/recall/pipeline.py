@@ -55,7 +55,13 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("rank"):
         rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
         refusal = decide_refusal(
-            pools, rankings, analysis, candidates.model, request.refuse_below, core.settings.refuse_below
+            pools,
+            rankings,
+            analysis,
+            candidates.model,
+            request.scope.owner,
+            request.refuse_below,
+            core.settings.refuse_below,
         )
         limit = max(request.limit, rerank_limit(core.reranker))
         selected = [] if refusal.reason else select_candidates(pools, rankings, limit)

@@ -91,10 +91,16 @@ def decide_refusal(
     rankings: Sequence[Ranking],
     analysis: QueryAnalysis,
     model: str | None,
+    owner: str | None,
     *thresholds: float | None,
 ) -> Refusal:
-    """Refuse without candidates, or below the first threshold that is not None, else `REFUSE_BELOW`."""
+    """Refuse if the owner has no memories, or none is a candidate, or the confidence is too low.
+
+    The threshold is the first one that is not None, else `REFUSE_BELOW`.
+    """
     sure = confidence(pools, rankings, analysis, model)
+    if not any(pool.lexical.terms.memory_count for pool in pools):
+        return Refusal(sure, f"The owner {owner!r} has no memories.")
     if not any(len(pool) for pool in pools):
         return Refusal(sure, "Nothing that this owner may read passes the filters.")
     threshold = next(each for each in (*thresholds, REFUSE_BELOW) if each is not None)

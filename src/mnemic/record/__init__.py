@@ -1,2 +1,1 @@
-"""The record after it was written: reading, changing, forgetting and restoring memories,
-conversations and documents."""
+"""Stored memories and conversations: reading, changing, forgetting, restoring and relating them."""

@@ -1,7 +1,7 @@
-"""Conversations: who talked when, what was said, which tools were called.
+"""Conversations: their turns, and the tools that were called in them.
 
-A conversation comes into being with its first turn (`retain` with `conversation=`); turns are
-memories, so everything that holds for memories holds for them.
+The first turn (`retain` with `conversation=`) creates a conversation. Turns are memories and can be recalled,
+changed and forgotten like all others.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ async def get_conversation(database: TenantDatabase, scope: Scope, conversation:
 async def list_conversations(
     database: TenantDatabase, scope: Scope, *, channel: str | None, before: datetime | None, limit: int
 ) -> list[Conversation]:
-    """Conversations, the latest first."""
+    """Conversations, most recent turn first."""
     parameters = {
         "owner": scope.require_owner(),
         "channel": channel,
@@ -45,7 +45,7 @@ async def list_conversations(
 async def list_turns(
     database: TenantDatabase, scope: Scope, conversation: str, *, from_position: int, limit: int
 ) -> list[MemoryRecord]:
-    """Turns in the order in which they were said."""
+    """Turns by position."""
     parameters = {
         "owner": scope.require_owner(),
         "conversation": check_name("conversation", conversation),
@@ -61,7 +61,7 @@ async def list_turns(
 async def recent_turns(
     database: TenantDatabase, scope: Scope, *, conversation: str | None, limit: int
 ) -> list[MemoryRecord]:
-    """The last turns, handed back in the order in which they were said."""
+    """The most recent turns, by position."""
     parameters = {"owner": scope.require_owner(), "conversation": conversation, "limit": check_limit(limit)}
     name = "conversations.recent" if conversation is None else "conversations.recent_of"
     async with database.transaction() as transaction:
@@ -82,7 +82,7 @@ async def add_tool_invocation(
     at: datetime | None,
     memory_id: UUID | None,
 ) -> ToolInvocation:
-    """Record one call of a tool; it is never changed afterwards."""
+    """Record one tool call; it cannot be changed afterwards."""
     parameters = {
         "owner": scope.require_owner(),
         "conversation": check_name("conversation", conversation),
@@ -106,7 +106,7 @@ async def add_tool_invocation(
 async def list_tool_invocations(
     database: TenantDatabase, scope: Scope, conversation: str, *, limit: int
 ) -> list[ToolInvocation]:
-    """Tools called in a conversation, in order."""
+    """Tool calls of a conversation, in order."""
     parameters = {
         "owner": scope.require_owner(),
         "conversation": check_name("conversation", conversation),

@@ -1,11 +1,11 @@
-"""Reading and changing single memories.
+"""Read and change single memories.
 
-Every change goes one way: lock the row, make the new state from the old one, write it. The database
-numbers the new state and keeps the old one (the trigger `keep_version`), so that any version can be had back.
-A change of the words needs a new vector; it is computed before the transaction begins.
+Every change locks the row, computes the new state from the old one and writes it. The database numbers the
+new state and keeps the old one (`mnemic.keep_version`), so that every version can be restored. A change of
+the content needs a new vector, which is computed before the transaction begins.
 
-A text of several chunks lives and dies as one: what says whether it is alive and valid is written to all
-of its chunks, and the words of a single one never change, so that the whole stays what was retained.
+The chunks of a long text share their status and validity: a change of these is written to all of them. The
+content of a single chunk never changes, so that the whole text stays what was retained.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,8 +21,9 @@ from mnemic.types.checks import check_text
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX, ChangedBy, MemoryRecord
 from mnemic.types.scope import Scope
 
-# The fields that a version brings back when it is restored.
-REVERTED = (
+# A change of one of these fields makes a new version; reverting to a version restores them. The trigger
+# `keep_version` and the query `memories.write` name the same columns.
+VERSIONED_FIELDS = (
     "content",
     "category",
     "tags",
@@ -43,10 +44,10 @@ REVERTED = (
     "deleted_at",
 )
 
-# The largest number that a version can have.
+# The largest version number: a PostgreSQL int.
 VERSION_MAX = 2**31 - 1
 
-# The fields in which the chunks of a text do not differ.
+# Fields that all chunks of a long text share. The query `memories.write_shared` names the same columns.
 SHARED_BY_CHUNKS = (
     "status",
     "superseded_by",
@@ -62,7 +63,7 @@ Reembed = Callable[[MemoryRecord], Awaitable[Callable[[Transaction], Awaitable[N
 
 
 async def get_memory(database: TenantDatabase, scope: Scope, memory_id: UUID) -> MemoryRecord:
-    """One memory of the owner, whatever its status; NotFoundError if there is none."""
+    """One memory of the owner, whatever its status; NotFoundError if the owner has no such memory."""
     async with database.transaction() as transaction:
         return await _read(transaction, scope.require_owner(), memory_id)
 
@@ -86,7 +87,7 @@ async def change_memory(
     reason: str | None,
     reembed: Reembed,
 ) -> MemoryRecord:
-    """Apply `change` to the memory and return what it is now; what changes nothing makes no version."""
+    """Apply `change` to the memory and return its new state; a change without effect makes no version."""
     owner = scope.require_owner()
     seen = await get_memory(database, scope, memory_id)
     wanted = _changed(seen, change)
@@ -100,7 +101,7 @@ async def change_memory(
             return current
         if new.content != current.content and (replace_vector is None or new.content != wanted.content):
             raise _changed_meanwhile(memory_id)
-        await _write(transaction, current, new, changed_by, reason)
+        await _write_state(transaction, current, new, changed_by, reason)
         if replace_vector is not None:
             await replace_vector(transaction)
         return await _read(transaction, owner, memory_id)
@@ -116,12 +117,12 @@ async def write_change(
     changed_by: ChangedBy,
     reason: str | None,
 ) -> None:
-    """Write a new state over the one that was seen; ConflictError if somebody changed it meanwhile."""
+    """Replace the state `seen` by `new`; ConflictError if the memory was changed in the meantime."""
     key = {"owner": seen.owner, "memory_id": seen.memory_id}
     await transaction.one("memories.lock", key)
     if (await _read(transaction, seen.owner, seen.memory_id)).version != seen.version:
         raise _changed_meanwhile(seen.memory_id)
-    await _write(transaction, seen, new, changed_by, reason)
+    await _write_state(transaction, seen, new, changed_by, reason)
 
 
 async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) -> list[MemoryRecord]:
@@ -131,7 +132,7 @@ async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) 
         rows = await transaction.rows("memories.history", parameters)
     if not rows:
         raise _not_found(memory_id)
-    return [_version(row) for row in rows]
+    return [MemoryRecord.from_row(row) for row in rows]
 
 
 async def read_version(database: TenantDatabase, scope: Scope, memory_id: UUID, version: int) -> MemoryRecord:
@@ -145,21 +146,21 @@ async def read_version(database: TenantDatabase, scope: Scope, memory_id: UUID, 
         row = await transaction.first("memories.version", parameters)
     if row is None:
         raise _no_version(memory_id, version)
-    return _version(row)
+    return MemoryRecord.from_row(row)
 
 
 async def read_as_of(
     database: TenantDatabase, scope: Scope, memory_id: UUID, moment: datetime
 ) -> MemoryRecord | None:
-    """The memory as it was known at a moment, or None if it was not known then."""
+    """The version that was current at a moment, or None if the memory did not exist then."""
     parameters = {"owner": scope.require_owner(), "memory_id": memory_id, "moment": moment}
     async with database.transaction() as transaction:
         row = await transaction.first("memories.as_of", parameters)
-    return _version(row) if row is not None else None
+    return MemoryRecord.from_row(row) if row is not None else None
 
 
 async def read_whole(database: TenantDatabase, scope: Scope, memory_id: UUID) -> str:
-    """The text that was retained, joined from its chunks."""
+    """The text as it was retained, joined from its chunks."""
     parameters = {"owner": scope.require_owner(), "memory_id": memory_id}
     async with database.transaction() as transaction:
         rows = await transaction.rows("memories.whole", parameters)
@@ -169,17 +170,20 @@ async def read_whole(database: TenantDatabase, scope: Scope, memory_id: UUID) ->
 
 
 def reverted_to(version: MemoryRecord) -> Replace:
-    """A change that brings back what a version was."""
-    return lambda current: replace(current, **{field: getattr(version, field) for field in REVERTED})
+    """A change that restores the fields of an earlier version."""
+    return lambda current: replace(current, **{field: getattr(version, field) for field in VERSIONED_FIELDS})
 
 
 def forgotten(current: MemoryRecord) -> MemoryRecord:
-    """A change that forgets a memory; it can be restored until it is erased."""
+    """The state of a memory that is forgotten; it can be restored until it is erased."""
     return replace(current, deleted_at=current.deleted_at or datetime.now(UTC))
 
 
 def restored(history: Sequence[MemoryRecord]) -> Replace:
-    """A change that undoes forgetting, archiving or being superseded, which had ended the validity, too."""
+    """A change that makes a forgotten, archived or superseded memory active again.
+
+    Superseding ended its validity, so `valid_to` comes from the last version before that.
+    """
     before = next((version for version in reversed(history) if version.superseded_by is None), None)
 
     def change(current: MemoryRecord) -> MemoryRecord:
@@ -218,7 +222,7 @@ def retagged(add: Sequence[str], remove: Sequence[str]) -> Replace:
 
 
 def _changed(current: MemoryRecord, change: Replace) -> MemoryRecord:
-    """What a change makes of the memory, checked where that depends on what the memory is."""
+    """Apply a change and check what depends on the old state."""
     new = change(current)
     if new.content != current.content:
         check_text("content", new.content, max_characters=CONTENT_MAX_CHARACTERS)
@@ -232,14 +236,14 @@ def _changed(current: MemoryRecord, change: Replace) -> MemoryRecord:
     return new
 
 
-async def _write(
+async def _write_state(
     transaction: Transaction,
     current: MemoryRecord,
     new: MemoryRecord,
     changed_by: ChangedBy,
     reason: str | None,
 ) -> None:
-    """Write a new state, and to the other chunks of its text what they share with it."""
+    """Write a new state, and its shared fields to the other chunks of the text."""
     columns = _columns(new, changed_by, reason)
     await transaction.execute("memories.write", columns)
     if new.whole_id is not None and any(
@@ -253,10 +257,6 @@ async def _read(transaction: Transaction, owner: str, memory_id: UUID) -> Memory
     if row is None:
         raise _not_found(memory_id)
     return MemoryRecord.from_row(row)
-
-
-def _version(row: dict[str, Any]) -> MemoryRecord:
-    return MemoryRecord.from_row({name: value for name, value in row.items() if name != "known_until"})
 
 
 def _columns(new: MemoryRecord, changed_by: ChangedBy, reason: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How memories stand to each other: relationships that were stated, and pairs that merely look alike."""
+"""Relationships between memories, and pairs of near duplicates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.record.comparing import compare_waiting
+from mnemic.record.near_duplicates import compare_pending
 from mnemic.types.memory import MemoryRelationship, RelationshipKind
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
@@ -18,7 +18,7 @@ Decision = Literal["distinct", "merged"]
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicate:
-    """Two memories that look alike; `decision` is pending until somebody decides."""
+    """Two memories with similar vectors; `decision` is `pending` until a caller decides."""
 
     memory_id: UUID
     like_id: UUID
@@ -36,7 +36,7 @@ async def relate(
     *,
     confidence: float,
 ) -> MemoryRelationship:
-    """Relate two memories of the owner; stating it again renews the confidence."""
+    """Relate two memories of the owner; relating them again updates the confidence."""
     if from_id == to_id:
         raise InvalidInputError("A memory cannot be related to itself.")
     parameters = {
@@ -62,7 +62,7 @@ async def list_related(
     kinds: Sequence[str] | None,
     limit: int,
 ) -> list[MemoryRelationship]:
-    """Relationships from and to a memory, the oldest first."""
+    """Relationships from and to a memory, oldest first."""
     parameters = {
         "owner": scope.require_owner(),
         "memory_id": memory_id,
@@ -74,9 +74,9 @@ async def list_related(
 
 
 async def list_near_duplicates(database: TenantDatabase, scope: Scope, *, limit: int) -> list[NearDuplicate]:
-    """Pairs that await a decision, the oldest first. What was stored since is compared before."""
+    """Pairs that await a decision, oldest first, after pending memories of the owner are compared."""
     parameters = {"owner": scope.require_owner(), "limit": check_limit(limit)}
-    await compare_waiting(database, owner=scope.require_owner())
+    await compare_pending(database, owner=scope.require_owner())
     async with database.transaction() as transaction:
         return [
             NearDuplicate(**row) for row in await transaction.rows("memories.near_duplicates", parameters)
@@ -86,7 +86,7 @@ async def list_near_duplicates(database: TenantDatabase, scope: Scope, *, limit:
 async def decide_near_duplicate(
     database: TenantDatabase, scope: Scope, memory_id: UUID, like_id: UUID, decision: Decision
 ) -> None:
-    """Record what was decided about a pair."""
+    """Record a decision about a pair."""
     parameters = {
         "owner": scope.require_owner(),
         "memory_id": memory_id,

@@ -1,1 +1,1 @@
-"""Writing memories: `pipeline` tells the story, the other modules are its stages."""
+"""The write path. `pipeline` tells it from start to end; every other module is one stage of it."""

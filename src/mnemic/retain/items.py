@@ -1,11 +1,11 @@
-"""From what callers hand in to drafts of memories.
+"""Check the items of a call and turn them into drafts of memories.
 
-An item is a string, a message (a mapping with `role` and `content`), or a mapping with more. What
-an item does not say, the call's defaults say; what neither says is decided here: a message, or
-anything with a conversation, is `episodic`; everything else is `factual`.
+An item is a string, a message (a mapping with `role` and `content`), or a mapping with more fields. A field
+that an item does not have comes from the defaults of the call. If neither has a category, it is `episodic`
+for messages and turns of a conversation, and `factual` otherwise.
 
-Items and drafts have no slots: large calls write them to a file and read them back (`Spool`), which
-takes a frozen dataclass with slots three times as long.
+Items and drafts have no slots: large calls pickle them into a file (`Spool`), and pickling a frozen dataclass
+with slots takes three times as long.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ ItemInput = str | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to remember, checked; the names are those of callers, of the table and of the docs."""
+    """A checked item. API, database and documentation use the same field names."""
 
     content: str
     category: str = "factual"
@@ -56,7 +56,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Chunk:
-    """One row to be: the item's content, or a part of it."""
+    """One row to insert: the content of an item, or a part of it."""
 
     memory_id: UUID
     content: str
@@ -66,7 +66,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Draft:
-    """An item with its place in the call and the rows it becomes."""
+    """An item, its index in the call, and the rows that it becomes."""
 
     index: int
     item: Item
@@ -97,21 +97,22 @@ assert set(_CHECKS) == {each.name for each in fields(Item)}
 
 
 def check_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of an item, checked; None means that it was not given."""
+    """Check fields of an item; fields that are None count as not given."""
     return {name: _CHECKS[name](value) for name, value in given.items() if value is not None}
 
 
-def drafts(items: Iterable[ItemInput], defaults: Mapping[str, Any]) -> Iterator[Draft]:
-    """Checked drafts, one by one; the first bad item is an error that says which one it is."""
+def check_items(items: Iterable[ItemInput], defaults: Mapping[str, Any]) -> Iterator[Draft]:
+    """Yield a draft per item; InvalidInputError names the index of the first invalid item."""
+    checked_defaults = check_fields(defaults)
     for index, given in enumerate(items):
         try:
-            yield _draft(index, _item(given, defaults))
+            yield _draft(index, _item(given, checked_defaults))
         except InvalidInputError as error:
             raise InvalidInputError(f"Item {index}: {error} Nothing was stored.") from None
 
 
 def as_items(content: object) -> Iterable[ItemInput]:
-    """A single string or mapping is a list of one."""
+    """Wrap a single string or mapping into a list."""
     if isinstance(content, str | Mapping):
         return [content]
     if not isinstance(content, Iterable):
@@ -144,12 +145,12 @@ def _check_metadata(value: object) -> dict[str, Any]:
     if _is_deeper(value, METADATA_MAX_DEPTH):
         raise InvalidInputError(f"metadata is nested more than {METADATA_MAX_DEPTH} levels deep.")
     as_jsonb_object("metadata", value)
-    assert isinstance(value, Mapping), "what is a JSON object came from a mapping"
+    assert isinstance(value, Mapping), "only a mapping becomes a JSON object"
     return dict(value)
 
 
 def _is_deeper(value: object, depth: int) -> bool:
-    """Whether JSON is nested deeper than this; what is nested very deeply cannot be copied or spooled."""
+    """Whether JSON is nested deeper than `depth`; very deep values cannot be copied or pickled."""
     level = [value]
     for _ in range(depth):
         level = [inner for outer in level for inner in _inside(outer)]
@@ -187,7 +188,7 @@ def _draft(index: int, item: Item) -> Draft:
 def _content_hash(
     item: Item, content: str, whole_hash: bytes | None, chunk_index: int | None
 ) -> bytes | None:
-    """What `mnemic.content_hash` in the database gives; None for a turn, which has no position yet."""
+    """The same as `mnemic.content_hash` in the database; None for a turn, whose position is not known yet."""
     if item.category == "episodic" and item.conversation is not None:
         return None
     chunk = f"chunk\n{whole_hash.hex()}\n{chunk_index}" if whole_hash is not None else ""

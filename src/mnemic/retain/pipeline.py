@@ -1,140 +1,85 @@
-"""The story of `retain`: from what a caller hands in to memories that are durable and findable.
+"""The write path: from the items of a caller to memories that are durable and can be recalled.
 
-1. **Check** every item and cut long texts into chunks (`items`, `split`). The first bad item ends the
-   call; nothing was written.
-2. **Recognise** what is known already, so that it need not be embedded again (`recognise`). A few words
-   skip this: asking takes longer than embedding them, and step 4 recognises what is known all the same.
-3. **Embed** the rest. An embedder that fails loses nothing: the texts are stored, found by their
-   words, and marked for embedding later.
-4. **Write** it all in one transaction (`write`): conversations, memories, vectors, links, the log.
-   When it returns, the text is durable and findable by words and by meaning. A small call is one
-   statement, unless it turns out to need more (`alone`).
+1. **Check** every item and split long texts into chunks (`items`, `split`). The first invalid item fails the
+   call; nothing is stored.
+2. **Deduplicate** (`deduplicate`): items that the owner has already are not embedded again.
+3. **Embed** the others (`embed`). If the embedder fails, the texts are stored without vectors, lexical search
+   finds them, and a job embeds them later.
+4. **Write** everything in one statement if the call is small and needs nothing else (`one_statement`),
+   otherwise in one transaction (`one_transaction`).
 
-Steps 1 to 3 go batch by batch and hold no connection while a model works; ready batches wait in a
-`Spool`. So a call is atomic whatever its size, and its memory use does not grow with it.
+Steps 1 to 3 run batch by batch, and no connection is held while a model computes vectors. A `Spool` keeps the
+batches until step 4. So a call is atomic whatever its size, and its memory use is bounded.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
-from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.db.vectors import Vectors
-from mnemic.errors import EmbeddingError
-from mnemic.models.embedding_text import embedded_text
-from mnemic.retain.alone import LogRow, Outcome, may_be_alone, outcome_alone, without_known, write_alone
-from mnemic.retain.items import Draft, ItemInput, check_fields, drafts
-from mnemic.retain.plan import Plan
-from mnemic.retain.recognise import recognise
-from mnemic.retain.spool import Batch, Spool
-from mnemic.retain.write import LinkMentions, write
+from mnemic.db.database import TenantDatabase
+from mnemic.retain.batches import Batch, in_groups
+from mnemic.retain.call_log import CallLog
+from mnemic.retain.deduplicate import deduplicate
+from mnemic.retain.embed import embed
+from mnemic.retain.items import ItemInput, check_items
+from mnemic.retain.one_statement import fits_one_statement, write_in_one_statement
+from mnemic.retain.one_transaction import AndThen, write_in_one_transaction
+from mnemic.retain.spool import Spool
+from mnemic.retain.write_plan import WritePlan
+from mnemic.runtime.core import Caller
+from mnemic.runtime.serving_model import serving_embedder
 from mnemic.types.retained import Retained
-from mnemic.types.scope import Scope
-
-BATCH_ROWS = 512
-BATCH_CHARACTERS = 1_000_000
 
 
-class DocumentEmbedder(Protocol):
-    """What retaining needs of an embedder."""
-
-    @property
-    def name(self) -> str:
-        """The model's name; two models never share one."""
-
-    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector per text, or EmbeddingError."""
-
-
-@dataclass(frozen=True)
-class Collaborators:
-    """What the pipeline calls in other packages of its own layer; the SDK brings them together."""
-
-    embedder: DocumentEmbedder
-    link_mentions: LinkMentions
-    log_row: Callable[[Retained], LogRow | None]
-    log_write: Callable[[Transaction, Retained], Awaitable[None]]
-
-
-async def retain(
-    database: TenantDatabase,
-    scope: Scope,
-    collaborators: Collaborators,
+async def retain_items(
+    caller: Caller,
     items: Iterable[ItemInput],
     defaults: Mapping[str, Any],
     *,
-    and_then: Callable[[Transaction, Retained], Awaitable[None]] | None = None,
+    owner: str | None = None,
+    channel: str | None = None,
+    and_then: AndThen | None = None,
     on_progress: Callable[[int], None] = lambda count: None,
+    contexts: Mapping[str, str] = MappingProxyType({}),
 ) -> Retained:
-    """Store every item or none.
+    """Store every item or none, in the caller's scope.
 
-    `and_then` does more in the same transaction, once the items are stored. `on_progress` hears how
-    many items have been made ready so far.
+    `defaults` are fields of the items that do not have them. `and_then` runs in the same transaction, after
+    the items are stored. `on_progress` gets the number of items prepared so far. `contexts` maps contents to
+    the text that is embedded before them.
     """
-    plan = Plan(scope, collaborators.embedder.name)
-    with Spool() as spool:
-        async for batch in _ready_batches(database, scope, collaborators.embedder, items, defaults):
+    scope = caller.scoped(owner, channel)
+    embedder = await serving_embedder(caller.core)
+    plan = WritePlan(scope, embedder.name)
+    log = CallLog(caller.core.settings.memory_log, scope, defaults.get("conversation"))
+    with caller.core.call_metrics.call("retain") as call, Spool() as spool:
+        for drafts in in_groups(check_items(items, defaults)):
+            found = await deduplicate(caller.database, plan.owner, drafts)
+            vectors, error = await embed(embedder, found.new, contexts)
+            batch = Batch(found.new, vectors, error, found.duplicates, found.refused)
             spool.append(batch)
             plan.add(batch)
             on_progress(plan.item_count)
-
-        (only,) = spool if plan.batch_count == 1 and and_then is None else (None,)
-        outcome: Outcome = "more"
-        if only is not None and may_be_alone(plan, only):
-            retained = outcome_alone(only)
-            outcome = await write_alone(database, plan, only, collaborators.log_row(retained))
-            if outcome == "stored":
-                return retained
-
-        async def write_and_log(transaction: Transaction) -> Retained:
-            needed: tuple[Plan, Iterable[Batch]] = plan, spool
-            if only is not None and outcome == "known":
-                lesser, rest = await without_known(transaction, plan, only)
-                needed = lesser, [rest]
-            retained = await write(transaction, *needed, collaborators.link_mentions)
-            if and_then is not None:
-                await and_then(transaction, retained)
-            await collaborators.log_write(transaction, retained)
-            return retained
-
-        return await database.run(write_and_log)
+        retained = await _write(caller.database, plan, spool, log, and_then)
+        call.memory_count = retained.stored_count
+    if retained.stored_count:
+        # Memories without a vector may mean that another model serves by now: then look that up again.
+        caller.core.serving_model = None if retained.awaiting_embedding_count else embedder.name
+    return retained
 
 
-async def _ready_batches(
-    database: TenantDatabase,
-    scope: Scope,
-    embedder: DocumentEmbedder,
-    items: Iterable[ItemInput],
-    defaults: Mapping[str, Any],
-) -> AsyncIterator[Batch]:
-    for group in _groups(drafts(items, check_fields(defaults))):
-        recognised = await recognise(database, scope.require_owner(), group)
-        vectors, error = await _embed(embedder, recognised.new)
-        yield Batch(recognised.new, vectors, error, recognised.duplicates, recognised.refused)
-
-
-async def _embed(embedder: DocumentEmbedder, new: Sequence[Draft]) -> tuple[Vectors | None, str | None]:
-    """The vectors of all chunks, or why there are none."""
-    texts = [embedded_text(draft.item.name, chunk.content) for draft in new for chunk in draft.chunks]
-    if not texts:
-        return None, None
-    try:
-        return await embedder.embed_documents(texts), None
-    except EmbeddingError as error:
-        return None, str(error)
-
-
-def _groups(all_drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """Drafts in groups of bounded rows and characters; a draft that is larger stands alone."""
-    group: list[Draft] = []
-    rows = characters = 0
-    for draft in all_drafts:
-        size = len(draft.item.content)
-        if group and (rows + len(draft.chunks) > BATCH_ROWS or characters + size > BATCH_CHARACTERS):
-            yield group
-            group, rows, characters = [], 0, 0
-        group.append(draft)
-        rows += len(draft.chunks)
-        characters += size
-    if group:
-        yield group
+async def _write(
+    database: TenantDatabase, plan: WritePlan, spool: Spool, log: CallLog, and_then: AndThen | None
+) -> Retained:
+    """Write the prepared batches in one statement if that is possible, else in one transaction."""
+    batches: Iterable[Batch] = spool
+    if and_then is None and fits_one_statement(plan, spool):
+        (batch,) = spool
+        written = await write_in_one_statement(database, plan, batch, log)
+        if isinstance(written, Retained):
+            return written
+        batches = [batch.without_known(written)]
+        plan = plan.replanned(batches)
+    return await database.run(
+        lambda transaction: write_in_one_transaction(transaction, plan, batches, log, and_then)
+    )

@@ -1,8 +1,8 @@
-"""Cut a long text into chunks that give it back, byte for byte, when they are joined.
+"""Split a long text into chunks; joined, they are the text again, byte for byte.
 
-A cut is made at the last good place that still fits: behind a paragraph, else behind a sentence,
-else behind a word, else anywhere, but never inside a character that is made of several code
-points (a base letter and its accents, an emoji and its modifiers).
+A chunk ends after the last paragraph that fits, else after the last sentence, else after the last word, else
+anywhere, but never inside a character of several code points (a base letter and its accents, an emoji and its
+modifiers).
 """
 
 import re
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS
 
-# A cut at less than this share of the limit would make many tiny chunks; a worse place further on is better.
+# A chunk has at least this share of the limit: a worse boundary is better than many tiny chunks.
 SMALLEST_SHARE = 0.5
-# How far back from the limit a place between two whole characters is looked for.
+# How far before the limit to look for a boundary between two characters.
 CHARACTER_MAX_CODE_POINTS = 64
 
-_PLACES = (
+_BOUNDARIES = (
     re.compile(r"\n[ \t\r]*\n+"),
     re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n+"),
     re.compile(r"\s+"),
@@ -25,28 +25,28 @@ _ZERO_WIDTH_JOINER = "\u200d"
 
 
 def split(text: str, limit: int = CONTENT_MAX_CHARACTERS) -> Iterator[str]:
-    """The chunks of `text`, each of 1 to `limit` characters; together they are the text."""
+    """Yield the chunks of `text`, each of 1 to `limit` characters."""
     start = 0
     while len(text) - start > limit:
-        end = _cut(text, start, limit)
+        end = _chunk_end(text, start, limit)
         yield text[start:end]
         start = end
     if start < len(text):
         yield text[start:]
 
 
-def _cut(text: str, start: int, limit: int) -> int:
+def _chunk_end(text: str, start: int, limit: int) -> int:
     """Where the chunk that begins at `start` ends."""
     earliest, latest = start + int(limit * SMALLEST_SHARE), start + limit
-    for place in _PLACES:
-        ends = [match.end() for match in place.finditer(text, earliest, latest) if match.end() <= latest]
+    for boundary in _BOUNDARIES:
+        ends = [match.end() for match in boundary.finditer(text, earliest, latest) if match.end() <= latest]
         if ends:
             return ends[-1]
-    return _between_characters(text, earliest, latest)
+    return _character_boundary(text, earliest, latest)
 
 
-def _between_characters(text: str, earliest: int, latest: int) -> int:
-    """The last place before `latest` that does not tear a character apart, if there is one nearby."""
+def _character_boundary(text: str, earliest: int, latest: int) -> int:
+    """The last position up to `latest` that splits no character, or `latest` if none is near."""
     for end in range(latest, max(earliest, latest - CHARACTER_MAX_CODE_POINTS, 1), -1):
         if not _continues(text[end]) and text[end - 1] != _ZERO_WIDTH_JOINER:
             return end

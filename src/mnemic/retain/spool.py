@@ -1,49 +1,31 @@
-"""Batches that wait for their transaction.
+"""Keep prepared batches until the transaction writes them.
 
-A call to `retain` is one transaction, and no transaction is open while a model is at work. So the
-batches of a call are made ready first and wait here: the first ones in memory, the others in a
-temporary file. However many items a call has, memory stays bounded.
+A call is one transaction, and no transaction is open while a model computes vectors. So the batches of a call
+are prepared first: the first `MEMORY_BATCHES` stay in memory, the rest goes to a temporary file. Memory
+use is bounded, however many items a call has.
 """
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Self
 
-from mnemic.db.vectors import Vectors
-from mnemic.retain.items import Draft
-from mnemic.types.retained import Duplicate, Refused
+from mnemic.retain.batches import Batch
 
 # A batch has up to 512 rows and a million characters, usually about 2 MB with its vectors.
 MEMORY_BATCHES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Drafts to store with their vectors, and what became of the other items of the batch.
-
-    `vectors` has one row per chunk of the drafts, in order; None means that the embedder failed, for
-    the reason in `embedding_error`.
-    """
-
-    drafts: tuple[Draft, ...]
-    vectors: Vectors | None
-    embedding_error: str | None
-    duplicates: tuple[Duplicate, ...]
-    refused: tuple[Refused, ...]
-
-
 class Spool:
-    """Batches, written once and read from the start as often as it takes."""
+    """A list of batches that can be read several times: a transaction that lost a race runs again."""
 
     def __init__(self) -> None:
         self._first: list[Batch] = []
         self._others: IO[bytes] | None = None
 
     def append(self, batch: Batch) -> None:
-        """Put one batch behind the others."""
+        """Add a batch at the end."""
         if len(self._first) < MEMORY_BATCHES:
             self._first.append(batch)
             return
@@ -52,7 +34,7 @@ class Spool:
         pickle.dump(batch, self._others, protocol=pickle.HIGHEST_PROTOCOL)
 
     def __iter__(self) -> Iterator[Batch]:
-        """All batches, from the first one on."""
+        """All batches, in order."""
         yield from self._first
         if self._others is None:
             return

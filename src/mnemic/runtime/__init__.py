@@ -1,1 +1,1 @@
-"""What an open memory runs on: its database, its models, its in-process worker, its counters."""
+"""What an open memory runs on: its database, models, workers, background tasks and counters."""

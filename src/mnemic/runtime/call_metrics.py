@@ -1,11 +1,11 @@
-"""How long calls take in this process: counted as they end, written nowhere, asked for by metrics.
+"""Durations of calls in this process, held in memory and read by the metrics.
 
-Each operation has a histogram with fixed bounds, as Prometheus wants it. Everything happens in one event
-loop, so counting is a few additions and needs no lock. Percentiles are read from the buckets, so they are
-good to the width of one.
+Each operation has a histogram with fixed bounds, as Prometheus expects. Everything happens in one event loop,
+so counting needs no lock. Percentiles are computed from the buckets, so they are accurate to the width of a
+bucket.
 
 Where the package `opentelemetry-api` is installed, each call is also a span, `mnemic.retain` or
-`mnemic.recall`. A span holds counts, never words or names.
+`mnemic.recall`. A span contains counts, never text or names.
 """
 
 import time
@@ -25,12 +25,12 @@ Operation = Literal["retain", "recall"]
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 BUCKETS_MS = (1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1e3, 2.5e3, 5e3, 1e4, 3e4)
-"""Upper bounds of the buckets; one more holds what took longer."""
+"""Upper bounds of the buckets; one more bucket counts longer calls."""
 
 
 @dataclass
 class Histogram:
-    """Calls of one kind: how many took how long."""
+    """The durations of one operation."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS_MS) + 1))
     total_ms: float = 0.0
@@ -39,7 +39,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """All calls."""
+        """Number of calls."""
         return sum(self.counts)
 
     def add(self, duration_ms: float) -> None:
@@ -48,7 +48,7 @@ class Histogram:
         self.total_ms += duration_ms
 
     def percentile_ms(self, share: float) -> float | None:
-        """The time within which this share of calls ended, interpolated in its bucket; None without calls."""
+        """The duration that this share of calls did not exceed, interpolated; None without calls."""
         wanted, seen = share * self.count, 0
         bounds = (0.0, *BUCKETS_MS, BUCKETS_MS[-1])
         for place, count in enumerate(self.counts):
@@ -61,7 +61,7 @@ class Histogram:
 
 @dataclass
 class Call:
-    """A call that is being observed; whoever makes it may say what came of it."""
+    """A call that is being measured; the caller may set its result."""
 
     refused: bool = False
     failed: bool = False
@@ -69,7 +69,7 @@ class Call:
 
 
 class CallMetrics:
-    """What was counted since the place was opened, for all tenants that share it."""
+    """Histograms since the database was opened, for all tenants that share it."""
 
     def __init__(self, tracer: "Tracer | None" = None) -> None:
         self.histograms: dict[Operation, Histogram] = {operation: Histogram() for operation in OPERATIONS}
@@ -77,7 +77,7 @@ class CallMetrics:
 
     @contextmanager
     def call(self, operation: Operation) -> Iterator[Call]:
-        """Count how long a block takes, and how it ends."""
+        """Measure a block and count its result."""
         call, histogram, started_s = Call(), self.histograms[operation], time.perf_counter()
         with self._span(operation) as span:
             try:
@@ -95,7 +95,7 @@ class CallMetrics:
                     span.set_attribute("mnemic.memory_count", call.memory_count)
 
     def latency(self, operation: Operation) -> Latency:
-        """What the calls of one kind took, in this process."""
+        """Latency of one operation in this process."""
         histogram = self.histograms[operation]
         return Latency(
             call_count=histogram.count,
@@ -108,7 +108,7 @@ class CallMetrics:
 
     @cached_property
     def _tracer(self) -> "Tracer | None":
-        """Looked for at the first call: importing takes a moment, and opening a memory should not."""
+        """Looked up at the first call, because importing it would slow down opening."""
         return self._given_tracer if self._given_tracer is not None else _find_tracer()
 
     def _span(self, operation: Operation) -> Any:

@@ -1,4 +1,4 @@
-"""What a memory, its scoped views and its groups share."""
+"""The core: what a memory, its scoped views and its groups share."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,57 +10,65 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError
 from mnemic.events.signal import EventSignal
+from mnemic.jobs.scheduler import tick
 from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
 from mnemic.runtime.call_metrics import CallMetrics
+from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.in_process_worker import InProcessWorker
+from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
 
-RECALL_COUNTS = ("recalled counts",)
+RECALL_COUNTS = ("recall counts",)
 
 
 class Core:
     """What a memory and all its scoped views share. States: new → open → closed."""
 
-    def __init__(self, settings: Settings, models: Models) -> None:
+    def __init__(
+        self, settings: Settings, models: Models, jobs: JobTable, *, storage: Storage | None = None
+    ) -> None:
+        """With `storage` the core is open at once, and closing it leaves the storage open."""
         self.settings = settings
         self.models = models
+        self.jobs = jobs
         self.background_tasks = BackgroundTasks()
         self.recall_counts = RecallCounts()
         self.call_metrics = CallMetrics()
-        self.in_process_worker = InProcessWorker()
+        self.in_process_worker = InProcessWorker(jobs.handlers(self._itself), (tick, *jobs.periodic))
         self.serving_model: str | None = None
-        """The embedding model that serves the tenant, as far as this process knows (see `serving.py`)."""
+        """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
-        self._storage: Storage | None = None
+        self._storage = storage
+        self._owns_storage = storage is None
         self._is_guest = False
         self._closed = False
         self._opening = asyncio.Lock()
 
     @property
     def embedder(self) -> TextEmbedder:
-        """What turns text into vectors; loaded when it is first needed."""
+        """The configured embedder, loaded when it is first needed."""
         return self.models.embedder
 
     @property
     def language_model(self) -> LanguageModel | None:
-        """The LLM that was configured, if any."""
+        """The configured LLM, if any."""
         return self.models.language_model
 
     @property
     def reranker(self) -> Reranker | None:
-        """Who has the last word on the order of hits, if anybody."""
+        """The configured reranker, if any."""
         return self.models.reranker
 
     @property
     def storage(self) -> Storage:
-        """The open place; an error that says what is wrong when there is none."""
+        """The open storage; ClosedError unless the memory is open."""
         if self._closed:
             raise ClosedError("This Memory is closed. Open a new one.")
         if self._storage is None:
@@ -79,12 +87,12 @@ class Core:
                 raise ClosedError("This Memory is closed. Open a new one.")
             if self._storage is None:
                 self.models.check()
-                self._storage = await open_storage(self.settings)
+                self._storage = await self._open_storage()
 
     def beside(self, tenant: Tenant) -> "Core":
-        """The same place and models for another tenant; it is closed before this one, which owns them."""
-        guest = Core(self.settings.model_copy(update={"tenant": tenant.name}), self.models)
-        guest._storage = replace(self.storage, tenant=tenant)
+        """A core for another tenant on the same storage and models. Close it before this one."""
+        settings = self.settings.model_copy(update={"tenant": tenant.name})
+        guest = Core(settings, self.models, self.jobs, storage=replace(self.storage, tenant=tenant))
         guest._is_guest = True
         guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
@@ -92,7 +100,7 @@ class Core:
 
     @asynccontextmanager
     async def closed_for_a_while(self) -> AsyncIterator[None]:
-        """Close the place for a block that needs it to itself, and open it again whatever happens."""
+        """Close the storage during a block that needs exclusive access, and always open it again."""
         storage = self.storage
         async with self._opening:
             was_watching = self.in_process_worker.is_watching
@@ -104,14 +112,14 @@ class Core:
             try:
                 yield
             finally:
-                self._storage = await open_storage(self.settings)
+                self._storage = await self._open_storage()
                 if was_watching:
                     self.in_process_worker.watch(self._storage.database, self._storage.tenant)
 
     async def aclose(self) -> None:
-        """Close the storage, once and for all."""
+        """Close the storage for good."""
         async with self._opening:
-            # First, since their jobs need the storage.
+            # First, since jobs and background tasks need the storage.
             await self.in_process_worker.aclose()
             await self.background_tasks.aclose()
             storage, self._storage, self._closed = self._storage, None, True
@@ -119,17 +127,30 @@ class Core:
                 return
             await self.event_signal.aclose()
             await self.models.aclose()
-            if storage is not None:
+            if storage is not None and self._owns_storage:
                 await storage.aclose()
 
+    async def _open_storage(self) -> Storage:
+        storage = await open_storage(self.settings)
+        try:
+            await give_default_schedules(storage.tenant_database, self.jobs)
+        except BaseException:
+            await storage.aclose()
+            raise
+        return storage
+
+    async def _itself(self, tenant: Tenant) -> "Core":
+        """The core of the tenant of every job that the in-process worker claims: this one."""
+        return self
+
     async def write_recalled_counts(self) -> int:
-        """Write what was counted since the last time; returns how many memories that were."""
+        """Write the recall counts since the last time; returns the number of memories."""
         return await self.recall_counts.write(self.storage.tenant_database)
 
 
 @dataclass(frozen=True)
 class Caller:
-    """What every group of calls is made of: the open memory and the scope it is used in."""
+    """What every call needs: the open memory and the scope that it is used in."""
 
     core: Core
     scope: Scope
@@ -140,7 +161,7 @@ class Caller:
         return self.core.storage.tenant_database
 
     def scoped(self, owner: str | None = None, channel: str | None = None) -> Scope:
-        """The scope of one call: the defaults with what the call names on top; it has an owner."""
+        """The scope of one call: the defaults, overridden by its arguments; it must have an owner."""
         is_named = owner is not None or channel is not None
         scope = self.scope.narrowed(owner=owner, channel=channel) if is_named else self.scope
         scope.require_owner()

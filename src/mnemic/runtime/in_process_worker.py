@@ -1,47 +1,48 @@
-"""The worker that lives in the process of a memory, so that embedded use needs no other process.
+"""The worker in the process of a memory, so that embedded use needs no other process.
 
-States: *off* → (`watch`, when the memory opens) *watching* → (there is a job that it knows) *working* →
-(`aclose`) *off*. Watching costs nothing: this process's own commits tell about new jobs, and what others
-left behind is looked for a moment after opening, so that a program that only lives for that moment is not
-held up. Closing waits a moment for handlers that are about to end, so that what they did is not done again
-by the next one; the others are cancelled, and their jobs go back to the queue without counting as attempts.
+States: *off* → (`watch`, when the memory opens) *watching* → (there is a job of a known type) *working* →
+(`aclose`)
+*off*. Watching is free: commits of this process send wakeups for new jobs. Jobs that other processes left
+behind are looked for a second after opening, so that a short-lived program is not slowed down. Closing waits
+briefly for handlers that are about to end, so that their work is not repeated; the others are cancelled, and
+their jobs go back to the queue without counting as attempts.
 """
 
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from mnemic.db.database import Database, TenantDatabase
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError
-from mnemic.jobs.handling import Handler, JsonValue, RunningJob
+from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import check_type
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY, Periodic, Worker
 
 LOOK_EVERY_S = 1.0
-"""How long after opening, and after handlers were added, jobs from earlier are looked for."""
+"""How long after opening, and after adding handlers, earlier jobs are looked for."""
 CLOSING_GRACE_S = 0.5
 """How long closing waits for handlers to end by themselves."""
 
 
 class InProcessWorker:
-    """The handlers of one open memory, and the worker that runs them when there is work."""
+    """The handlers of one open memory, and the worker that runs them when there are jobs."""
 
-    def __init__(self) -> None:
-        self.handlers: dict[str, Handler] = {}
-        self.periodic: tuple[Periodic, ...] = ()
+    def __init__(self, handlers: Mapping[str, Handler], periodic: Sequence[Periodic]) -> None:
+        self.handlers = dict(handlers)
+        self._periodic = tuple(periodic)
         self._worker: Worker | None = None
         self._work: asyncio.Task[None] | None = None
         self._look: asyncio.Task[None] | None = None
-        self._end_watching: Callable[[], None] | None = None
+        self._unregister: Callable[[], None] | None = None
 
     def register(self, type: str, function: Callable[[RunningJob], Any]) -> None:
-        """Have jobs of a type done by a function: an async one, or a plain one, which runs in a thread."""
+        """Register the handler of a job type: an async function, or a plain one, which runs in a thread."""
         if not callable(function):
             raise InvalidInputError(f"A handler must be a function, not {function!r}.")
         if check_type(type) in self.handlers:
@@ -50,50 +51,49 @@ class InProcessWorker:
 
     @property
     def is_watching(self) -> bool:
-        """Whether it would start by itself."""
-        return self._end_watching is not None
+        """Whether it starts by itself when there is a job."""
+        return self._unregister is not None
 
     def watch(self, database: Database, tenant: Tenant) -> None:
-        """Start by itself as soon as there is a job; doing it twice does no harm."""
+        """Start as soon as there is a job. Calling it twice does nothing."""
         if not self.is_watching:
-            self._end_watching = database.on_hint("jobs", lambda: self._on_hint(database, tenant))
+            self._unregister = database.on_wakeup("jobs", lambda: self._on_wakeup(database, tenant))
             self._look = asyncio.create_task(
                 self._look_for_jobs(database, tenant), name="mnemic look for jobs"
             )
 
     def start(self, database: Database, tenant: Tenant, *, concurrency: int = DEFAULT_CONCURRENCY) -> None:
-        """Work, unless it does already."""
+        """Start working, unless it works already."""
         if self._work is None or self._work.done():
             self._worker = Worker(
                 database,
                 self.handlers,
                 concurrency=concurrency,
                 only_tenant=tenant,
-                periodic=self.periodic,
+                periodic=self._periodic,
             )
             self._work = asyncio.create_task(self._worker.run(), name="mnemic worker")
 
     async def until_ended(self) -> None:
-        """Wait until the worker that was started has ended."""
+        """Wait until the worker has ended."""
         if self._work is not None:
             await asyncio.shield(self._work)
 
     async def aclose(self, *, grace_s: float = CLOSING_GRACE_S) -> None:
-        """Stop working and watching; it can be opened again."""
-        if self._end_watching is not None:
-            self._end_watching()
-            self._end_watching = None
+        """Stop working and watching; it can be started again."""
+        if self._unregister is not None:
+            self._unregister()
+            self._unregister = None
         if self._look is not None:
-            await end(self._look)
+            await cancel_and_wait(self._look)
             self._look = None
         if self._worker is not None and self._work is not None:
             self._worker.stop(grace_s=grace_s)
             await asyncio.wait({self._work})
             self._worker = self._work = None
 
-    def _on_hint(self, database: Database, tenant: Tenant) -> None:
-        if self.handlers:
-            self.start(database, tenant)
+    def _on_wakeup(self, database: Database, tenant: Tenant) -> None:
+        self.start(database, tenant)
 
     async def _look_for_jobs(self, database: Database, tenant: Tenant) -> None:
         looked_for: tuple[str, ...] = ()
@@ -111,14 +111,14 @@ async def _any_waiting(database: TenantDatabase, types: tuple[str, ...]) -> bool
 
 
 def in_a_thread(function: Callable[[RunningJob], JsonValue]) -> Handler:
-    """A plain function as a handler. Nothing can stop it half-way, so cancelling it waits for its end.
+    """A plain function as a handler. A thread cannot be stopped, so the first cancellation waits for its end.
 
-    A second cancellation comes from a worker that has given up, or a program that ends: that one is obeyed.
+    A second cancellation comes from a worker that has given up, or at program exit, and takes effect at once.
     """
 
     async def handler(job: RunningJob) -> JsonValue:
         ended: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
-        # A thread of its own, and a daemon: it must not keep a program from ending.
+        # A daemon thread must not keep a program from ending.
         threading.Thread(target=_call, args=(function, job, ended), name=f"job {job.id}", daemon=True).start()
         with suppress(asyncio.CancelledError):
             return await asyncio.shield(ended)
@@ -130,11 +130,11 @@ def in_a_thread(function: Callable[[RunningJob], JsonValue]) -> Handler:
 def _call(
     function: Callable[[RunningJob], JsonValue], job: RunningJob, ended: "asyncio.Future[JsonValue]"
 ) -> None:
-    """The body of the thread: tells the loop, which may be gone by then, how the function ended."""
+    """The body of the thread: passes the result to the loop, which may be closed by then."""
     settle: Callable[[], None]
     try:
         settle = partial(ended.set_result, function(job))
-    except Exception as error:  # noqa: BLE001 — it belongs to the attempt, which keeps and logs it
+    except Exception as error:  # noqa: BLE001 — the attempt stores and logs it
         settle = partial(ended.set_exception, error)
     with suppress(RuntimeError):
         ended.get_loop().call_soon_threadsafe(settle)

@@ -1,7 +1,7 @@
-"""The models that a memory was told to use: an embedder always, a language model and a reranker if wanted.
+"""The models of a memory: an embedder, and optionally a language model and a reranker.
 
-Beside them stand the embedders of tenants whose vectors another model made, or is making: they are opened by
-the name that those vectors are stored by.
+A tenant's vectors may be of another model than the configured one, or be changing to it. Such embedders are
+opened by the name under which the vectors are stored.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from mnemic.models.reranking import Reranker, RerankerSpec, open_reranker
 
 
 class Models:
-    """Each is loaded when it is first needed. What is not given comes from the settings."""
+    """Models, each loaded when it is first needed. Arguments override the settings."""
 
     def __init__(
         self,
@@ -35,13 +35,13 @@ class Models:
 
     @property
     def embedder(self) -> TextEmbedder:
-        """What turns text into vectors."""
+        """The configured embedder."""
         if self._embedder is None:
             self._embedder = open_embedder(self._embedder_spec)
         return self._embedder
 
     def embedder_named(self, name: str) -> TextEmbedder:
-        """The embedder whose vectors are stored by this name; one that cannot be opened fails when used."""
+        """The embedder whose vectors have this name; one that cannot be opened fails when used."""
         if name == self.embedder.name:
             return self.embedder
         if name not in self._others:
@@ -50,20 +50,20 @@ class Models:
 
     @cached_property
     def language_model(self) -> LanguageModel | None:
-        """The LLM that was configured, if any."""
+        """The configured LLM, if any."""
         return open_language_model(self._llm_spec)
 
     @cached_property
     def reranker(self) -> Reranker | None:
-        """Who has the last word on the order of hits, if anybody."""
+        """The configured reranker, if any."""
         return open_reranker(self._reranker_spec, self.language_model, timeout_s=self._llm_timeout_s)
 
     def check(self) -> None:
-        """Load all, so that a model that cannot work is known before anything is started."""
+        """Load all models, so that one that cannot work fails before anything is started."""
         _ = self.embedder, self.language_model, self.reranker
 
     async def aclose(self) -> None:
-        """Let go of what is loaded."""
+        """Close the loaded embedders."""
         for embedder in self._others.values():
             await embedder.aclose()
         if self._embedder is not None:
@@ -72,7 +72,7 @@ class Models:
 
 @dataclass(frozen=True)
 class _Missing:
-    """Stands for a model that cannot be had here, and says so to whoever needs it."""
+    """Stands for a model that cannot be opened here; embedding raises EmbeddingError."""
 
     name: str
     reason: str
@@ -81,11 +81,11 @@ class _Missing:
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
         raise EmbeddingError(
             f"The vectors here are of the model {self.name}, which cannot be opened ({self.reason}). "
-            "Configure it, or have everything embedded anew by the configured one: `mnemic reembed`."
+            "Configure it, or embed everything with the configured model: `mnemic reembed`."
         )
 
     async def aclose(self) -> None:
-        """Nothing to give back."""
+        """Nothing to close."""
 
 
 def _open_named(name: str) -> TextEmbedder:

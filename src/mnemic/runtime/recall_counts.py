@@ -1,8 +1,8 @@
-"""How often memories were recalled: counted in this process, written in batches, never by the call itself.
+"""How often memories were recalled: counted in this process, written in batches, never by a recall.
 
-What is counted is written when enough has gathered, when it has waited for long enough at the next call, and
-when the memory closes. A process that is killed loses what it had not written yet: the counts of some
-`WRITE_COUNT` memories at most.
+Counts are written when `WRITE_COUNT` memories have gathered, at the first recall after `WRITE_AFTER_S`, and
+when the memory closes. A killed process loses the counts that it has not written: those of about
+`WRITE_COUNT` memories.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ WRITE_COUNT = 5_000
 WRITE_AFTER_S = 30.0
 BATCH_ROWS = 1_000
 COUNTED_MAX = 100_000
-"""Memories that wait at most, should writing go on failing; others are not counted meanwhile."""
+"""Maximum memories with unwritten counts while writing fails; others are not counted meanwhile."""
 
 
 class RecallCounts:
-    """Counts that wait to be written."""
+    """Unwritten counts."""
 
     def __init__(self) -> None:
         self._times: Counter[Key] = Counter()
@@ -35,7 +35,7 @@ class RecallCounts:
         self._since_s = monotonic()
 
     def count(self, memory_ids: Iterable[UUID]) -> bool:
-        """Count that these were recalled now; returns whether it is time to write."""
+        """Count a recall of these memories; returns whether it is time to write."""
         now_s = time()
         for memory_id in memory_ids:
             key = memory_id.bytes
@@ -46,7 +46,7 @@ class RecallCounts:
         return len(self._times) >= WRITE_COUNT or (waited and bool(self._times))
 
     async def write(self, database: TenantDatabase) -> int:
-        """Write what has gathered; returns how many memories that were. What fails waits for next time."""
+        """Write the counts; returns the number of memories. A failed batch is kept for the next time."""
         written = 0
         self._since_s = monotonic()
         while self._times:
@@ -58,7 +58,7 @@ class RecallCounts:
             try:
                 await asyncio.shield(writing)
             finally:
-                # Cancelled half-way, nobody could tell whether it was committed: so its end is waited for.
+                # After a cancellation it is unknown whether the batch was committed, so wait for its end.
                 await asyncio.wait({writing})
                 if writing.cancelled() or writing.exception() is not None:
                     self._times.update(dict(zip(keys, times, strict=True)))
@@ -74,7 +74,7 @@ async def _write_batch(database: TenantDatabase, parameters: dict[str, Any]) -> 
     except InvalidInputError as error:
         if not isinstance(error.__cause__, ForeignKeyViolation):
             raise
-        # A memory was erased after it had been looked up and before it was counted; now it is not found.
+        # A memory was erased between its lookup and its count; the second attempt does not find it.
         await database.run(work)
 
 

@@ -1,10 +1,10 @@
-"""Which embedding model serves a tenant: the one that its vectors are of, whatever is configured.
+"""The serving embedding model of a tenant: the model of its vectors, whatever is configured.
 
-The configured embedder serves a tenant that has no vectors yet, and is what `reembed` changes to. Otherwise
-the vectors decide: queries and new memories are embedded by the model that made them, until a change is
-complete (docs/adr/0014-changing-the-embedding-model.md). A process asks once and remembers the answer. If
-that is out of date, the database says so (`ModelChanged`, or memories that wait for their vector), and it
-asks again.
+The configured embedder serves a tenant without vectors, and is the target of `reembed`. Otherwise queries and
+new memories are embedded with the model of the existing vectors, until a change is complete
+(docs/adr/0014-changing-the-embedding-model.md). A process reads the serving model once. When that is out of
+date, the database reports it (`ModelChanged`, or memories in the embedding backlog), and the process reads it
+again.
 """
 
 from mnemic.models.embedding import TextEmbedder

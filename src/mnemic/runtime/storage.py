@@ -1,13 +1,13 @@
-"""Where a `Memory` lives: the embedded server or a URL, opened and closed as one thing.
+"""The storage of a `Memory`: the embedded server or a database URL, opened and closed together.
 
-A Mnemic server (`https://…`) is no storage: `mnemic.sdk.http.client` speaks to it.
+A Mnemic server (`https://…`) is no storage: `mnemic.sdk.http.client` calls it.
 """
 
 import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from mnemic.config import Settings
+from mnemic.config import DEFAULT_TENANT, Settings
 from mnemic.db.access import embedded_access, url_access
 from mnemic.db.connection import Limits
 from mnemic.db.database import Database, TenantDatabase
@@ -18,7 +18,7 @@ from mnemic.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Storage:
-    """An open database, the tenant in it, and the embedded server if that is where it is."""
+    """An open database, its tenant, and the embedded server if it is used."""
 
     database: Database
     tenant: Tenant
@@ -30,14 +30,14 @@ class Storage:
         return TenantDatabase(self.database, self.tenant)
 
     async def aclose(self) -> None:
-        """Close the connections, then give up the share in the embedded server."""
+        """Close the connections, then leave the embedded server, which stops after its last user."""
         await self.database.aclose()
         if self.server is not None:
             await asyncio.to_thread(self.server.close)
 
 
 async def open_storage(settings: Settings) -> Storage:
-    """Open what the settings name. Whatever was opened on the way is closed again on failure."""
+    """Open the storage that the settings name. On failure everything opened so far is closed."""
     check_settings(settings)
     if settings.database_url is not None:
         return await _open_url(settings, settings.database_url.get_secret_value())
@@ -45,22 +45,22 @@ async def open_storage(settings: Settings) -> Storage:
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse what is no database: this part of Mnemic needs one of its own."""
-    if is_server(settings):
+    """ConfigurationError if the URL is that of a Mnemic server and not of a database."""
+    if uses_http(settings):
         raise ConfigurationError(
             "This needs the database itself, and the URL is that of a Mnemic server: run it where the server "
             "runs, with a postgresql:// URL, or without one for the embedded server."
         )
 
 
-def is_server(settings: Settings) -> bool:
+def uses_http(settings: Settings) -> bool:
     """Whether the settings name a Mnemic server and not a database."""
     url = settings.database_url.get_secret_value() if settings.database_url is not None else ""
     return urlsplit(url).scheme in ("http", "https")
 
 
 def limits_of(settings: Settings) -> Limits:
-    """The bounds of the database layer."""
+    """Limits of the database layer from the settings."""
     return Limits(
         pool_size=settings.pool_size,
         statement_timeout_s=settings.statement_timeout_s,
@@ -69,7 +69,7 @@ def limits_of(settings: Settings) -> Limits:
 
 
 def key_of(settings: Settings) -> SigningKey | None:
-    """The signing key, where the settings have one."""
+    """The signing key from the settings, if any."""
     if settings.tenant_key is None:
         return None
     return SigningKey.from_hex(settings.tenant_key.get_secret_value())
@@ -90,7 +90,7 @@ async def start_server(settings: Settings) -> EmbeddedServer:
 async def _open_url(settings: Settings, url: str) -> Storage:
     limits = limits_of(settings)
     access = await url_access(url, limits, key=key_of(settings))
-    return await _open_tenant(Database(access, limits), settings.tenant, server=None)
+    return await _open_tenant(Database(access, limits), settings, server=None)
 
 
 async def _open_embedded(settings: Settings) -> Storage:
@@ -102,16 +102,18 @@ async def _open_embedded(settings: Settings) -> Storage:
         async def revive() -> None:
             await asyncio.to_thread(server.ensure_running)
 
-        return await _open_tenant(Database(access, limits, revive=revive), settings.tenant, server=server)
+        return await _open_tenant(Database(access, limits, revive=revive), settings, server=server)
     except BaseException:
         await asyncio.to_thread(server.close)
         raise
 
 
-async def _open_tenant(database: Database, name: str, *, server: EmbeddedServer | None) -> Storage:
+async def _open_tenant(database: Database, settings: Settings, *, server: EmbeddedServer | None) -> Storage:
+    # Every database has the default tenant: before anything is stored, reading finds an empty one.
+    create = settings.create_tenant or settings.tenant == DEFAULT_TENANT
     try:
         await database.open()
-        return Storage(database, await database.open_tenant(name), server)
+        return Storage(database, await database.open_tenant(settings.tenant, create=create), server)
     except BaseException:
         await database.aclose()
         raise

@@ -1,1 +1,1 @@
-"""The SDK: `AsyncMemory`, and `Memory`, its generated synchronous twin."""
+"""The SDK: `AsyncMemory`, and the synchronous `Memory` that is generated from it."""

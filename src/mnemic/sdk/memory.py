@@ -1,4 +1,4 @@
-"""`AsyncMemory`, the face of Mnemic. `Memory` in `_sync.py` is generated from it."""
+"""`AsyncMemory`, the main class of the SDK. `Memory` in `_sync.py` is generated from it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,11 +16,11 @@ from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.recall.pipeline import recall_request
 from mnemic.recall.request import check_request
-from mnemic.retain.calls import retain_items
 from mnemic.retain.items import ItemInput, as_items
-from mnemic.runtime.core import Caller, Core
-from mnemic.runtime.models_in_use import Models
-from mnemic.runtime.storage import is_server
+from mnemic.retain.pipeline import retain_items
+from mnemic.runtime.core import Core
+from mnemic.runtime.storage import uses_http
+from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
@@ -43,15 +43,15 @@ from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.working import work_in_process
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 
 
-class AsyncMemory:
-    """The memory of agents, in one place and one tenant.
+class AsyncMemory(CallGroup):
+    """A memory for agents: one tenant, on a database or on a Mnemic server.
 
     >>> async with AsyncMemory(owner="alice") as memory:
     ...     print(memory.tenant.name)
@@ -72,39 +72,34 @@ class AsyncMemory:
         reranker: RerankerSpec | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """Say where the memory lives and on whose behalf it is used.
+        """Choose where the memory is stored and the defaults of its calls.
 
-        Without arguments that is the embedded server in the platform's data folder. `url` is a
-        `postgresql://` database of your own, or the `https://` address of a Mnemic server, which goes with an
-        `api_key` and uses the models of the server; `data_dir` is a folder for the embedded server, and
-        excludes `url`. `embedder` is "local", "provider:model" or an object; so is `llm`, which
-        nothing needs and some techniques of recall use. `reranker` is "llm" or an object. What is not given
-        comes from the environment (`MNEMIC_…`), or from `settings` when they are passed in.
+        Without arguments the memory uses the embedded server in the platform's data folder; `data_dir` is
+        another folder for the embedded server. `url` is a `postgresql://` database, or the `https://` address
+        of a Mnemic server, which needs an `api_key` and uses its own models. `url` and `data_dir` exclude
+        each other. `embedder` is "local", "provider:model" or an object. `llm` is "provider:model" or an
+        object; it is optional, and some techniques of recall use it. `reranker` is "llm" or an object.
+        Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
-        settled = _settle(url, data_dir, api_key, tenant, settings)
-        if is_server(settled):
-            self._become_remote(settled, embedder, llm, reranker)
-        else:
-            self._core = Core(settled, Models(settled, embedder, llm, reranker))
-        self._scope = Scope(settled.owner, settled.channel, settled.process).narrowed(
-            owner=owner, channel=channel, process=process
-        )
-        self._is_view = False
+        resolved = _resolve_settings(url, data_dir, api_key, tenant, settings)
+        backend = choose_backend(resolved, embedder=embedder, llm=llm, reranker=reranker)
+        scope = Scope(resolved.owner, resolved.channel, resolved.process)
+        super().__init__(backend, scope.narrowed(owner=owner, channel=channel, process=process))
+        self._owns_backend = True
 
     async def open(self) -> Self:
-        """Start or join the embedded server, or connect to the URL. Doing it twice does no harm."""
-        await self._core.open()
-        work_in_process(self._core)
+        """Start or join the embedded server, or connect to the URL. Opening twice does nothing."""
+        await self._backend.open()
         return self
 
     async def aclose(self) -> None:
-        """Close the connections and give up the share in the embedded server.
+        """Close the connections and release the embedded server.
 
-        Closing twice does no harm. Closing a view made by `scope` does nothing: it lives with the
-        memory that it is a view of.
+        Closing twice does nothing. Closing a view made by `scope` does nothing, because the view shares the
+        connections of its memory.
         """
-        if not self._is_view:
-            await self._core.aclose()
+        if self._owns_backend:
+            await self._backend.aclose()
 
     async def __aenter__(self) -> Self:
         """Open."""
@@ -122,16 +117,14 @@ class AsyncMemory:
     def scope(
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "AsyncMemory":
-        """A cheap view of the same memory with other defaults; what is not given stays as it is."""
-        return self._view(self._core, self._scope.narrowed(owner=owner, channel=channel, process=process))
+        """Return a view of the same memory with other defaults; None keeps the default of this memory."""
+        return self._in_scope(self._scope.narrowed(owner=owner, channel=channel, process=process))
 
-    @classmethod
-    def _view(cls, core: Core, scope: Scope) -> "AsyncMemory":
-        """A memory over what somebody else opens and closes."""
-        view = cls.__new__(cls)
-        view._core, view._scope, view._is_view = core, scope, True
-        return view
+    def _in_scope(self, scope: Scope) -> "AsyncMemory":
+        """A view of the same memory in exactly this scope."""
+        return _memory_on(self._backend, scope)
 
+    @routed("retain")
     async def retain(
         self,
         content: ItemInput | Iterable[ItemInput],
@@ -155,11 +148,11 @@ class AsyncMemory:
         evidence: str | UUID | Sequence[str | UUID] | None = None,
         external_id: str | None = None,
     ) -> Retained:
-        """Remember a text, a message, a mapping, or a list of them: all of it, or none on an error.
+        """Store a text, a message, a mapping, or a list of them: all items, or none on an error.
 
-        A mapping has `content` and any of the keywords here, which are the defaults for all items. When
-        the call returns, everything is durable and findable by its words and by its meaning. Exact
-        duplicates are not stored again; they reinforce what is there.
+        A mapping has `content` and any of the keywords of this call, which are the defaults for all items.
+        When the call returns, every item is durable, and recall finds it by its words and by its meaning. An
+        exact duplicate is not stored again; it reinforces the stored memory.
         """
         fields = {
             "conversation": conversation,
@@ -181,6 +174,7 @@ class AsyncMemory:
         }
         return await retain_items(self._caller, as_items(content), fields, owner=owner, channel=channel)
 
+    @routed("retain_many")
     async def retain_many(
         self,
         items: Iterable[ItemInput],
@@ -190,10 +184,10 @@ class AsyncMemory:
         conversation: str | None = None,
         progress: bool | Callable[[int], None] = False,
     ) -> Retained:
-        """Remember many items in one go: all of them, or none on an error.
+        """Store many items: all of them, or none on an error.
 
-        `items` may be a generator of any length: memory use does not grow with it. `progress=True` shows
-        a progress bar on standard error; a function is called with the number of items made ready.
+        `items` may be a generator of any length; memory use does not grow with it. `progress=True` shows a
+        progress bar on standard error; a function is called with the number of items processed so far.
         """
         with progress_reporter(progress) as report:
             return await retain_items(
@@ -205,6 +199,7 @@ class AsyncMemory:
                 on_progress=report,
             )
 
+    @routed("recall")
     async def recall(
         self,
         query: str,
@@ -228,16 +223,16 @@ class AsyncMemory:
         explain: bool = False,
         include: Collection[Include] = (),
     ) -> Recalled:
-        """Find what matters for a query, best first, or refuse if nothing stored is close enough.
+        """Return the memories that best answer a query, or refuse if no memory is close enough.
 
-        It looks in the active channel and in `_global`, or in `channels`, at the owner's memories and at
-        those that grants let it see. The filters: a memory has one of `categories` and all `tags`, belongs
-        to `conversation`, happened from `since` on and before `until`, is at least `min_confidence` sure,
-        and is active, or has one of `statuses`. `as_of` answers with what was known and valid at that
-        moment. `at` is when the question is asked, for words such as "yesterday". Below the confidence
-        `refuse_below` it refuses; 0 never does. `techniques` switches ways of searching on and off,
-        `explain=True` gives every hit its reasons, `include` adds the turns around hits (`neighbours`) and
-        the names of the entities that they mention (`entities`).
+        Recall searches the memories of the owner, and those that grants make visible, in the active channel
+        and in `_global`, or in `channels`. Filters: a memory has one of `categories` and all `tags`, belongs
+        to `conversation`, happened at or after `since` and before `until`, has at least `min_confidence`, and
+        is active or has one of `statuses`. `as_of` returns what was known and valid at that time. `at` is the
+        time of the question, for words such as "yesterday". Recall refuses if its confidence is below
+        `refuse_below`; 0 never refuses. `techniques` selects the search techniques, `explain=True` adds the
+        reasons for each hit, and `include` adds the turns around hits (`neighbours`) and the names of the
+        entities that they mention (`entities`).
         """
         request = check_request(
             query,
@@ -263,157 +258,163 @@ class AsyncMemory:
 
     @property
     def memories(self) -> AsyncMemories:
-        """Single memories, their history, how they stand to each other."""
-        return AsyncMemories(self._caller)
+        """Single memories: read, change, forget, restore and relate them."""
+        return AsyncMemories(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:
-        """Who talked when, what was said, which tools were called."""
-        return AsyncConversations(self._caller)
+        """Conversations, their turns and their tool calls."""
+        return AsyncConversations(self._backend, self._scope)
 
     @property
     def documents(self) -> AsyncDocuments:
-        """Texts under names."""
-        return AsyncDocuments(self._caller)
+        """Documents by name."""
+        return AsyncDocuments(self._backend, self._scope)
 
     @property
     def state(self) -> AsyncState:
         """JSON documents by key."""
-        return AsyncState(self._caller)
+        return AsyncState(self._backend, self._scope)
 
     @property
     def entities(self) -> AsyncEntities:
-        """Who and what is known, and how they hang together."""
-        return AsyncEntities(self._caller)
+        """People, projects and other things that memories are about, and the relations between them."""
+        return AsyncEntities(self._backend, self._scope)
 
     @property
     def triples(self) -> AsyncTriples:
         """Statements of subject, predicate and object."""
-        return AsyncTriples(self._caller)
+        return AsyncTriples(self._backend, self._scope)
 
     @property
     def journal(self) -> AsyncJournal:
-        """What agents evaluated, did and mean to do next."""
-        return AsyncJournal(self._caller)
+        """Journal entries: what an agent evaluated, did and plans to do next."""
+        return AsyncJournal(self._backend, self._scope)
 
     @property
     def revenue(self) -> AsyncRevenue:
-        """Money that came in."""
-        return AsyncRevenue(self._caller)
+        """Revenue events."""
+        return AsyncRevenue(self._backend, self._scope)
 
     @property
     def errors(self) -> AsyncErrors:
-        """What went wrong."""
-        return AsyncErrors(self._caller)
+        """Error events."""
+        return AsyncErrors(self._backend, self._scope)
 
     @property
     def metrics(self) -> AsyncMetrics:
-        """Measured values and their summaries."""
-        return AsyncMetrics(self._caller)
+        """Measured values and their summaries, and the state of the tenant."""
+        return AsyncMetrics(self._backend, self._scope)
 
     @property
     def actors(self) -> AsyncActors:
-        """Whom not to trust."""
-        return AsyncActors(self._caller)
+        """Flags on actors that should not be trusted."""
+        return AsyncActors(self._backend, self._scope)
 
     @property
     def processes(self) -> AsyncProcesses:
-        """What is known about the parts of a system."""
-        return AsyncProcesses(self._caller)
+        """Attributes of the processes of a system."""
+        return AsyncProcesses(self._backend, self._scope)
 
     @property
     def schedules(self) -> AsyncSchedules:
-        """Jobs that come again and again."""
-        return AsyncSchedules(self._caller)
+        """Recurring jobs."""
+        return AsyncSchedules(self._backend, self._scope)
 
     @property
     def shares(self) -> AsyncShares:
-        """Who else may recall an owner's memories."""
-        return AsyncShares(self._caller)
+        """Grants that let other owners recall an owner's memories."""
+        return AsyncShares(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:
-        """Who may call a server."""
-        return AsyncKeys(self._caller)
+        """API keys for a Mnemic server."""
+        return AsyncKeys(self._backend, self._scope)
 
     @property
     def events(self) -> AsyncEvents:
-        """What happened, in order, to be followed and read again."""
-        return AsyncEvents(self._caller)
+        """Events: follow them, list them, read them again."""
+        return AsyncEvents(self._backend, self._scope)
 
     @property
     def webhooks(self) -> AsyncWebhooks:
-        """Addresses that events are sent to."""
-        return AsyncWebhooks(self._caller)
+        """URLs that receive events."""
+        return AsyncWebhooks(self._backend, self._scope)
 
     @property
     def audit(self) -> AsyncAudit:
-        """Acts that destroy or carry away much, their intents and outcomes."""
-        return AsyncAudit(self._caller)
+        """The audit log: operations that destroy, export or share data, with their outcomes."""
+        return AsyncAudit(self._backend, self._scope)
 
     @property
     def jobs(self) -> AsyncJobs:
-        """Work that is done later."""
-        return AsyncJobs(self._caller)
+        """Background jobs."""
+        return AsyncJobs(self._backend, self._scope)
 
     @property
     def log(self) -> AsyncLog:
-        """Which calls wrote and read."""
-        return AsyncLog(self._caller)
+        """The log of calls that wrote and read."""
+        return AsyncLog(self._backend, self._scope)
 
     @property
     def admin(self) -> AsyncAdmin:
-        """Erasing, moving, backing up, looking at the whole."""
-        return AsyncAdmin(self._caller)
+        """Erasure, export and import, backup and restore, statistics."""
+        return AsyncAdmin(self._backend, self._scope)
 
     @property
     def tenant(self) -> Tenant:
-        """The tenant that this memory works in."""
-        return self._core.tenant
+        """The tenant of this memory."""
+        return self._backend.tenant
 
     @property
     def owner(self) -> str | None:
-        """The owner of calls that name none."""
+        """The default owner of calls."""
         return self._scope.owner
 
     @property
     def channel(self) -> str:
-        """The channel of calls that name none."""
+        """The default channel of calls."""
         return self._scope.channel
 
     @property
     def process(self) -> str:
-        """Which part of a system writes."""
+        """The process that writes, by name."""
         return self._scope.process
 
     @property
-    def _caller(self) -> Caller:
-        return Caller(self._core, self._scope)
-
-    def _become_remote(self, settings: Settings, *models: object) -> None:
-        """Make all calls by the server that the settings name: this is now the class's remote twin."""
-        if any(model is not None for model in models):
-            raise ConfigurationError(
-                "A Mnemic server has models of its own: leave embedder, llm and reranker out."
-            )
-        # Its HTTP client takes a third of the time that importing all of this does; few memories need it.
-        from mnemic.sdk.http.client import RemoteCore, remote_twin  # noqa: PLC0415
-
-        self._core = RemoteCore(settings)
-        self.__class__ = remote_twin(AsyncMemory)
+    def _core(self) -> Core:
+        """The core of a local backend; ConfigurationError on the HTTP backend."""
+        return self._backend.core
 
 
-def _settle(
+def memory_on_core(core: Core, scope: Scope, *, owns_core: bool = False) -> AsyncMemory:
+    """A memory on an existing core. Closing the memory closes the core only if the memory owns it.
+
+    `mnemic.sdk.tenants` runs the memories of many tenants on one open database this way. Tests run many
+    memories on one: `Core(settings, models, storage=…)` takes a storage that is already open.
+    """
+    return _memory_on(LocalBackend(core), scope, owns_backend=owns_core)
+
+
+def _memory_on(backend: Backend, scope: Scope, *, owns_backend: bool = False) -> AsyncMemory:
+    memory = AsyncMemory.__new__(AsyncMemory)
+    CallGroup.__init__(memory, backend, scope)
+    memory._owns_backend = owns_backend
+    return memory
+
+
+def _resolve_settings(
     url: str | None,
     data_dir: str | PathLike[str] | None,
     api_key: str | None,
     tenant: str | None,
     settings: Settings | None,
 ) -> Settings:
-    """The settings to open with: the given ones, or the environment's, with the arguments on top."""
+    """The given settings, or those of the environment, with the arguments on top."""
     if url is not None and data_dir is not None:
         raise ConfigurationError(
-            "url and data_dir exclude each other: a database of your own, or the embedded server."
+            "url and data_dir exclude each other: pass url for your own database, or data_dir for the "
+            "embedded server."
         )
     given = {
         "database_url": url,
@@ -422,10 +423,10 @@ def _settle(
         "tenant": tenant,
     }
     base = settings.model_dump(exclude_unset=True) if settings is not None else {}
-    settled = load_settings(**base | {name: value for name, value in given.items() if value is not None})
-    if api_key is not None and (data_dir is not None or not is_server(settled)):
+    resolved = load_settings(**base | {name: value for name, value in given.items() if value is not None})
+    if api_key is not None and (data_dir is not None or not uses_http(resolved)):
         raise ConfigurationError(
-            "api_key goes with the https:// URL of a Mnemic server; no such URL was given."
+            "api_key needs the https:// URL of a Mnemic server, and no such URL was given."
         )
-    # A folder in the call means the embedded server, whatever the environment says about a URL.
-    return settled.model_copy(update={"database_url": None}) if data_dir is not None else settled
+    # data_dir selects the embedded server even if the environment names a URL.
+    return resolved.model_copy(update={"database_url": None}) if data_dir is not None else resolved

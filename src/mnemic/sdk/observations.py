@@ -1,9 +1,9 @@
-"""Observations about an entity, as the reference MCP memory server has them: each is a fact and a memory.
+"""Observations about an entity, as in the reference MCP memory server: each one is a fact and a memory.
 
-The fact is what is known of the entity, the memory is what recall finds. The fact's attribute names the
-memory, ``observation <id>``, so that both end together; ids sort by time, so that observations keep their
-order. Whoever stores some retains them first: a memory whose fact is missing is found all the same, and
-telling the observation again adds the fact.
+The fact belongs to the entity, and recall finds the memory. The attribute of the fact is ``observation <id>``
+with the id of the memory, so that both are deleted together. Ids sort by time, so observations keep their
+order. Callers retain the memories first and add the facts afterwards: a memory without its fact is still
+found, and adding the observation again adds the fact.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ from mnemic.types.identity import new_id
 from mnemic.types.retained import Retained
 
 OBSERVATION = "observation "
-# The category is kept in lower case; this is the type as it was given.
+# The category is stored in lower case; this key of the metadata holds the type as it was given.
 TYPE_KEY = "entity_type"
 
 
 def observation_item(name: str, observation: str) -> dict[str, Any]:
-    """What `retain` is given."""
+    """The item to pass to `retain`."""
     return {"content": _content(name, observation), "metadata": {"entity": name}}
 
 
@@ -33,7 +33,7 @@ def observation_facts(
     retained: Retained | None,
     held: Mapping[str, Any],
 ) -> dict[str, str]:
-    """The facts of observations whose `items` were retained; `held` are the facts that the entity has."""
+    """The facts of observations whose `items` were retained; `held` are the existing facts of the entity."""
     memory_ids = _memory_ids(items, retained)
     facts: dict[str, str] = {}
     for text in observations:
@@ -44,10 +44,10 @@ def observation_facts(
 
 
 async def forget_observations(memory: AsyncMemory, attributes: Iterable[str]) -> None:
-    """Stop recalling what these facts name; other facts are no memories."""
+    """Forget the memories of these facts; facts that are not observations have none."""
     for attribute in attributes:
         if attribute.startswith(OBSERVATION):
-            # One that was told before observations were memories has none.
+            # An observation from a version that did not store memories has none.
             with suppress(NotFoundError):
                 await memory.memories.forget(
                     attribute.removeprefix(OBSERVATION), reason="its observation was deleted"
@@ -55,12 +55,12 @@ async def forget_observations(memory: AsyncMemory, attributes: Iterable[str]) ->
 
 
 def _content(name: str, observation: str) -> str:
-    """Observations leave their subject out: on its own, "lives in Berlin" answers nothing."""
+    """The observation with its subject, which is often left out: "lives in Berlin" is ambiguous."""
     return observation if name.casefold() in observation.casefold() else f"{name}: {observation}"
 
 
 def _memory_ids(items: Sequence[Mapping[str, Any]], retained: Retained | None) -> dict[str, UUID]:
-    """The memory of each content that is known now."""
+    """The id of the memory for each content that was stored or is a duplicate."""
     if retained is None:
         return {}
     known = {stored.index: stored.memory_id for stored in retained.stored}

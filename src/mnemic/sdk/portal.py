@@ -1,15 +1,14 @@
-"""The way from synchronous code into the async core: one private event loop in one thread.
+"""Runs async code for synchronous callers: one private event loop in one thread.
 
-A `Portal` is *open* from its construction until `Portal.close`, then *closed* for good. The loop's
-thread is a daemon, and a finalizer stops it when the portal is garbage or the interpreter exits, so
-forgetting to close neither hangs the program nor leaves a task to complain about.
+A `Portal` is *open* from its construction until `Portal.close`, then *closed* for good. The thread of the
+loop is a daemon, and a finalizer stops it when the portal is garbage collected or the interpreter exits. So a
+portal that is never closed neither blocks the exit of the program nor leaves pending tasks behind.
 
-A call goes: the caller's thread hands a coroutine to the loop, waits, and gets the result or the
-exception. It may be any thread, also one with a running event loop of its own (Jupyter), but not
-the portal's: that one would wait for itself. A fork inherits the object and not the thread, so
-there every call is refused.
+To make a call, the thread of the caller submits a coroutine to the loop, waits, and gets its result or
+exception. Any thread may call, also one with a running event loop (Jupyter), except the thread of the portal,
+which would wait for itself. A fork inherits the object but not the thread, so it refuses all calls.
 
-`Facade` is what the generated classes of `mnemic.sdk._sync` stand on.
+`Facade` is the base of the generated classes in `mnemic.sdk._sync`.
 """
 
 import asyncio
@@ -25,10 +24,10 @@ from typing import Any, Generic, Self, TypeVar
 from mnemic.errors import ClosedError, MnemicError
 
 STOP_TIMEOUT_S = 10.0
-"""How long closing waits for running coroutines to take their cancellation."""
+"""How long closing waits for cancelled coroutines to end."""
 
 CANCEL_TIMEOUT_S = 5.0
-"""How long an interrupted call waits for its coroutine to clean up."""
+"""How long an interrupted call waits for the cleanup of its coroutine."""
 
 T = TypeVar("T")
 Wrapped = TypeVar("Wrapped")
@@ -37,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class Portal:
-    """Runs coroutines for synchronous callers, all in one event loop."""
+    """Runs coroutines for synchronous callers in one event loop."""
 
     def __init__(self) -> None:
         ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -46,26 +45,26 @@ class Portal:
         self._loop, stop = ready.result()
         self._pid = os.getpid()
         self._closed = False
-        # Orders submissions before the stop: what is handed over is run or cancelled, never lost.
+        # Orders submissions before the stop, so that every submitted coroutine is run or cancelled.
         self._lock = threading.RLock()
         self._stop = weakref.finalize(self, _stop_loop, self._loop, stop, self._thread, self._pid)
 
     @property
     def closed(self) -> bool:
-        """True after `close`, and always in a fork of the process that opened the portal."""
+        """True after `close`, and in every fork of the process that opened the portal."""
         return self._closed or self._loop.is_closed() or os.getpid() != self._pid
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the portal's loop and wait for what it returns or raises.
+        """Run a coroutine in the loop of the portal; returns its result or raises its exception.
 
-        An interrupt (Ctrl-C) cancels the coroutine and waits up to `CANCEL_TIMEOUT_S` for its
-        clean-up. Raises `ClosedError` when the portal is closed, also if that happens meanwhile,
-        or was opened before a fork; in these cases a coroutine that was not started never is.
+        An interrupt (Ctrl-C) cancels the coroutine and waits up to `CANCEL_TIMEOUT_S` for its cleanup. Raises
+        `ClosedError` if the portal is closed, also during the call, or was opened before a fork. In these
+        cases a coroutine that has not started never starts.
         """
         call = _Call(self._loop, coroutine)
         try:
             self._submit(call)
-            return call.outcome.result()
+            return call.future.result()
         except CancelledError:
             if self._closed:
                 raise ClosedError("This Memory was closed while the call was running.") from None
@@ -74,7 +73,7 @@ class Portal:
             call.abandon()
             raise
         finally:
-            # The exception's traceback holds this frame, the call holds the exception: cut the circle.
+            # Break the reference cycle: the traceback holds this frame, the call holds the exception.
             del call
 
     def iterate(self, source: AsyncIterator[T]) -> Iterator[T]:
@@ -83,16 +82,16 @@ class Portal:
             while (step := self.run(_next_step(source))) is not None:
                 yield step[0]
         finally:
-            # If the portal closed first, it has closed the source too. And a garbage collection may
-            # end this generator in the portal's own thread, where asyncio closes the source itself.
+            # A portal that closed first has closed the source as well. The garbage collector may end this
+            # generator in the thread of the portal, where asyncio closes the source itself.
             if self._refusal() is None:
                 with suppress(ClosedError):
                     self.run(_close_source(source))
 
     def close(self) -> None:
-        """Cancel what still runs, stop the loop and join its thread; a second time does nothing.
+        """Cancel running coroutines, stop the loop and join its thread. Closing twice does nothing.
 
-        In a fork it only does nothing: the thread belongs to the parent.
+        In a fork it does nothing, because the thread belongs to the parent.
         """
         if self.closed:
             return
@@ -103,7 +102,7 @@ class Portal:
         self._stop()
 
     def _submit(self, call: "_Call[Any]") -> None:
-        # The process is checked before the lock: in a fork, it may be held by a thread that is gone.
+        # Check the process before taking the lock: in a fork, a thread that no longer exists may hold it.
         if error := self._refusal():
             raise error
         with self._lock:
@@ -112,7 +111,7 @@ class Portal:
             call.submit()
 
     def _refusal(self) -> MnemicError | None:
-        """Why nothing can be run from here and now, if so."""
+        """The error for a call from this thread now, or None if it can run."""
         if os.getpid() != self._pid:
             return ClosedError(
                 f"This Memory was opened in process {self._pid} and cannot be used in its fork "
@@ -122,18 +121,18 @@ class Portal:
             return ClosedError("This Memory is closed: open a new one.")
         if threading.get_ident() == self._thread.ident:
             return MnemicError(
-                "A synchronous Memory was called from its own event-loop thread, which would wait for "
-                "itself: in callbacks and iterables that are passed to Memory use AsyncMemory instead."
+                "A synchronous Memory was called from its own event-loop thread, which would deadlock. "
+                "Use AsyncMemory in callbacks and iterables that are passed to Memory."
             )
         return None
 
 
 class Facade(Generic[Wrapped]):
-    """A synchronous object: the async one that does the work, and the portal that runs it."""
+    """A synchronous object: the async object that does the work and the portal that runs it."""
 
     _async: Wrapped
     _portal: Portal
-    # True only for the object that started the portal; its views share it and must not stop it.
+    # True only for the object that started the portal; views share the portal and must not close it.
     _owns_portal = False
 
     @classmethod
@@ -161,14 +160,14 @@ class Facade(Generic[Wrapped]):
 
 
 class _Call(Generic[T]):
-    """One coroutine on its way through the loop, while a thread outside waits for its outcome.
+    """One coroutine in the loop, and the future that the calling thread waits for.
 
-    It is *new*, then *submitted*, then *running* as a task, then *done*. It can be abandoned at any
-    of these points, because an interrupt can arrive at any of them.
+    States: *new* → *submitted* → *running* as a task → *done*. It can be abandoned in any state, because an
+    interrupt can arrive at any time.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T]) -> None:
-        self.outcome: Future[T] = Future()
+        self.future: Future[T] = Future()
         self._loop = loop
         self._coroutine = coroutine
         self._submitted = False
@@ -179,38 +178,38 @@ class _Call(Generic[T]):
         self._loop.call_soon_threadsafe(self._start)
 
     def abandon(self) -> None:
-        """Cancel the coroutine wherever it is, and give it time to clean up."""
-        if self.outcome.done():
+        """Cancel the coroutine in whatever state it is, and wait for its cleanup."""
+        if self.future.done():
             return
         if not self._submitted:
             self._coroutine.close()
             return
         self._loop.call_soon_threadsafe(self._cancel)
         with suppress(CancelledError, TimeoutError):
-            self.outcome.exception(CANCEL_TIMEOUT_S)
+            self.future.exception(CANCEL_TIMEOUT_S)
 
     def _start(self) -> None:
         self._task = self._loop.create_task(self._coroutine)
-        self._task.add_done_callback(self._settle)
+        self._task.add_done_callback(self._finish)
 
     def _cancel(self) -> None:
         if self._task is None:
             self._coroutine.close()
-            self.outcome.cancel()
+            self.future.cancel()
         else:
             self._task.cancel()
 
-    def _settle(self, task: asyncio.Task[T]) -> None:
+    def _finish(self, task: asyncio.Task[T]) -> None:
         if task.cancelled():
-            self.outcome.cancel()
+            self.future.cancel()
         elif error := task.exception():
-            self.outcome.set_exception(error)
+            self.future.set_exception(error)
         else:
-            self.outcome.set_result(task.result())
+            self.future.set_result(task.result())
 
 
 async def _next_step(source: AsyncIterator[T]) -> tuple[T] | None:
-    """The next item in a tuple of its own, so that an item may be None; None at the end."""
+    """The next item in a tuple, because an item may be None; None at the end."""
     try:
         return (await anext(source),)
     except StopAsyncIteration:
@@ -224,12 +223,12 @@ async def _close_source(source: AsyncIterator[object]) -> None:
 
 
 def _run_loop(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-    """The thread's body. The runner cancels what is left over, then closes the loop.
+    """The body of the thread. The runner cancels remaining tasks, then closes the loop.
 
-    The kind of loop is fixed: psycopg needs a selector loop, and a policy that the application set
-    for itself is none of the portal's business.
+    The kind of loop is fixed, because psycopg needs a selector loop; the event loop policy of the application
+    is ignored.
     """
-    # Asyncio ends a loop whose task raises one of these; the caller gets it as the call's outcome.
+    # asyncio ends a loop whose task raises one of these; the caller gets it as the result of the call.
     with (
         suppress(SystemExit, KeyboardInterrupt),
         asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner,
@@ -246,13 +245,13 @@ async def _serve_until_stopped(ready: Future[tuple[asyncio.AbstractEventLoop, as
 def _stop_loop(
     loop: asyncio.AbstractEventLoop, stop: asyncio.Event, thread: threading.Thread, pid: int
 ) -> None:
-    """The finalizer: knows nothing of the portal itself, so that the portal can become garbage."""
+    """The finalizer. It holds no reference to the portal, so that the portal can be garbage collected."""
     if os.getpid() != pid:
-        return  # a fork: its copy of the loop shares the parent's file descriptors, leave them alone
-    with suppress(RuntimeError):  # the loop is closed already, because a task raised SystemExit
+        return  # In a fork the copy of the loop shares file descriptors with the parent.
+    with suppress(RuntimeError):  # A task raised SystemExit, which closed the loop.
         loop.call_soon_threadsafe(stop.set)
     if threading.current_thread() is thread:
-        return  # garbage collected in the loop itself, which cannot wait for its own end
+        return  # The loop cannot wait for its own end.
     thread.join(STOP_TIMEOUT_S)
     if thread.is_alive():
-        logger.warning("A coroutine did not end within %s s of being cancelled.", STOP_TIMEOUT_S)
+        logger.warning("coroutine did not end within %s s after cancellation", STOP_TIMEOUT_S)

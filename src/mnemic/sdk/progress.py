@@ -1,4 +1,4 @@
-"""Progress of long calls: a bar on standard error, or a function of the caller's."""
+"""Progress of long calls: a progress bar on standard error, or a callback."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 
 @contextmanager
 def progress_reporter(progress: bool | Callable[[int], None]) -> Iterator[Callable[[int], None]]:
-    """What to call with the number of items done so far."""
+    """Gives the function to call with the number of items done so far."""
     if callable(progress):
         yield progress
     elif not progress:

@@ -1,12 +1,14 @@
-"""The server as one ASGI app, from the outside in.
+"""The server as one ASGI app. Its middleware, from the outside in:
 
-front         an id, a time limit, safe headers, a line in the log, an answer whatever happens
-compression   of answers
-admission     the API key, and how often it may recall
-bodies        size, pace, compression, media type
-idempotency   repeated writes
-auditing      admin calls that change something
-routes        one for each call of the SDK (`routes.py`), health, metrics, the stream of events, MCP
+request_context   request id, timeout, security headers, access log, error responses
+compression       of responses
+authentication    API key and rate limit of recall
+request_body      size, pause, compression and media type of the body
+idempotency       repeated writes
+auditing          admin calls that change something
+
+Behind them are the routes: pages, one route for each call of the SDK (`routes.py`), the stream of events,
+health, metrics and MCP.
 """
 
 import asyncio
@@ -22,22 +24,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic import __version__
 from mnemic.config import Settings
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.sdk.http.surface import ROUTES, SURFACE
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import problems
-from mnemic.server.admission import MCP, Admission, AdmissionMiddleware
 from mnemic.server.auditing import AuditMiddleware
-from mnemic.server.bodies import BodyMiddleware
-from mnemic.server.front import FrontMiddleware
+from mnemic.server.authentication import MCP, AuthenticationMiddleware, Authenticator
 from mnemic.server.health import health_routes
 from mnemic.server.idempotency import IdempotencyMiddleware
 from mnemic.server.limits import COMPRESSED_MIN_BYTES, COMPRESSION_LEVEL, ServerLimits, limits_of
 from mnemic.server.metrics import metrics_routes
 from mnemic.server.openapi import describe
+from mnemic.server.pages import page_routes
+from mnemic.server.request_body import BodyMiddleware
+from mnemic.server.request_context import RequestContextMiddleware
 from mnemic.server.routes import add_routes
 from mnemic.server.stream import ROUTE as STREAM
-from mnemic.server.stream import Streams, stream_routes
+from mnemic.server.stream import OpenStreams, stream_routes
 
 BATCHES = frozenset({ROUTES["retain_many"].path})
 READING = frozenset(route.path for route in SURFACE if route.method == "POST" and route.role == "read")
@@ -45,46 +48,47 @@ ENDLESS = frozenset({STREAM.path, MCP})
 
 
 @dataclass(frozen=True)
-class Served:
-    """What a server is made of: its app, who is let in, and the streams to end when it stops."""
+class ServerApp:
+    """The ASGI app with the parts that the process needs: authentication, and the streams to end on stop."""
 
     app: FastAPI
-    admission: Admission
-    streams: Streams
+    authenticator: Authenticator
+    streams: OpenStreams
 
 
-def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> Served:
-    """The app over an open place. `limits` are those of the settings, unless others are given."""
+def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> ServerApp:
+    """Build the app over open tenants. `limits` replaces the limits of the settings."""
     bounds = limits if limits is not None else limits_of(settings)
-    admission = Admission(tenants, recall_rate_per_minute=bounds.recall_rate_per_minute)
-    streams = Streams(bounds)
+    authenticator = Authenticator(tenants, recall_rate_per_minute=bounds.recall_rate_per_minute)
+    streams = OpenStreams(bounds)
     app = FastAPI(
         title="Mnemic",
         version=__version__,
-        # Its pages load scripts from elsewhere; the document itself is at /openapi.json.
+        # FastAPI's own pages load scripts from a CDN; `pages.py` serves /docs instead.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         exception_handlers=problems.handlers(),
-        lifespan=_lifespan(tenants, admission),
-        middleware=_layers(admission, bounds),
+        lifespan=_lifespan(tenants, authenticator),
+        middleware=_layers(authenticator, bounds),
     )
+    app.include_router(page_routes(app))
+    add_routes(app, authenticator.require)
+    app.include_router(stream_routes(authenticator, streams))
     app.include_router(health_routes(tenants))
-    app.include_router(metrics_routes(tenants, None if settings.metrics_public else admission.admit))
-    app.include_router(stream_routes(admission, streams))
-    add_routes(app, admission.admit)
+    app.include_router(metrics_routes(tenants, None if settings.metrics_public else authenticator.require))
     app.openapi = lambda: describe(app, reading=READING)  # type: ignore[method-assign]
-    return Served(app, admission, streams)
+    return ServerApp(app, authenticator, streams)
 
 
 def mount_mcp(app: FastAPI, mcp_app: ASGIApp) -> None:
-    """Serve the MCP app at `/mcp`, under the key and the layers of all others."""
-    app.router.routes.append(Route(MCP, _Whole(mcp_app), include_in_schema=False))
+    """Serve the MCP app at `/mcp`, behind the same middleware as every other route."""
+    app.router.routes.append(Route(MCP, _AsgiEndpoint(mcp_app), include_in_schema=False))
 
 
 @dataclass(frozen=True)
-class _Whole:
-    """An ASGI app as a route wants it: no function, so that it is not taken for a handler."""
+class _AsgiEndpoint:
+    """An ASGI app as the endpoint of a route; Starlette would take a plain function for a request handler."""
 
     app: ASGIApp
 
@@ -92,32 +96,32 @@ class _Whole:
         await self.app(scope, receive, send)
 
 
-def _layers(admission: Admission, limits: ServerLimits) -> list[Middleware]:
+def _layers(authenticator: Authenticator, limits: ServerLimits) -> list[Middleware]:
     return [
-        Middleware(FrontMiddleware, limits=limits, batches=BATCHES, endless=ENDLESS),
+        Middleware(RequestContextMiddleware, limits=limits, batches=BATCHES, endless=ENDLESS),
         Middleware(GZipMiddleware, minimum_size=COMPRESSED_MIN_BYTES, compresslevel=COMPRESSION_LEVEL),
-        Middleware(AdmissionMiddleware, admission=admission),
+        Middleware(AuthenticationMiddleware, authenticator=authenticator),
         Middleware(BodyMiddleware, limits=limits, batches=BATCHES),
         Middleware(
-            IdempotencyMiddleware, open_database=admission.database_of, reading=READING, batches=BATCHES
+            IdempotencyMiddleware, open_database=authenticator.database_of, reading=READING, batches=BATCHES
         ),
         Middleware(AuditMiddleware),
     ]
 
 
 def _lifespan(
-    tenants: Tenants, admission: Admission
+    tenants: Tenants, authenticator: Authenticator
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        """Write the last uses of keys now and then, and once more at the end."""
+        """Write the last use of keys periodically, and once more at the end."""
         writing = asyncio.create_task(
-            admission.uses.write_regularly(tenants.database), name="mnemic key uses"
+            authenticator.uses.write_regularly(tenants.database), name="mnemic key uses"
         )
         try:
             yield
         finally:
-            await end(writing)
-            await admission.uses.write(tenants.database)
+            await cancel_and_wait(writing)
+            await authenticator.uses.write(tenants.database)
 
     return lifespan

@@ -1,10 +1,9 @@
-"""Admin calls that change something are in the audit log: which API key made which call, and how it ended.
+"""Audit admin calls that change something: which API key made which call, and how it ended.
 
-One act is one record. Calls that audit themselves, wherever they are made (`AUDITED_BY_THEMSELVES`), do so
-here, too: the memory that they are made on knows the key and the request. For the others the intent is
-committed when the key is admitted, before the call begins, and the outcome before the answer goes out. The
-route is named as the API names it, without the names and ids in its path: what is erased must not stay in
-the log.
+Some calls write their own audit records, over HTTP as well as in Python (`SELF_AUDITED_CALLS`); their memory
+knows the key and the request. For every other admin call the intent is committed after authentication and
+before the call begins, and the outcome before the response is sent. The record names the route by its
+template, without the names and ids in the path, because erased names must not stay in the log.
 """
 
 from http import HTTPStatus
@@ -22,18 +21,18 @@ ACTION = "admin_call"
 PROCESS = "server"
 ACT = "admin_act"
 
-AUDITED_BY_THEMSELVES = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
+SELF_AUDITED_CALLS = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
 """Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
 
 
-def is_audited_here(scope: Scope) -> bool:
-    """Whether a request changes something that the call itself does not audit."""
+def needs_audit(scope: Scope) -> bool:
+    """Whether a request changes something that the call does not audit itself."""
     name = getattr(scope.get("route"), "name", "")
-    return scope["method"] != "GET" and name not in AUDITED_BY_THEMSELVES
+    return scope["method"] != "GET" and name not in SELF_AUDITED_CALLS
 
 
 async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None:
-    """Commit the intent of a call; whatever becomes of it, `AuditMiddleware` says so."""
+    """Commit the intent of a call; `AuditMiddleware` writes its outcome."""
     route = getattr(scope.get("route"), "path", "")
     act = audited(
         database,
@@ -46,13 +45,13 @@ async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None
 
 
 class AuditMiddleware:
-    """Ends the act that the route behind it began, if it began one."""
+    """Writes the outcome of the act that the route began, if it began one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and write the outcome before its answer."""
+        """Pass a request on, and write the outcome before its response."""
 
         async def send_after_outcome(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -76,4 +75,4 @@ async def _end(scope: Scope, error: BaseException | None) -> None:
 def _failure(status: int) -> MnemicError | None:
     if status < HTTPStatus.BAD_REQUEST:
         return None
-    return MnemicError(f"The answer was {status} {HTTPStatus(status).phrase}.")
+    return MnemicError(f"The response was {status} {HTTPStatus(status).phrase}.")

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says about a call: its docstring, its parameters, an example of each."""
+"""The description of a call in the OpenAPI document: docstring, parameters and an example of each."""
 
 import inspect
 from typing import Any
@@ -7,9 +7,9 @@ from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEA
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
 
 SCOPE_HEADERS = {
-    OWNER_HEADER: "Whose memories, where the call names no owner. Percent-encoded.",
-    CHANNEL_HEADER: "The channel, where the call names none. Percent-encoded.",
-    PROCESS_HEADER: "Which part of your system is calling. Percent-encoded.",
+    OWNER_HEADER: "The owner, if the request has no parameter `owner`. Percent-encoded.",
+    CHANNEL_HEADER: "The channel, if the request has no parameter `channel`. Percent-encoded.",
+    PROCESS_HEADER: "The part of your system that makes the request. Percent-encoded.",
 }
 
 _ID = "019a8f2e-6c00-7abc-8def-0123456789ab"
@@ -64,7 +64,7 @@ EXAMPLES: dict[str, Any] = {
     "version": 1,
     "webhook_id": _ID,
 }
-"""An example for each parameter that some call needs, by its name."""
+"""An example for each required parameter of a call, by its name."""
 
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "retain": {"tags": ["home"]},
@@ -78,7 +78,7 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "metrics.record": {"kind": "recall", "name": "latency"},
     "schedules.set": {"name": "digest", "cron": "30 3 * * mon-fri"},
 }
-"""Where a call means something else by a name, or is shown with more than it needs."""
+"""Examples of one call: where a name has another meaning, or the example shows an optional parameter."""
 
 
 def describe_call(call: Call) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def describe_call(call: Call) -> dict[str, Any]:
     group = call.route.call.rpartition(".")[0] or "memory"
     summary, _, description = (inspect.getdoc(call.function) or "").partition("\n\n")
     shown = example(call)
-    outside = [_described(each, shown) for each in call.parameters if each.place != "body"]
+    outside = [_described(each, shown) for each in call.parameters if each.location != "body"]
     extra: dict[str, Any] = {"parameters": [*outside, *_scope_headers()]}
     if body := _request_body(call):
         extra["requestBody"] = body
@@ -95,12 +95,12 @@ def describe_call(call: Call) -> dict[str, Any]:
         "summary": " ".join(summary.split()).rstrip("."),
         "description": " ".join(description.split()) or None,
         "openapi_extra": extra,
-        **({"status_code": 204} if call.has_no_answer else {"response_model": call.returns}),
+        **({"status_code": 204} if call.returns_nothing else {"response_model": call.returns}),
     }
 
 
 def example(call: Call) -> dict[str, Any]:
-    """Arguments of a call as people might give them: what it needs, and an owner."""
+    """Example arguments of a call: the required ones, and an owner."""
     special = EXAMPLES_OF.get(call.route.call, {})
     return {
         parameter.name: special.get(parameter.name, EXAMPLES.get(parameter.name))
@@ -115,22 +115,22 @@ def example(call: Call) -> dict[str, Any]:
 def _described(parameter: Parameter, shown: dict[str, Any]) -> dict[str, Any]:
     described = {
         "name": parameter.name,
-        "in": parameter.place,
-        "required": parameter.place == "path" or parameter.is_required,
+        "in": parameter.location,
+        "required": parameter.location == "path" or parameter.is_required,
         "schema": _query_schema(parameter),
     }
     return described | ({"example": shown[parameter.name]} if parameter.name in shown else {})
 
 
 def _query_schema(parameter: Parameter) -> dict[str, Any]:
-    """The schema without null: in a query, what is not given is left out."""
+    """The schema without null: in a query, a parameter without a value is left out."""
     schema = parameter.adapter.json_schema()
     kept = [each for each in schema.get("anyOf", []) if each != {"type": "null"}]
     if len(kept) == 1:
         schema = {**schema, **kept[0]}
         del schema["anyOf"]
     elif kept:
-        # A pair of category and name is written as text, too.
+        # In a query, a pair of category and name is text, too.
         schema = {"type": "string"}
     default = parameter.default
     if default not in (None, inspect.Parameter.empty, ""):
@@ -139,17 +139,17 @@ def _query_schema(parameter: Parameter) -> dict[str, Any]:
 
 
 def _request_body(call: Call) -> dict[str, Any] | None:
-    if call.route.apart:
+    if call.route.is_stream:
         content: dict[str, Any] = {"schema": {"type": "string"}, "example": EXAMPLES["items"]}
         return {"required": True, "content": {LINES_MEDIA_TYPE: content}}
     if call.body_model is None or not call.body_model.model_fields:
         return None
-    inside = {parameter.name for parameter in call.parameters if parameter.place == "body"}
+    inside = {parameter.name for parameter in call.parameters if parameter.location == "body"}
     content = {
         "schema": call.body_model.model_json_schema(),
         "example": {name: value for name, value in example(call).items() if name in inside},
     }
-    is_required = any(parameter.is_required and parameter.place == "body" for parameter in call.parameters)
+    is_required = any(parameter.is_required and parameter.location == "body" for parameter in call.parameters)
     return {"required": is_required, "content": {JSON_MEDIA_TYPE: content}}
 
 

@@ -1,4 +1,4 @@
-"""What those who run the server ask it: whether it lives, whether it can work, and how it does."""
+"""Health checks for operators and load balancers: `/healthz` (liveness) and `/readyz` (readiness)."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ READY_TIMEOUT_S = 5.0
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """The state of the server."""
 
     status: str
 
@@ -23,14 +23,14 @@ def health_routes(tenants: Tenants) -> APIRouter:
     """`/healthz` and `/readyz`."""
     router = APIRouter(tags=["health"])
 
-    @router.get("/healthz", summary="Whether the process lives")
+    @router.get("/healthz", summary="Whether the process is alive")
     async def healthz() -> Health:
-        """Answers as long as the process can; says nothing about the database."""
+        """Answers while the process runs; does not check the database."""
         return Health(status="alive")
 
-    @router.get("/readyz", summary="Whether the server can work")
+    @router.get("/readyz", summary="Whether the server can serve requests")
     async def readyz() -> Health:
-        """The database answers, and has the migrations of this version; 503 otherwise."""
+        """200 if the database answers and has the migrations of this version; otherwise 503."""
         await check_ready(tenants)
         return Health(status="ready")
 

@@ -1,12 +1,12 @@
-"""Writes that may be repeated: a request with the header `Idempotency-Key` is carried out once.
+"""Idempotent writes: a request with the header `Idempotency-Key` is carried out once.
 
-Who sends the same request with the same word again, because the answer got lost, gets the first answer,
-with `Idempotency-Replayed: true`. While the first is under way, others get 409; the same word with another
-body is a mistake of the caller, 422. Answers are kept for a day, and only those that succeeded: what failed
-has written nothing and may be tried again. Where an answer tells a secret (`Cache-Control: no-store`), only
-that it was given is kept. `govern/idempotent_requests.py` has the states.
+A client that got no answer sends the same request with the same key again, and gets the first response with
+`Idempotency-Replayed: true`. While the first request is running, its repetitions get 409; the same key with
+another body gets 422. Responses are kept for a day, and only successful ones: a failed request wrote nothing
+and may be repeated. If a response contains a secret (`Cache-Control: no-store`), the server keeps only the
+fact that it succeeded. `govern/idempotent_requests.py` describes the states.
 
-The word is the caller's own: it counts for one API key, one method and one path with its query.
+The client chooses the key. It is scoped to one API key, one method and one path with its query.
 """
 
 import json
@@ -29,23 +29,23 @@ from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
 from mnemic.govern.keys import FoundKey
 from mnemic.sdk.http.connection import OWNER_HEADER
-from mnemic.server.front import ClientGoneError, sent_path
 from mnemic.server.problems import problem
+from mnemic.server.request_context import ClientDisconnectedError, raw_path
 from mnemic.types.scope import check_name
 
 GUARDED = "/v1/"
 HEADER = "idempotency-key"
 REPLAYED = {"Idempotency-Replayed": "true"}
-WORD = re.compile(r"[\x21-\x7e]{1,255}")
-WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,255}")
+WRITE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 RETRY_AFTER_S = 1
 
 OpenDatabase = Callable[[Scope], Awaitable[TenantDatabase]]
-"""Gives the database as the tenant of a request's key sees it."""
+"""Returns the database of the tenant of a request's key."""
 
 
 class IdempotencyMiddleware:
-    """Stands between the body and the routes that write; `reading` are POSTs that do not."""
+    """Records responses to writes that carry a key; `reading` are the paths of POSTs that only read."""
 
     def __init__(
         self,
@@ -61,30 +61,30 @@ class IdempotencyMiddleware:
         self._batches = batches
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Carry a request out, or answer as the first time."""
+        """Carry a request out, or replay its first response."""
         found: FoundKey | None = scope.get("state", {}).get("found_key")
-        word = Headers(scope=scope).get(HEADER) if scope["type"] == "http" else None
-        if word is None or found is None or not self._writes(scope):
+        key = Headers(scope=scope).get(HEADER) if scope["type"] == "http" else None
+        if key is None or found is None or not self._writes(scope):
             await self._app(scope, receive, send)
             return
-        body = ReadBody(receive, keeps=sent_path(scope) not in self._batches)
-        database, request = await self._open_database(scope), _repeatable(scope, found, word)
+        body = HashedBody(receive, keeps=raw_path(scope) not in self._batches)
+        database, request = await self._open_database(scope), _repeatable(scope, found, key)
         state = await idempotent_requests.begin(database, request)
         if isinstance(state, Begun):
-            attempt = Attempt(database, request, state.attempt_id, body, send)
+            attempt = RecordedExecution(database, request, state.attempt_id, body, send)
             await attempt.carry_out(lambda send: self._app(scope, body.receive, send))
         else:
-            answer = await _known(Request(scope), state, body)
+            answer = await _replay(Request(scope), state, body)
             await answer(scope, receive, send)
 
     def _writes(self, scope: Scope) -> bool:
-        path = sent_path(scope)
-        return scope["method"] in WRITING and path.startswith(GUARDED) and path not in self._reading
+        path = raw_path(scope)
+        return scope["method"] in WRITE_METHODS and path.startswith(GUARDED) and path not in self._reading
 
 
 @dataclass
-class ReadBody:
-    """A body on its way to the route: hashed, and kept where it is small."""
+class HashedBody:
+    """A body that is hashed while the route reads it, and kept in memory unless it is a batch."""
 
     source: Receive
     keeps: bool
@@ -105,14 +105,14 @@ class ReadBody:
         return message
 
     async def digest(self) -> bytes:
-        """The hash of all of it; what nobody has read yet is read."""
+        """The hash of the whole body; reads the rest if the route did not."""
         while not self.has_ended:
             if (await self.receive())["type"] == "http.disconnect":
-                raise ClientGoneError
+                raise ClientDisconnectedError
         return self._hash.digest()
 
     def owner(self) -> str | None:
-        """Whom the body says it is about, if it says so."""
+        """The owner that the body names, if any."""
         try:
             content: Any = json.loads(bytes(self.content))
         except (ValueError, RecursionError):
@@ -121,25 +121,25 @@ class ReadBody:
 
 
 @dataclass
-class Attempt:
-    """The request is being carried out; the answer goes out when it is kept."""
+class RecordedExecution:
+    """One execution of a request: its response is sent after it has been recorded."""
 
     database: TenantDatabase
     request: Repeatable
     attempt_id: UUID
-    body: ReadBody
+    body: HashedBody
     send: Send
     start: Message | None = None
     answer: bytearray = field(default_factory=bytearray)
 
     async def carry_out(self, call: Callable[[Send], Awaitable[None]]) -> None:
-        """Call the route, keep its answer if it succeeded, forget the request if not."""
-        is_kept = False
+        """Call the route; record its response if it succeeded, otherwise abandon the request."""
+        is_recorded = False
         try:
             await call(self._hold)
-            is_kept = await self._keep()
+            is_recorded = await self._record()
         finally:
-            if not is_kept:
+            if not is_recorded:
                 await idempotent_requests.abandon(self.database, self.request, self.attempt_id)
         if self.start is not None:
             await self.send(self.start)
@@ -151,7 +151,7 @@ class Attempt:
         elif message["type"] == "http.response.body":
             self.answer += message.get("body", b"")
 
-    async def _keep(self) -> bool:
+    async def _record(self) -> bool:
         if self.start is None or not 200 <= self.start["status"] < 300:
             return False
         headers = Headers(raw=self.start["headers"])
@@ -162,13 +162,13 @@ class Attempt:
         return True
 
 
-async def _known(request: Request, state: Answer | str, body: ReadBody) -> Response:
-    """The answer to a request that somebody makes or made already."""
+async def _replay(request: Request, state: Answer | str, body: HashedBody) -> Response:
+    """The response to a repetition: the recorded one, or 409 while the first request is running."""
     if not isinstance(state, Answer):
         return problem(
             request,
             409,
-            "A request with this Idempotency-Key is under way. Wait for it, or ask again.",
+            "A request with this Idempotency-Key is running. Wait a little, then send it again.",
             error=ConflictError.__name__,
             headers={"Retry-After": str(RETRY_AFTER_S)},
         )
@@ -176,28 +176,28 @@ async def _known(request: Request, state: Answer | str, body: ReadBody) -> Respo
         raise InvalidInputError("This Idempotency-Key was used with another body. Use a new one.")
     if state.body is None:
         raise ConflictError(
-            "This request succeeded before. Its answer was not kept: it was too large, or told a secret."
+            "This request has already succeeded. Its answer was not kept: it is too large, or has a secret."
         )
     return Response(state.body, state.status, headers=REPLAYED, media_type=state.content_type)
 
 
-def _repeatable(scope: Scope, found: FoundKey, word: str) -> Repeatable:
-    if WORD.fullmatch(word) is None:
+def _repeatable(scope: Scope, found: FoundKey, key: str) -> Repeatable:
+    if KEY_PATTERN.fullmatch(key) is None:
         raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters.")
-    route = f"{scope['method']} {sent_path(scope)}"
-    parts = (route.encode("latin-1"), scope["query_string"], word.encode())
+    route = f"{scope['method']} {raw_path(scope)}"
+    parts = (route.encode("latin-1"), scope["query_string"], key.encode())
     digests = b"".join(sha256(part).digest() for part in parts)
     return Repeatable(found.key.key_id, sha256(digests).digest(), found.key.owner or _named_owner(scope))
 
 
 def _named_owner(scope: Scope) -> str | None:
-    """Whom a request names outside of its body: the query, or the scope in its headers."""
+    """The owner that a request names outside its body: in the query or in the scope headers."""
     (named, *_) = parse_qs(scope["query_string"].decode("latin-1")).get("owner", [None])
     return _name(named) or _name(unquote(Headers(scope=scope).get(OWNER_HEADER, "")))
 
 
 def _name(value: object) -> str | None:
-    """An owner as the database takes it; what is none is left to the route to refuse."""
+    """A valid owner name, or None; the route refuses an invalid one."""
     try:
         return check_name("owner", value)
     except InvalidInputError:

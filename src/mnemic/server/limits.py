@@ -1,4 +1,4 @@
-"""What a server bounds: bodies, times, rates. From the settings where people choose, named here otherwise."""
+"""Limits of a server: sizes, timeouts, rates. Users set some of them; the others are constants here."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ HEADERS_MAX_BYTES = 16 * 1024
 HEADERS_TIMEOUT_S = 10.0
 """How long a client may take from connecting to the end of its headers."""
 LINGER_S = 10.0
-"""How long a client may go on sending a body after it got its answer."""
+"""How long a client may continue to send a body after it got its response."""
 KEEP_ALIVE_S = 30
 CONNECTIONS_MAX = 2_000
 GRACEFUL_STOP_S = 30
@@ -19,7 +19,7 @@ COMPRESSION_LEVEL = 1
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """The bounds of one server."""
+    """The limits of one server."""
 
     max_request_bytes: int
     max_batch_bytes: int
@@ -29,13 +29,13 @@ class ServerLimits:
     body_pause_s: float = 10.0
     """How long a client may pause while it sends a body."""
     heartbeat_s: float = 15.0
-    """How often a stream of events says that it lives when nothing happens."""
+    """Interval of heartbeats on a stream without events."""
     streams_max: int = 200
-    """Streams of events at the same time, of all clients."""
+    """Streams of events that may be open at the same time, for all clients together."""
 
 
 def limits_of(settings: Settings) -> ServerLimits:
-    """The bounds that the settings name."""
+    """The limits that the settings name."""
     return ServerLimits(
         max_request_bytes=settings.max_request_bytes,
         max_batch_bytes=settings.max_batch_bytes,

@@ -1,7 +1,7 @@
 """The log of a server: one JSON object per line, on standard error.
 
-Whatever a message was logged with as `extra` is a field of its own. Nobody here logs keys, queries, bodies or
-memories; what other libraries log below a warning is left out.
+Each key of `extra` is a field of its own. This code never logs keys, queries, bodies or memories. Messages of
+other libraries are logged from the level warning on.
 """
 
 import json
@@ -13,11 +13,11 @@ LOGGED = {"mnemic": logging.INFO, "uvicorn": logging.WARNING, "mcp": logging.WAR
 KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The time in UTC, how bad it is, who says it, what, and the fields that came with it."""
+        """One line: time in UTC, level, logger, message, and the fields of `extra`."""
         fields = {name: value for name, value in vars(record).items() if name not in KNOWN}
         line = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -32,9 +32,9 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Send what is logged to standard error, as lines of JSON."""
+    """Log to standard error as lines of JSON."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     for name, level in LOGGED.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]

@@ -1,4 +1,4 @@
-"""`/metrics`, in the words of Prometheus."""
+"""`/metrics`, in the text format of Prometheus."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,17 +10,23 @@ from starlette.responses import PlainTextResponse, Response
 
 from mnemic.maintenance.exposition import MetricFamily, collect
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.admission import Admit
+from mnemic.server.authentication import RequireRole
+from mnemic.server.openapi import ROLE
 
 
-def metrics_routes(tenants: Tenants, admit: Admit | None) -> APIRouter:
-    """For whoever may come in as an admin; for everybody if nobody is asked."""
-    guards = [Depends(admit("admin"))] if admit is not None else []
+def metrics_routes(tenants: Tenants, require: RequireRole | None) -> APIRouter:
+    """`/metrics` for admin keys; for everybody if `require` is None."""
+    guards = [Depends(require("admin"))] if require is not None else []
     router = APIRouter(tags=["health"], dependencies=guards)
 
-    @router.get("/metrics", summary="Metrics for Prometheus", response_class=PlainTextResponse)
+    @router.get(
+        "/metrics",
+        summary="Metrics for Prometheus",
+        response_class=PlainTextResponse,
+        openapi_extra={ROLE: "admin"},
+    )
     async def metrics() -> Response:
-        """Needs an admin key, unless the server was set to show them to everybody."""
+        """Needs an admin key, unless the setting `metrics_public` is true."""
         written = as_text(await collect(tenants.database, tenants.call_metrics))
         return Response(written, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
@@ -35,7 +41,7 @@ def as_text(families: Sequence[MetricFamily]) -> bytes:
 
 
 class _Collected(Collector):
-    """What was collected already, as the library wants it."""
+    """Adapts collected metrics to the interface of prometheus_client."""
 
     def __init__(self, families: Sequence[MetricFamily]) -> None:
         self._families = families

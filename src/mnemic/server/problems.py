@@ -1,8 +1,8 @@
-"""Errors as HTTP tells them: problem+json (RFC 9457), one table from our errors to statuses.
+"""Errors as HTTP responses: problem+json (RFC 9457), and one table from error classes to statuses.
 
-A problem has `type`, `title`, `status`, `detail`, the `request_id` that the log has, too, and `error`, the
-name of the class in `mnemic.errors`, by which the remote SDK raises the same error again. What is the
-server's fault says nothing about the server: its words are in the log.
+A problem has `type`, `title`, `status`, `detail`, `request_id` (the server's log has the same) and `error`,
+the name of the class in `mnemic.errors`, by which the remote SDK raises the same error. If the server is at
+fault, the response says nothing about the cause: the log does.
 """
 
 import logging
@@ -33,13 +33,19 @@ from mnemic.errors import (
     MnemicError,
     NotAuthenticatedError,
     NotFoundError,
+    OwnerRequiredError,
     QueryTimeoutError,
     TooManyRequestsError,
 )
+from mnemic.sdk.http.connection import OWNER_HEADER
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
 FIELD_ERRORS_MAX = 20
+OWNER_REQUIRED = (
+    f"No owner: send the header {OWNER_HEADER}, or `owner` as a field of the JSON body (in the query where "
+    "the request has no JSON body). Every memory belongs to an owner."
+)
 
 STATUSES: dict[type[MnemicError], int] = {
     InvalidInputError: 422,
@@ -60,28 +66,28 @@ STATUSES: dict[type[MnemicError], int] = {
     EmbeddedServerError: 503,
     MnemicError: 500,
 }
-"""The status of an error is that of its class, or of the nearest class above it that is here."""
+"""An error has the status of its class, or of the nearest base class in this table."""
 
 logger = logging.getLogger("mnemic.server")
 
 
 class FieldError(BaseModel):
-    """What is wrong with one field."""
+    """One invalid field."""
 
-    field: str = Field(description="Where it is, for example `body.limit`.")
+    field: str = Field(description="The field or query parameter, for example `limit` or `types.0`.")
     message: str
 
 
 class Problem(BaseModel):
-    """Why a request failed, as RFC 9457 has it."""
+    """Why a request failed (RFC 9457)."""
 
     type: str = Field(description="A URN that names the kind of problem.")
-    title: str = Field(description="The status in words.")
+    title: str = Field(description="The phrase of the status.")
     status: int
     detail: str = Field(description="What happened, and what to do about it.")
     error: str = Field(description="The class of the error in `mnemic.errors`.")
     request_id: str = Field(description="The same as in the header X-Request-Id, and in the server's log.")
-    errors: list[FieldError] = Field(default_factory=list, description="The fields that cannot be used.")
+    errors: list[FieldError] = Field(default_factory=list, description="The invalid fields.")
 
 
 def problem(
@@ -93,7 +99,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """The answer to a request that failed."""
+    """The response to a failed request."""
     content = Problem(
         type=f"urn:mnemic:problem:{error}",
         title=HTTPStatus(status).phrase,
@@ -107,7 +113,7 @@ def problem(
 
 
 def problem_of(request: Request, error: Exception) -> Response:
-    """The answer to a request that ended in this error."""
+    """The response to a request that raised this error."""
     if isinstance(error, MnemicError):
         return _of_ours(request, error)
     if isinstance(error, RequestValidationError):
@@ -119,7 +125,7 @@ def problem_of(request: Request, error: Exception) -> Response:
 
 
 def status_of(error: MnemicError) -> int:
-    """The status that tells of an error."""
+    """The HTTP status of an error."""
     return next(STATUSES[base] for base in type(error).__mro__ if base in STATUSES)
 
 
@@ -127,8 +133,13 @@ def _of_ours(request: Request, error: MnemicError) -> Response:
     status = status_of(error)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request %s failed: %s", request.state.request_id, error)
-    told = str(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
-    return problem(request, status, told, error=type(error).__name__, headers=_headers_of(error, status))
+    detail = _detail_of(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
+    return problem(request, status, detail, error=type(error).__name__, headers=_headers_of(error, status))
+
+
+def _detail_of(error: MnemicError) -> str:
+    """The message; where the SDK speaks of Python, the header or field to send instead."""
+    return OWNER_REQUIRED if isinstance(error, OwnerRequiredError) else str(error)
 
 
 def _headers_of(error: MnemicError, status: int) -> dict[str, str]:
@@ -140,12 +151,12 @@ def _headers_of(error: MnemicError, status: int) -> dict[str, str]:
 
 
 def _of_validation(request: Request, error: RequestValidationError) -> Response:
-    """Only where and what: the values themselves may be anybody's words."""
+    """Names the fields but not their values, which may be private."""
     errors = [
-        FieldError(field=".".join(str(part) for part in each["loc"]), message=each["msg"])
+        FieldError(field=".".join(str(part) for part in each["loc"][1:]), message=each["msg"])
         for each in error.errors()[:FIELD_ERRORS_MAX]
     ]
-    detail = "; ".join(f"{each.field}: {each.message}" for each in errors) or "The request cannot be used."
+    detail = "; ".join(f"{each.field}: {each.message}" for each in errors) or "The request is invalid."
     return problem(request, 422, detail, error="InvalidInputError", errors=errors)
 
 
@@ -153,21 +164,21 @@ def _of_http(request: Request, error: HTTPException) -> Response:
     details: dict[int, tuple[str, str]] = {
         400: (
             "InvalidInputError",
-            "The body cannot be read: it must be JSON in UTF-8, not nested too deeply.",
+            "The body cannot be read. It must be JSON in UTF-8 that is not nested too deeply.",
         ),
-        404: ("NotFoundError", "There is nothing at this path. /openapi.json lists what there is."),
-        405: ("InvalidInputError", "This path does not take this method."),
+        404: ("NotFoundError", "There is no such path. /docs lists all of them."),
+        405: ("InvalidInputError", "This path does not take this method. The header Allow names another."),
     }
     name, default = details.get(error.status_code, ("InvalidInputError", error.detail))
     return problem(request, error.status_code, default, error=name, headers=error.headers)
 
 
 def _our_fault(request: Request) -> str:
-    return f"The server could not do it. Its log tells why, under request {request.state.request_id}."
+    return f"The server failed. Its log has the cause, under request {request.state.request_id}."
 
 
 def handlers() -> dict[Any, Any]:
-    """For FastAPI: whatever ends a request becomes a problem."""
+    """Exception handlers for FastAPI that return a problem."""
 
     async def handle(request: Request, error: Exception) -> Response:
         return problem_of(request, error)

@@ -1,11 +1,11 @@
-"""HTTP/1.1 as uvicorn speaks it with httptools, with bounds that it lacks, and answers in one piece.
+"""HTTP/1.1 by uvicorn and httptools, with limits that uvicorn lacks, and coalesced writes.
 
-A client has `HEADERS_TIMEOUT_S` from connecting, or from the first byte of its next request, to the end of
-its headers, and they may have `HEADERS_MAX_BYTES`; else it gets 408 or 431. A client that has its answer and
-goes on sending the body is cut off after `LINGER_S`; closing at once could take the answer away from it.
+From connecting, or from the first byte of its next request, a client has `HEADERS_TIMEOUT_S` to send its
+headers, of at most `HEADERS_MAX_BYTES`; otherwise it gets 408 or 431. A client that has its response but
+continues to send the body is disconnected after `LINGER_S`; closing at once could discard the response.
 
-uvicorn writes headers and body one after the other. Each write is a packet that wakes the client up, which
-takes as long as all the rest of a short answer; so what is written in one go leaves in one packet.
+uvicorn writes headers and body separately. Each write is a packet that wakes the client, which takes as long
+as the rest of a short response. The transport therefore sends all writes of one event loop iteration at once.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ TOO_SLOW = b"HTTP/1.1 408 Request Timeout" + _AND_CLOSE
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + _AND_CLOSE
 
 
-class GatheringTransport:
-    """A transport that sends as one piece what is written until `flush`, or until the event loop goes on."""
+class CoalescingTransport:
+    """A transport that joins writes until `flush` or until the next iteration of the event loop."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -29,7 +29,7 @@ class GatheringTransport:
         self._pieces: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Send soon."""
+        """Buffer data and schedule a flush."""
         if not data:
             return
         if not self._pieces:
@@ -37,12 +37,12 @@ class GatheringTransport:
         self._pieces.append(data)
 
     def close(self) -> None:
-        """Close when everything was sent."""
+        """Send the buffer, then close."""
         self.flush()
         self._transport.close()
 
     def flush(self) -> None:
-        """Send now."""
+        """Send the buffer."""
         if self._pieces:
             self._transport.write(b"".join(self._pieces))
             self._pieces.clear()
@@ -52,10 +52,10 @@ class GatheringTransport:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection. It never writes uvicorn's own access log, which has paths and queries as they came.
+    """One connection. It never writes uvicorn's access log, which has paths and queries as they were sent.
 
-    Between requests it is *idle*; from the first byte of one it reads *headers*, then the *body*, and is idle
-    again, whether the answer is on its way or not.
+    Between requests a connection is *idle*; from the first byte of a request it reads *headers*, then the
+    *body*, and is idle again, whether or not the response has been sent.
     """
 
     _headers_timer: asyncio.TimerHandle | None = None
@@ -68,12 +68,12 @@ class BoundedProtocol(HttpToolsProtocol):
         self.access_log = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for headers."""
-        super().connection_made(GatheringTransport(transport, self.loop))  # type: ignore[arg-type]
+        """Start the timer for headers."""
+        super().connection_made(CoalescingTransport(transport, self.loop))  # type: ignore[arg-type]
         self._wait_for_headers()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; begin to wait if it is the beginning of headers, give up if they never end."""
+        """Process data; start the timer at the first byte of headers, give up if they are too large."""
         if not self._is_in_body:
             if self._headers_timer is None and not self._is_answering():
                 self._wait_for_headers()
@@ -83,27 +83,27 @@ class BoundedProtocol(HttpToolsProtocol):
             self._give_up(TOO_LARGE)
 
     def on_headers_complete(self) -> None:
-        """Stop waiting: what comes now is the body."""
+        """Stop the timer; the body follows."""
         self._is_in_body = True
         self._header_bytes = 0
         self._stop_timers()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """What comes now is another request."""
+        """The body is complete; another request may follow."""
         self._is_in_body = False
         self._stop_timers()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Let the answer go; wait a little for a client that still sends what nobody reads."""
+        """Send the response; disconnect a client that still sends its body after `LINGER_S`."""
         self.transport.flush()  # type: ignore[attr-defined]
         super().on_response_complete()
         if self._is_in_body and not self.transport.is_closing():
             self._linger_timer = self.loop.call_later(LINGER_S, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Stop all timers."""
         self._stop_timers()
         super().connection_lost(exc)
 
@@ -111,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headers_timer = self.loop.call_later(HEADERS_TIMEOUT_S, self._give_up, TOO_SLOW)
 
     def _give_up(self, answer: bytes) -> None:
-        """Close, with an answer unless that would get into the one to an earlier request."""
+        """Close; send the error unless the response to an earlier request is still being sent."""
         self._stop_timers()
         if not self.transport.is_closing():
             if not self._is_answering():

@@ -1,8 +1,8 @@
-"""One route for each call of the SDK, made from `mnemic.sdk.http.surface` and the call's signature.
+"""One route for each call of the SDK, built from `mnemic.sdk.http.surface` and the call's signature.
 
-A route takes the arguments out of the request, makes the call on the memory that the API key opens, and
-writes the answer. A key that is bound to an owner stays with that owner: it may name no other, neither as
-an argument nor in the scope, and may not make calls that concern the whole tenant.
+A route reads the arguments from the request, makes the call on the memory of the API key, and writes the
+response. A key that is bound to an owner works for that owner only: it may name no other owner, neither as an
+argument nor in the scope headers, and may not make calls that concern the whole tenant.
 """
 
 import json
@@ -24,27 +24,33 @@ from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEA
 from mnemic.sdk.http.surface import SURFACE, WHO_AM_I, Route
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.server.admission import Admit, Admitted
+from mnemic.server.authentication import AuthenticatedCaller, RequireRole
 from mnemic.server.descriptions import describe_call
+from mnemic.server.openapi import ROLE
 from mnemic.types.whoami import WhoAmI
 
 STREAMED_ELSEWHERE = "events.subscribe"
 IN_MEMORY_MAX_BYTES = 1 << 20
-"""Batches above this wait in a file until all of them is there."""
+"""A batch above this size is spooled to a file until it is complete."""
 
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def add_routes(app: FastAPI, admit: Admit) -> None:
-    """Put every call of the SDK into the app."""
+def add_routes(app: FastAPI, require: RequireRole) -> None:
+    """Add a route for every call of the SDK."""
     for route in SURFACE:
         if route.call != STREAMED_ELSEWHERE:
             call = find_call(route, AsyncMemory)
-            _add(app, route, _endpoint(call, admit), describe_call(call))
-    about = {"tags": ["memory"], "summary": "Whose key it is", "response_model": WhoAmI}
-    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(admit), about)
+            _add(app, route, _endpoint(call, require), describe_call(call))
+    about = {
+        "tags": ["memory"],
+        "summary": "Whose key it is",
+        "response_model": WhoAmI,
+        "openapi_extra": {ROLE: "read"},
+    }
+    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(require), about)
 
 
 def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) -> None:
@@ -60,9 +66,9 @@ def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) 
 
 
 class ExactRoute(APIRoute):
-    """A route whose path is compared as it was sent, so that `%2F` in a name is a part of the name.
+    """A route that compares the path as it was sent, so that `%2F` in a name is part of the name.
 
-    Its endpoint takes the request and gives the response; of FastAPI it has what describes it.
+    Its endpoint takes the request and returns the response; FastAPI only describes it.
     """
 
     def __init__(self, path: str, endpoint: Endpoint, **options: Any) -> None:
@@ -70,11 +76,11 @@ class ExactRoute(APIRoute):
         self.path_regex = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]*)", path))
 
     def get_route_handler(self) -> Endpoint:
-        """The endpoint as it is: there is nothing that FastAPI could read for it, or write."""
+        """The endpoint itself: FastAPI neither parses its request nor serializes its response."""
         return self.endpoint
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is for this route, with the names in its path still encoded."""
+        """Match a request by its raw path; path parameters stay percent-encoded."""
         if scope["type"] != "http":
             return Match.NONE, {}
         sent = scope["raw_path"].partition(b"?")[0].decode("latin-1")
@@ -86,17 +92,18 @@ class ExactRoute(APIRoute):
         return (Match.FULL if is_full else Match.PARTIAL), child
 
 
-def _endpoint(call: Call, admit: Admit) -> Endpoint:
-    let_in = admit(call.route.role)
+def _endpoint(call: Call, require: RequireRole) -> Endpoint:
+    authenticate = require(call.route.role)
 
     async def endpoint(request: Request) -> Response:
-        admitted = await let_in(request)
-        body = b"" if call.route.apart else await request.body()
+        caller = await authenticate(request)
+        body = b"" if call.route.is_stream else await request.body()
         path = {name: _decoded(name, text) for name, text in request.path_params.items()}
         arguments = call.arguments(path, request.query_params.multi_items(), body)
-        memory = scoped_memory(admitted, request.headers, call.route, arguments)
-        if not call.route.apart:
-            return _answered(call, await call.run(memory, arguments))
+        memory = scoped_memory(caller, request.headers, call.route, arguments)
+        if not call.route.is_stream:
+            keeps_nulls = call.keeps_nulls(request.query_params)
+            return _answered(call, await call.run(memory, arguments), keeps_nulls=keeps_nulls)
         with tempfile.SpooledTemporaryFile(IN_MEMORY_MAX_BYTES) as file:
             async for part in request.stream():
                 file.write(part)
@@ -107,9 +114,9 @@ def _endpoint(call: Call, admit: Admit) -> Endpoint:
 
 
 def scoped_memory(
-    admitted: Admitted, headers: Headers, route: Route, arguments: Mapping[str, Any]
+    caller: AuthenticatedCaller, headers: Headers, route: Route, arguments: Mapping[str, Any]
 ) -> AsyncMemory:
-    """The memory in the scope that the request names; ForbiddenError if the key does not reach that far."""
+    """The memory in the scope that the request names; ForbiddenError if the key does not allow it."""
     scope = {
         name: _decoded(header, headers[header])
         for name, header in (
@@ -119,33 +126,35 @@ def scoped_memory(
         )
         if header in headers
     }
-    if admitted.owner is not None:
+    if caller.owner is not None:
         if route.reach == "tenant":
-            raise ForbiddenError(f"{route.call} concerns all owners, and this API key is for one of them.")
-        if {scope.get("owner"), arguments.get("owner")} - {None, admitted.owner}:
-            raise ForbiddenError("This API key is for another owner.")
-    return admitted.memory.scope(**scope)
+            raise ForbiddenError(f"{route.call} concerns all owners; this API key is bound to one owner.")
+        if {scope.get("owner"), arguments.get("owner")} - {None, caller.owner}:
+            raise ForbiddenError("This API key is bound to another owner.")
+    return caller.memory.scope(**scope)
 
 
-def _who_am_i(admit: Admit) -> Endpoint:
-    let_in = admit("read")
+def _who_am_i(require: RequireRole) -> Endpoint:
+    authenticate = require("read")
 
     async def who_am_i(request: Request) -> Response:
-        """The tenant that the API key opens, its role, and the owner that it is bound to."""
-        admitted = await let_in(request)
-        assert admitted.key is not None, "nobody gets here without a key"
-        tenant = admitted.memory.tenant
-        found = WhoAmI(tenant.id, tenant.name, admitted.key.role, admitted.owner)
+        """The tenant and role of the API key, and the owner that it is bound to."""
+        caller = await authenticate(request)
+        assert caller.key is not None, "the route requires a key"
+        tenant = caller.memory.tenant
+        found = WhoAmI(tenant.id, tenant.name, caller.key.role, caller.owner)
         return Response(_WHO_AM_I.dump_json(found), media_type=JSON_MEDIA_TYPE)
 
     return who_am_i
 
 
-def _answered(call: Call, answer: Any) -> Response:
-    if call.has_no_answer:
+def _answered(call: Call, answer: Any, *, keeps_nulls: bool = True) -> Response:
+    if call.returns_nothing:
         return Response(status_code=204)
-    headers = {"Cache-Control": "no-store"} if call.route.tells_secret else None
-    return Response(call.answer.dump_json(answer), headers=headers, media_type=JSON_MEDIA_TYPE)
+    headers = {"Cache-Control": "no-store"} if call.route.returns_secret else None
+    # Only fields of ours are left out: null values in `metadata` belong to the caller and stay.
+    content = call.response.dump_json(answer, exclude_none=not keeps_nulls)
+    return Response(content, headers=headers, media_type=JSON_MEDIA_TYPE)
 
 
 def _items(file: IO[bytes]) -> Iterator[Any]:
@@ -159,7 +168,7 @@ def _items(file: IO[bytes]) -> Iterator[Any]:
 
 
 def _decoded(name: str, text: str) -> str:
-    """A name from a path or a header, where it stands percent-encoded."""
+    """A name from a path or a header, percent-decoded."""
     try:
         return unquote_to_bytes(text).decode() if text.isascii() else unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -1,16 +1,16 @@
-"""Server-Sent Events: what happens, as it happens, to whoever keeps the connection open.
+"""Events as a stream of Server-Sent Events.
 
-Each event has its position as `id`; who comes back with `Last-Event-ID` goes on behind it and has missed
-nothing. When nothing happens, a comment every `heartbeat_s` says that the stream lives; if something happened
-that is not wanted here, an `id` on its own goes along, so that no place in the log stays behind for good.
-Whoever follows under a consumer's name takes it before, and moves it after each event, by requests of their
-own: the stream is the same, and moves nothing.
+Each event has its position as `id`; a client that reconnects with `Last-Event-ID` continues after it and
+misses nothing. Without events, the stream sends a heartbeat comment every `heartbeat_s`. If the filter
+excluded events meanwhile, the heartbeat carries their position as an `id`, so that the client's position
+keeps up with the log. A client that reads under a consumer name takes the name before, and moves its position
+after each event, by separate requests; the stream itself moves nothing.
 
-Nothing is queued for a client: the log in the database is the queue, and the next event is read when the
-client has taken the last. A client that takes nothing for `SEND_TIMEOUT_S` is cut off, and one whose key has
-ended within `RECHECK_S`.
+There is no queue per client: the event log in the database is the queue, and the next event is read when the
+client has taken the last one. The server closes a stream whose client takes nothing for `SEND_TIMEOUT_S`, and
+within `RECHECK_S` one whose key is no longer valid.
 
-States of a stream: *open* → (client gone, key ended, server stops, client too slow) → *closed*.
+States of a stream: *open* → (client disconnected, key ended, server stops, client too slow) → *closed*.
 """
 
 import asyncio
@@ -27,19 +27,19 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
-from mnemic.db.task_cancellation import end
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
 from mnemic.events.consumers import Start, start_position
-from mnemic.sdk.groups.events import follow_telling
+from mnemic.sdk.groups.events import subscribe_with_progress
 from mnemic.sdk.http.surface import ROUTES
-from mnemic.server.admission import Admission, Admitted
+from mnemic.server.authentication import AuthenticatedCaller, Authenticator
 from mnemic.server.limits import ServerLimits
 from mnemic.server.routes import scoped_memory
 from mnemic.types.event import Event, EventType
 
 ROUTE = ROUTES["events.subscribe"]
 MEDIA_TYPE = "text/event-stream"
-HEARTBEAT = b": nothing happens\n\n"
+HEARTBEAT = b": heartbeat\n\n"
 SEND_TIMEOUT_S = 30.0
 RECHECK_S = 1.0
 RETRY_AFTER_S = 30.0
@@ -50,11 +50,11 @@ _event = TypeAdapter(Event)
 logger = logging.getLogger("mnemic.server")
 
 Recheck = Callable[[], Awaitable[None]]
-"""Raises when the key that opened a stream no longer holds."""
+"""Raises when the key that opened a stream is no longer valid."""
 
 
-class Streams:
-    """The streams that are open; `stop` ends them all."""
+class OpenStreams:
+    """Counts the open streams and bounds them; `stop` ends them all."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self.limits = limits
@@ -62,25 +62,25 @@ class Streams:
         self._open_count = 0
 
     def stop(self) -> None:
-        """End all streams, and open no more."""
+        """End all streams."""
         self.stopping.set()
 
     def __enter__(self) -> None:
-        """Count one more; TooManyRequestsError if there are too many."""
+        """Count a stream; TooManyRequestsError if too many are open."""
         if self._open_count >= self.limits.streams_max:
             raise TooManyRequestsError(
-                f"{self.limits.streams_max} streams of events are open. Come back later.",
+                f"{self.limits.streams_max} streams of events are open, which is the limit. Try again later.",
                 retry_after_s=RETRY_AFTER_S,
             )
         self._open_count += 1
 
     def __exit__(self, *_: object) -> None:
-        """Count one less."""
+        """Stop counting a stream."""
         self._open_count -= 1
 
 
-def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
-    """The one call of the SDK whose answer has no end."""
+def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRouter:
+    """The route of `events.subscribe`, the only call whose response does not end."""
     router = APIRouter(tags=["events"])
 
     @router.get(
@@ -91,80 +91,84 @@ def stream_routes(admission: Admission, streams: Streams) -> APIRouter:
     )
     async def stream(
         request: Request,
-        admitted: Annotated[Admitted, Depends(admission.admit("read"))],
+        caller: Annotated[AuthenticatedCaller, Depends(authenticator.require("read"))],
         types: Annotated[list[EventType] | None, Query(description="Only these types of events.")] = None,
         owner: Annotated[str | None, Query(description="Only events of this owner.")] = None,
         start: Annotated[str, Query(description="`now`, `beginning` or a position.")] = "now",
-        last_event_id: Annotated[str | None, Header(description="Go on behind this event.")] = None,
+        last_event_id: Annotated[str | None, Header(description="Continue after this event.")] = None,
     ) -> Response:
-        """Server-Sent Events without end; `id` is the position to come back with as `Last-Event-ID`.
+        """Server-Sent Events; to continue after a disconnect, send the last `id` as `Last-Event-ID`.
 
-        A key with an owner sees the events of that owner, another one all of its tenant.
+        A key that is bound to an owner sees the events of that owner, any other key those of its tenant.
         """
-        events = scoped_memory(admitted, request.headers, ROUTE, {"owner": owner}).events
-        place = _place(start if last_event_id is None else last_event_id)
-        if isinstance(place, int):
-            # So that who comes too late for it is told now, by a status.
-            await events.list(after=place, limit=1, types=types, owner=owner)
-        begin = await _position(await admission.database_of(request.scope), place)
-        reached = Reached(begin)
-        following = follow_telling(events, types, owner, begin, reached.move)
-        return EventStream(following, reached, streams, partial(admission.check_again, request.scope))
+        events = scoped_memory(caller, request.headers, ROUTE, {"owner": owner}).events
+        parsed = _parse_start(start if last_event_id is None else last_event_id)
+        if isinstance(parsed, int):
+            # Raises if the log no longer has this position, while a status can still be sent.
+            await events.list(after=parsed, limit=1, types=types, owner=owner)
+        begin = await _position(await authenticator.database_of(request.scope), parsed)
+        position = StreamPosition(begin)
+        following = subscribe_with_progress(events, types, owner, begin, position.advance)
+        return EventStream(following, position, streams, partial(authenticator.recheck, request.scope))
 
     return router
 
 
-class Reached:
-    """Up to which position a stream has looked at all events, and its client knows it."""
+class StreamPosition:
+    """The position that a stream has read up to, and the last one that it has sent to its client."""
 
     def __init__(self, position: int) -> None:
-        self._known = position
-        self._passed = position
+        self._sent = position
+        self._read = position
 
-    def move(self, position: int) -> None:
-        """Everything wanted up to here was handed out."""
-        self._passed = position
+    def advance(self, position: int) -> None:
+        """Record that all matching events up to this position were read."""
+        self._read = position
 
-    def tell(self, position: int) -> None:
-        """The client gets an event."""
-        self._known = position
+    def sent(self, position: int) -> None:
+        """Record that the client got this position."""
+        self._sent = position
 
     def heartbeat(self) -> bytes:
-        """What to send when there is nothing to tell, with the position if the client does not know it."""
-        if self._passed <= self._known:
+        """A heartbeat, with the position if the client does not have it yet."""
+        if self._read <= self._sent:
             return HEARTBEAT
-        self._known = self._passed
-        return b"id: %d\n%s" % (self._passed, HEARTBEAT)
+        self._sent = self._read
+        return b"id: %d\n%s" % (self._read, HEARTBEAT)
 
 
 class EventStream(Response):
-    """The answer that goes on and on."""
+    """The response: events and heartbeats until the stream is closed."""
 
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, events: AsyncIterator[Event], reached: Reached, streams: Streams, recheck: Recheck
+        self,
+        events: AsyncIterator[Event],
+        position: StreamPosition,
+        streams: OpenStreams,
+        recheck: Recheck,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
-        self._reached = reached
+        self._position = position
         self._streams = streams
         self._recheck = recheck
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until somebody has had enough."""
+        """Send events until the client disconnects, the server stops, or sending fails."""
         with self._streams:
-            reasons = [self._sent(send), _gone(receive), self._streams.stopping.wait()]
-            tasks = [asyncio.ensure_future(reason) for reason in reasons]
+            ends = [self._send_events(send), _disconnected(receive), self._streams.stopping.wait()]
+            tasks = [asyncio.ensure_future(each) for each in ends]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await end(*tasks)
+                await cancel_and_wait(*tasks)
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
-    async def _sent(self, send: Send) -> None:
+    async def _send_events(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         try:
             async with aclosing(self._parts()) as parts:
@@ -172,11 +176,11 @@ class EventStream(Response):
                     async with asyncio.timeout(SEND_TIMEOUT_S):
                         await send({"type": "http.response.body", "body": part, "more_body": True})
         except (MnemicError, TimeoutError) as error:
-            told = "its client takes nothing" if isinstance(error, TimeoutError) else str(error)
-            logger.info("a stream of events ends: %s", told)
+            reason = "the client reads nothing" if isinstance(error, TimeoutError) else str(error)
+            logger.info("event stream closed: %s", reason)
 
     async def _parts(self) -> AsyncGenerator[bytes, None]:
-        """Events and heartbeats, as long as the key holds."""
+        """Events and heartbeats, while the key is valid."""
         yield HEARTBEAT
         checked_s = monotonic()
         async with aclosing(_with_pauses(self._events, self._streams.limits.heartbeat_s)) as events:
@@ -184,15 +188,15 @@ class EventStream(Response):
                 if event is None or monotonic() - checked_s > RECHECK_S:
                     await self._recheck()
                     checked_s = monotonic()
-                yield self._reached.heartbeat() if event is None else self._told(event)
+                yield self._position.heartbeat() if event is None else self._encode(event)
 
-    def _told(self, event: Event) -> bytes:
-        self._reached.tell(event.position)
-        return _written(event)
+    def _encode(self, event: Event) -> bytes:
+        self._position.sent(event.position)
+        return _encoded(event)
 
 
 async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGenerator[Event | None, None]:
-    """The events, and None whenever there was none for a while."""
+    """The events, and None after each pause without one."""
     upcoming = asyncio.ensure_future(anext(events))
     try:
         while True:
@@ -203,31 +207,33 @@ async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGen
             yield upcoming.result()
             upcoming = asyncio.ensure_future(anext(events))
     finally:
-        await end(upcoming)
+        await cancel_and_wait(upcoming)
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _written(event: Event) -> bytes:
+def _encoded(event: Event) -> bytes:
     data = _event.dump_json(event)
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.position, event.type.encode(), data)
 
 
-def _place(text: str) -> Start:
-    """Where to begin."""
+def _parse_start(text: str) -> Start:
+    """The start of a stream: a word or a position."""
     if text == "now":
         return "now"
     if text == "beginning":
         return "beginning"
     if text.isascii() and text.isdecimal() and len(text) <= POSITION_MAX_DIGITS:
         return int(text)
-    raise InvalidInputError("start and Last-Event-ID must be the position of an event.")
+    raise InvalidInputError(
+        "start must be `now`, `beginning` or the position of an event; Last-Event-ID must be a position."
+    )
 
 
-async def _position(database: TenantDatabase, place: Start) -> int:
-    """The position behind which to begin, settled before the answer begins: nothing falls in between."""
+async def _position(database: TenantDatabase, start: Start) -> int:
+    """The position to start after, read before the response begins so that no event is missed."""
     async with database.transaction() as transaction:
-        return await start_position(transaction, place)
+        return await start_position(transaction, start)

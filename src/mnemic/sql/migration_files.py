@@ -62,8 +62,8 @@ class SchemaFiles:
     @property
     def set_names(self) -> tuple[str, ...]:
         """The installed sets in the order in which they are applied."""
-        files: tuple[Migration | Definition, ...] = (*self.migrations, *self.definitions)
-        return tuple(dict.fromkeys(file.set_name for file in files))
+        names = (item.set_name for item in self.migrations), (item.set_name for item in self.definitions)
+        return tuple(dict.fromkeys(chain.from_iterable(names)))
 
 
 def installed_files() -> SchemaFiles:

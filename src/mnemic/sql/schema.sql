@@ -301,17 +301,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.create_default_schedules() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
-    SELECT NEW.tenant_id, first.* FROM mnemic.default_schedules(NEW.tenant_id) AS first;
-    RETURN NULL;
-END
-$$;
-
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -420,17 +409,6 @@ BEGIN
     RETURN moved;
 END
 $$;
-
-CREATE FUNCTION mnemic.default_schedules(born uuid) RETURNS TABLE(name text, job_type text, every_s integer, next_run_at timestamp with time zone)
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT first.name,
-     first.job_type,
-     86400,
-     (now() + make_interval(secs => ((3600 + abs((hashtextextended((first.name || default_schedules.born), (0)::bigint) % (82800)::bigint))))::double precision))
-    FROM ( VALUES ('cleanup'::text,'maintenance.cleanup'::text), ('embedding backlog'::text,'embeddings.backlog'::text), ('log days'::text,'maintenance.log_days'::text), ('pruning'::text,'maintenance.prune'::text), ('snapshots'::text,'maintenance.snapshots'::text)) first(name, job_type);
-END;
 
 CREATE FUNCTION mnemic.delete_expired_webhook_secrets() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -919,7 +897,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.insert_memories(entered uuid, for_owner text, in_channel text, by_process text, items json, first_place integer, places integer[], wholes uuid[]) RETURNS uuid[]
+CREATE FUNCTION mnemic.insert_memories(entered uuid, for_owner text, in_channel text, by_process text, items json, first_position integer, positions integer[], wholes uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -932,7 +910,7 @@ BEGIN
             whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
         )
         SELECT
-            entered, given.memory_id, for_owner, in_channel, by_process, given.conversation, first_place + given."position",
+            entered, given.memory_id, for_owner, in_channel, by_process, given.conversation, first_position + given."position",
             given.role, given.name, given.content, given.category, coalesce(given.tags, '{}'), coalesce(given.metadata, '{}'),
             given.source, given.provenance, coalesce(given.evidence, '{}'), given.confidence, given.anchored, given.at,
             given.valid_from, given.valid_to, given.expires_at, given.whole_id, decode(given.whole_hash, 'hex'),
@@ -944,7 +922,7 @@ BEGIN
                 at timestamptz, valid_from timestamptz, valid_to timestamptz, expires_at timestamptz,
                 whole_id uuid, whole_hash text, chunk_index int, chunk_count int, external_id text
             ),
-            unnest(places)
+            unnest(positions)
         ) AS given (
             memory_id, conversation, role, name, content, category, tags, metadata, source, provenance, evidence,
             confidence, anchored, at, valid_from, valid_to, expires_at, whole_id, whole_hash, chunk_index, chunk_count,
@@ -958,19 +936,6 @@ BEGIN
     RETURN coalesce(stored, '{}');
 END
 $$;
-
-CREATE FUNCTION mnemic.insert_vectors(entered uuid, for_owner text, vector_table text, ids uuid[], embeddings anyarray) RETURNS void
-    LANGUAGE plpgsql
-    AS $_$
-BEGIN
-    EXECUTE format(
-        'INSERT INTO vectors.%I (tenant_id, memory_id, owner, embedding)'
-        ' SELECT $1, given.memory_id, $2, given.embedding FROM unnest($3, $4) AS given (memory_id, embedding)',
-        vector_table
-    )
-    USING entered, for_owner, ids, embeddings;
-END
-$_$;
 
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1002,6 +967,62 @@ BEGIN
     NEW.recorded_at := changed_at;
     RETURN NEW;
 END
+$$;
+
+CREATE FUNCTION mnemic.known_items(entered uuid, for_owner text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    given record;
+BEGIN
+    -- A turn of a conversation is known by its external id alone.
+    SELECT
+        array_agg(item.memory_id ORDER BY item.index) AS ids,
+        array_agg(item.index) FILTER (WHERE item.external_id IS NOT NULL) AS external_indexes,
+        array_agg(item.external_id) FILTER (WHERE item.external_id IS NOT NULL) AS external_ids,
+        array_agg(item.index) FILTER (WHERE item.content_hash IS NOT NULL) AS hash_indexes,
+        string_agg(encode(item.content_hash, 'hex'), ' ') AS hashes
+    INTO given
+    FROM (
+        SELECT
+            row_number() OVER ()::int AS index, listed.memory_id, listed.external_id,
+            CASE WHEN listed.category <> 'episodic' OR listed.conversation IS NULL THEN mnemic.content_hash(
+                listed.content, listed.category, listed.conversation, NULL, decode(listed.whole_hash, 'hex'),
+                listed.chunk_index
+            ) END AS content_hash
+        FROM json_to_recordset(items) AS listed (
+            memory_id uuid, external_id text, content text, category text, conversation text, whole_hash text, chunk_index int
+        )
+    ) AS item;
+    -- EXECUTE, because a plan that was made while the table was small must not be kept.
+    EXECUTE
+        'SELECT array_agg($1[known.index]), array_agg(known.memory_id), array_agg(known.forgotten_at)'
+        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7) AS known'
+    INTO item_ids, known_ids, forgotten_at
+    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes;
+END
+$_$;
+
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT wanted.index, known.memory_id, known.deleted_at
+    FROM unnest(external_indexes, external_ids) AS wanted (index, external_id)
+    CROSS JOIN LATERAL (
+        SELECT memories.memory_id, memories.deleted_at FROM state.memories
+        WHERE memories.tenant_id = entered AND memories.external_id = wanted.external_id
+          AND (memories.owner = for_owner) IS TRUE AND coalesce(memories.chunk_index, 0) = 0
+        OFFSET 0
+    ) AS known
+    UNION ALL
+    SELECT wanted.index, known.memory_id, NULL
+    FROM unnest(hash_indexes, string_to_array(hashes, ' ')) AS wanted (index, content_hash)
+    CROSS JOIN LATERAL (
+        SELECT memories.memory_id FROM state.memories
+        WHERE memories.tenant_id = entered AND memories.content_hash = decode(wanted.content_hash, 'hex')
+          AND (memories.owner = for_owner) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL AND coalesce(memories.chunk_index, 0) = 0
+        OFFSET 0
+    ) AS known
 $$;
 
 CREATE FUNCTION mnemic.leave_pg_cron() RETURNS boolean
@@ -2225,6 +2246,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.reserve_positions(entered uuid, for_owner text, in_channel text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    end_position int;
+BEGIN
+    INSERT INTO state.conversations AS kept (
+        tenant_id, owner, conversation, channel, turn_count, started_at, last_turn_at
+    )
+    VALUES (
+        entered, for_owner, in_conversation, in_channel, turns, coalesce(first_at, now()), coalesce(last_at, now())
+    )
+    ON CONFLICT (tenant_id, owner, conversation) DO UPDATE
+    SET turn_count = kept.turn_count + excluded.turn_count,
+        started_at = least(kept.started_at, excluded.started_at),
+        last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
+    RETURNING kept.turn_count INTO end_position;
+    RETURN end_position - turns;
+END
+$$;
+
 CREATE FUNCTION mnemic.reset_imported_job() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2296,70 +2338,51 @@ ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.memory_log IS 'Writes and reads, a row per call, a partition per day.';
 
-CREATE FUNCTION mnemic.retain_in_one_statement(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, places integer[], other_places integer[], row_count integer, by_model text, with_dimensions integer, vector_table text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone, is_logged boolean, entry traces.memory_log) RETURNS text
+CREATE FUNCTION mnemic.retain_in_one_statement(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, positions integer[], other_positions integer[], row_count integer, by_model text, with_dimensions integer, vector_table text, in_conversation text, turns integer, first_at timestamp with time zone, last_at timestamp with time zone, is_logged boolean, entry traces.memory_log, OUT memory_ids uuid[], OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
     serving record;
-    first_place int := 0;
-    stored uuid[];
-    outcome text := 'stored';
+    first_position int := 0;
 BEGIN
-    -- Fixed lock order to avoid deadlocks, here as everywhere: model, conversation, mentions.
+    -- Lock the model, then the conversation, then the mentions: the same order as everywhere, to avoid deadlocks.
     PERFORM pg_advisory_xact_lock_shared(mnemic.model_lock_key());
     IF in_conversation IS NULL THEN
         PERFORM pg_advisory_xact_lock_shared(mnemic.mentions_lock_key(for_owner));
     END IF;
-    -- Check before writing anything: keep a failed fast path cheap for owners who have entities.
+    -- Before anything is written: for an owner with entities every attempt fails here, which must be cheap.
     SELECT used.next_model, EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = for_owner) AS has_names
     INTO serving
     FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model
     WHERE used.model = by_model AND known.dimensions = with_dimensions AND known.table_name = vector_table;
     IF serving.has_names IS NOT FALSE THEN
-        RETURN 'more';
+        RETURN;
     END IF;
     IF in_conversation IS NOT NULL THEN
-        INSERT INTO state.conversations AS kept (
-            tenant_id, owner, conversation, channel, turn_count, started_at, last_turn_at
-        )
-        VALUES (
-            entered, for_owner, in_conversation, in_channel, turns, coalesce(first_at, now()), coalesce(last_at, now())
-        )
-        ON CONFLICT (tenant_id, owner, conversation) DO UPDATE
-        SET turn_count = kept.turn_count + excluded.turn_count,
-            started_at = least(kept.started_at, excluded.started_at),
-            last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
-        RETURNING kept.turn_count - turns INTO first_place;
-    END IF;
-    stored := mnemic.insert_memories(entered, for_owner, in_channel, by_process, firsts, first_place, places, NULL);
-    IF others IS NOT NULL THEN
-        stored := stored || mnemic.insert_memories(
-            entered, for_owner, in_channel, by_process, others, first_place, other_places, stored
+        first_position := mnemic.reserve_positions(
+            entered, for_owner, in_channel, in_conversation, turns, first_at, last_at
         );
     END IF;
-    IF cardinality(stored) < row_count THEN
-        outcome := 'known';
+    memory_ids := mnemic.store_memories(
+        entered, for_owner, in_channel, by_process, firsts, others, first_position, positions, other_positions,
+        serving.next_model IS NOT NULL
+    );
+    IF cardinality(memory_ids) < row_count THEN
+        RAISE SQLSTATE 'MN001' USING MESSAGE = 'known';
     ELSIF in_conversation IS NOT NULL AND mnemic.lock_mentions_shared(for_owner) THEN
-        outcome := 'more';
-    END IF;
-    IF outcome <> 'stored' THEN
-        RAISE SQLSTATE 'MN001';
-    END IF;
-    IF serving.next_model IS NOT NULL THEN
-        INSERT INTO queue.reembedding (tenant_id, memory_id)
-        SELECT entered, given.memory_id FROM unnest(stored) AS given (memory_id) ORDER BY given.memory_id
-        ON CONFLICT DO NOTHING;
+        RAISE SQLSTATE 'MN001' USING MESSAGE = 'names';
     END IF;
     IF is_logged THEN
         entry.duration_ms := entry.duration_ms + extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
-        INSERT INTO traces.memory_log VALUES (entry.*);
+        PERFORM mnemic.write_memory_log(entry);
     END IF;
-    RETURN outcome;
-EXCEPTION
-    -- The writes are rolled back; variables keep their values.
-    WHEN SQLSTATE 'MN001' THEN RETURN outcome;
-    -- The log has no partition for the day yet, or a row is invalid.
-    WHEN check_violation THEN RETURN 'more';
+EXCEPTION WHEN SQLSTATE 'MN001' THEN
+    -- All rows that were written are rolled back.
+    memory_ids := NULL;
+    IF SQLERRM = 'known' THEN
+        SELECT found.item_ids, found.known_ids, found.forgotten_at INTO item_ids, known_ids, forgotten_at
+        FROM mnemic.known_items(entered, for_owner, firsts) AS found;
+    END IF;
 END
 $$;
 
@@ -2645,42 +2668,20 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_place integer, places integer[], other_places integer[], by_model text, ids uuid[], embeddings anyarray) RETURNS uuid[]
+CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    serving record;
-    stored uuid[];
-BEGIN
-    IF ids IS NOT NULL THEN
-        -- Before any row is locked: a change of model waits for all writers.
-        SELECT used.table_name, used.next_table_name INTO serving
-        FROM mnemic.vector_tables_in_use() AS used
-        WHERE used.model = by_model AND used.dimensions = vector_dims(embeddings[1]);
-        IF NOT FOUND THEN
-            RETURN NULL;
-        END IF;
-    END IF;
-
-    stored := mnemic.insert_memories(
-        entered, for_owner, in_channel, by_process, firsts, first_place, places, NULL
+    stored uuid[] := mnemic.insert_memories(
+        entered, for_owner, in_channel, by_process, firsts, first_position, positions, NULL
     );
+BEGIN
     IF others IS NOT NULL AND stored <> '{}' THEN
         stored := stored || mnemic.insert_memories(
-            entered, for_owner, in_channel, by_process, others, first_place, other_places, stored
+            entered, for_owner, in_channel, by_process, others, first_position, other_positions, stored
         );
     END IF;
-    IF ids IS NULL OR stored = '{}' THEN
-        RETURN stored;
-    END IF;
-
-    IF cardinality(stored) < cardinality(ids) THEN
-        SELECT array_agg(given.memory_id), array_agg(given.embedding) INTO ids, embeddings
-        FROM unnest(ids, embeddings) AS given (memory_id, embedding)
-        WHERE given.memory_id = ANY (stored);
-    END IF;
-    PERFORM mnemic.insert_vectors(entered, for_owner, serving.table_name, ids, embeddings);
-    IF serving.next_table_name IS NOT NULL THEN
+    IF is_changing_model THEN
         INSERT INTO queue.reembedding (tenant_id, memory_id)
         SELECT entered, given.memory_id FROM unnest(stored) AS given (memory_id) ORDER BY given.memory_id
         ON CONFLICT DO NOTHING;
@@ -3604,11 +3605,11 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     name,
     ARRAY( SELECT aliases.name
            FROM state.entity_names aliases
-          WHERE ((aliases.entity_id = entities.entity_id) AND (aliases.name_key <> entities.name_key))
+          WHERE ((aliases.tenant_id = entities.tenant_id) AND (aliases.entity_id = entities.entity_id) AND (aliases.name_key <> entities.name_key))
           ORDER BY aliases.name_key) AS aliases,
     ( SELECT COALESCE(jsonb_object_agg(facts.attribute, facts.value), '{}'::jsonb) AS "coalesce"
            FROM state.entity_facts facts
-          WHERE ((facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
+          WHERE ((facts.tenant_id = entities.tenant_id) AND (facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
     salience,
     metadata,
     process,
@@ -3862,6 +3863,49 @@ ALTER TABLE ONLY state.memory_versions FORCE ROW LEVEL SECURITY;
 COMMENT ON TABLE state.memory_versions IS 'Earlier versions of memories; written by a trigger, never changed.';
 
 CREATE VIEW state.memory_history WITH (security_invoker='true') AS
+ SELECT records.memory_id,
+    records.version,
+    records.owner,
+    records.channel,
+    records.process,
+    records.conversation,
+    records."position",
+    records.role,
+    records.name,
+    records.content,
+    records.category,
+    records.tags,
+    records.metadata,
+    records.source,
+    records.provenance,
+    records.evidence,
+    records.confidence,
+    records.anchored,
+    records.status,
+    records.superseded_by,
+    records.merged_into,
+    records.at,
+    records.valid_from,
+    records.valid_to,
+    records.expires_at,
+    records.deleted_at,
+    records.created_at,
+    records.recorded_at,
+    records.changed_by,
+    records.change_reason,
+    records.whole_id,
+    records.chunk_index,
+    records.chunk_count,
+    records.external_id,
+    records.usefulness,
+    records.salience,
+    records.reinforcement_count,
+    records.retrieval_count,
+    records.last_retrieved_at,
+    records.last_injected_at,
+    NULL::timestamp with time zone AS known_until
+   FROM state.memory_records records
+UNION ALL
  SELECT memory_versions.memory_id,
     memory_versions.version,
     memory_versions.owner,
@@ -3903,50 +3947,7 @@ CREATE VIEW state.memory_history WITH (security_invoker='true') AS
     memory_versions.last_retrieved_at,
     memory_versions.last_injected_at,
     memory_versions.known_until
-   FROM state.memory_versions
-UNION ALL
- SELECT memory_records.memory_id,
-    memory_records.version,
-    memory_records.owner,
-    memory_records.channel,
-    memory_records.process,
-    memory_records.conversation,
-    memory_records."position",
-    memory_records.role,
-    memory_records.name,
-    memory_records.content,
-    memory_records.category,
-    memory_records.tags,
-    memory_records.metadata,
-    memory_records.source,
-    memory_records.provenance,
-    memory_records.evidence,
-    memory_records.confidence,
-    memory_records.anchored,
-    memory_records.status,
-    memory_records.superseded_by,
-    memory_records.merged_into,
-    memory_records.at,
-    memory_records.valid_from,
-    memory_records.valid_to,
-    memory_records.expires_at,
-    memory_records.deleted_at,
-    memory_records.created_at,
-    memory_records.recorded_at,
-    memory_records.changed_by,
-    memory_records.change_reason,
-    memory_records.whole_id,
-    memory_records.chunk_index,
-    memory_records.chunk_count,
-    memory_records.external_id,
-    memory_records.usefulness,
-    memory_records.salience,
-    memory_records.reinforcement_count,
-    memory_records.retrieval_count,
-    memory_records.last_retrieved_at,
-    memory_records.last_injected_at,
-    NULL::timestamp with time zone AS known_until
-   FROM state.memory_records;
+   FROM state.memory_versions;
 
 CREATE TABLE state.memory_relationships (
     tenant_id uuid NOT NULL,
@@ -4135,9 +4136,11 @@ CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4780,8 +4783,6 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR 
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
-CREATE TRIGGER create_default_schedules AFTER INSERT ON state.tenants FOR EACH ROW EXECUTE FUNCTION mnemic.create_default_schedules();
-
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
@@ -4976,8 +4977,6 @@ ALTER TABLE queue.attempts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.deduplication_backlog ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY default_schedules ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);
-
 ALTER TABLE queue.embedding_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.event_consumers ENABLE ROW LEVEL SECURITY;
@@ -5108,6 +5107,8 @@ ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
 
+CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.recall_counts ENABLE ROW LEVEL SECURITY;
@@ -5237,8 +5238,6 @@ GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
 
-REVOKE ALL ON FUNCTION mnemic.create_default_schedules() FROM PUBLIC;
-
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
 
@@ -5250,8 +5249,6 @@ GRANT ALL ON FUNCTION mnemic.verified_claim(purpose text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) TO mnemic_app;
-
-GRANT ALL ON FUNCTION mnemic.default_schedules(born uuid) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
@@ -5734,6 +5731,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
+
+GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

@@ -1,7 +1,7 @@
-"""Names and times in texts, found by rules. No model, no network; good enough to link, not to extract.
+"""Detect names and times in texts by rules, without a model or the network.
 
-`detect_names` knows what `mnemic.text_analysis.names` describes, or asks spaCy; `detect_times` knows what
-`mnemic.text_analysis.times` describes.
+The rules are in `mnemic.text_analysis.names` and `mnemic.text_analysis.times`; names can also be detected by
+spaCy. The results are good enough to link memories, not to extract facts.
 """
 
 from datetime import datetime
@@ -17,9 +17,9 @@ ENGINES = ("rules", "spacy")
 
 
 def detect_names(text: str, *, engine: Engine = "rules") -> list[DetectedName]:
-    """The names in a text, in their order, none overlapping another.
+    """The names in a text, in order and without overlaps.
 
-    The engine `spacy` needs the extra `mnemic[spacy]`. It knows English better and takes much longer.
+    The engine `spacy` needs the extra `mnemic[spacy]`. It is more accurate for English and much slower.
     """
     find = spacy_names if check_choice("engine", engine, ENGINES) == "spacy" else capitalised_names
     kept: list[DetectedName] = []
@@ -32,9 +32,9 @@ def detect_names(text: str, *, engine: Engine = "rules") -> list[DetectedName]:
 
 
 def detect_times(text: str, *, moment: datetime) -> list[DetectedTime]:
-    """The dates and time words in a text, in their order, as windows of time.
+    """The dates and time expressions in a text, in order, as time windows.
 
-    What is relative ("yesterday") counts from `moment`, by the calendar of its time zone.
+    Relative expressions ("yesterday") count from `moment`, by the calendar of its time zone.
     """
     check_time("moment", moment)
     kept: list[DetectedTime] = []

@@ -1,9 +1,9 @@
-"""Words of texts and names, so that names are found in texts as whole words.
+"""Match known names in texts, as whole words.
 
-A text becomes a list of words without blanks and punctuation: `O’Brien's` is `O`, `Brien`, `s`, and the
-name `O'Brien` is found in it. Signs that tell names apart stay: `@ada`, `C++`, `C#`. In scripts that put
-no blanks between words, and for emoji, each character counts as a word. Upper and lower case make no
-difference, except for names that are everyday words: `May` is not found in `you may`.
+Texts and names are split into words without spaces and punctuation: `O’Brien's` is `O`, `Brien`, `s`, so
+the name `O'Brien` is found in it. Signs that distinguish names are kept: `@ada`, `C++`, `C#`. In scripts
+without spaces between words, and for emoji, each character is a word. Matching ignores case, except for
+names that are everyday words: `May` is not found in `you may`.
 """
 
 import re
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-Bearer = TypeVar("Bearer")
+EntityId = TypeVar("EntityId")
 
 # Short enough for an index entry, also in scripts of four bytes a character.
 LOOKUP_MAX_CHARACTERS = 64
@@ -24,7 +24,7 @@ _UNSPACED = (
     r"\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _EMOJI = r"\u2190-\u2bff\U0001f000-\U0001faff"
-# What stands between words: blanks, punctuation, signs, invisible characters.
+# Characters between words: spaces, punctuation, symbols, invisible characters.
 _BETWEEN = (
     r"\s!-/:-@\[-\^`{-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u055a-\u055f\u0589\u058a\u05be\u05c0\u05c3"
     r"\u05f3\u05f4\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u218f\u2e00-\u2e7f"
@@ -36,7 +36,7 @@ _WORD = re.compile(
 _FORMS: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
 _UNSPACED_WORD = re.compile(f"[{_UNSPACED}{_EMOJI}]")
 
-# The words that PostgreSQL's English index leaves out.
+# The stop words of PostgreSQL's English text search configuration.
 _UNINDEXED_TEXT = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
 herself it its itself they them their theirs themselves what which who whom this that these those am is are
@@ -45,7 +45,7 @@ of at by for with about against between into through during before after above b
 on off over under again further then once here there when where why how all any both each few more most
 other some such no nor not only own same so than too very s t can will just don should now
 """
-# More words that are names only when they are written like one.
+# More words that are names only if they are capitalised like one.
 _EVERYDAY_TEXT = """
 us one two may might must could would shall also yes ok hi hey hello thanks please let get got go went make
 made see say said like want need know think good well new old still even much many every never always often
@@ -56,79 +56,79 @@ UNINDEXED_WORDS = frozenset(_UNINDEXED_TEXT.split())
 EVERYDAY_WORDS = UNINDEXED_WORDS | frozenset(_EVERYDAY_TEXT.split())
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text in their order, as they are written."""
+def split_words(text: str) -> list[str]:
+    """The words of a text, in order and with their case."""
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 def first_word(name: str) -> str | None:
-    """What a name is looked up by, or None if it has no word."""
-    words = words_of(name)
+    """The lookup key of a name, or None if it has no word."""
+    words = split_words(name)
     return lookup_key(words[0]) if words else None
 
 
 def lookup_key(word: str) -> str:
-    """What names that begin with this word are looked up by."""
+    """The key under which names that begin with this word are stored."""
     return word.casefold()[:LOOKUP_MAX_CHARACTERS]
 
 
-def is_found_by_words(name: str) -> bool:
+def is_found_by_text_search(name: str) -> bool:
     """Whether PostgreSQL's English text search can find the name."""
-    words = [word.casefold() for word in words_of(name)]
+    words = [word.casefold() for word in split_words(name)]
     return not any(map(_UNSPACED_WORD.match, words)) and not UNINDEXED_WORDS.issuperset(words)
 
 
-def spellings(name: str) -> set[str]:
-    """The ways to write a name that this module takes for one and PostgreSQL for several."""
+def spelling_variants(name: str) -> set[str]:
+    """Spellings of a name that this module treats as equal and PostgreSQL does not."""
     apostrophes = name, name.replace("’", "'"), name.replace("'", "’")
     return {unicodedata.normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
 
 
 @dataclass(frozen=True)
-class _Name(Generic[Bearer]):
-    """A name as it is looked for; `written` is set where upper and lower case count."""
+class _KnownName(Generic[EntityId]):
+    """A name to search for; `written` is set if its case matters."""
 
     folded: tuple[str, ...]
     written: tuple[str, ...] | None
-    bearer: Bearer
+    entity_id: EntityId
 
 
-class Names(Generic[Bearer]):
-    """Known names, each with who bears it, to be found in texts. A name may have several bearers."""
+class NameMatcher(Generic[EntityId]):
+    """Finds known names in texts. Several entities may have the same name."""
 
-    def __init__(self, names: Iterable[tuple[str, Bearer]]) -> None:
-        self._by_first_word: dict[str, list[_Name[Bearer]]] = defaultdict(list)
-        for name, bearer in names:
-            words = tuple(words_of(name))
+    def __init__(self, names: Iterable[tuple[str, EntityId]]) -> None:
+        self._by_first_word: dict[str, list[_KnownName[EntityId]]] = defaultdict(list)
+        for name, entity_id in names:
+            words = tuple(split_words(name))
             if words:
                 folded = tuple(word.casefold() for word in words)
-                known = _Name(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, bearer)
+                known = _KnownName(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, entity_id)
                 self._by_first_word[folded[0]].append(known)
         for same_start in self._by_first_word.values():
             same_start.sort(key=lambda known: -len(known.folded))
 
-    def bearers_in(self, words: Sequence[str]) -> set[Bearer]:
-        """Who is mentioned in these words. Where names overlap, the first and longest one counts."""
+    def find(self, words: Sequence[str]) -> set[EntityId]:
+        """The entities named in these words. If names overlap, the first and longest one counts."""
         folded = [word.casefold() for word in words]
-        found = set[Bearer]()
-        place = 0
-        while place < len(words):
+        found = set[EntityId]()
+        index = 0
+        while index < len(words):
             length = 1
-            for known in self._at(words, folded, place):
-                found.add(known.bearer)
+            for known in self._at(words, folded, index):
+                found.add(known.entity_id)
                 length = len(known.folded)
-            place += length
+            index += length
         return found
 
-    def _at(self, words: Sequence[str], folded: list[str], place: int) -> Iterator[_Name[Bearer]]:
-        """The longest names that begin at this place."""
+    def _at(self, words: Sequence[str], folded: list[str], index: int) -> Iterator[_KnownName[EntityId]]:
+        """The longest names that begin at this index."""
         longest = 0
-        for known in self._by_first_word.get(folded[place], ()):
-            end = place + len(known.folded)
+        for known in self._by_first_word.get(folded[index], ()):
+            end = index + len(known.folded)
             if len(known.folded) < longest:
                 return
-            if tuple(folded[place:end]) == known.folded and (
-                known.written is None or tuple(words[place:end]) == known.written
+            if tuple(folded[index:end]) == known.folded and (
+                known.written is None or tuple(words[index:end]) == known.written
             ):
                 longest = len(known.folded)
                 yield known

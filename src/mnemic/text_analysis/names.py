@@ -1,10 +1,11 @@
-"""The rules that find names.
+"""Rules that detect names.
 
-Some names are marked: handles, addresses, quoted titles, Japanese names before their honorific. Others
-are told by their capitals. A capital is a name's unless something else explains it: the start of a
-sentence, a weekday or month, a text that shouts. At the start of a sentence a name must have more than
-one word, carry a title, be an acronym or have capitals or digits inside, or be capitalised elsewhere
-in the text too. Scripts without capitals give only marked names.
+Marked names are handles, addresses, quoted titles, and Japanese names before an honorific. Other names are
+detected by their capital letters. A capitalised word is part of a name unless the capital has another
+reason: the start of a sentence, a weekday or month, a text in capitals. At the start of a sentence a name
+must have more than one word, have a title, be an acronym, contain capitals or digits after its first
+letter, or be capitalised elsewhere in the text, too. In scripts without capitals only marked names are
+detected.
 """
 
 import re
@@ -19,9 +20,9 @@ NameKind = Literal["name", "acronym", "quoted", "handle", "email", "url"]
 
 QUOTED_MAX_WORDS = 6
 ACRONYM_MAX_CHARACTERS = 6
-# Small words that may follow each other inside a name: Lord of the Rings, Oscar de la Hoya.
+# Lowercase words in a row inside a name: Lord of the Rings, Oscar de la Hoya.
 BRIDGE_MAX_WORDS = 2
-# From this share of capitals among its letters on, a text shouts, and its capitals say nothing.
+# With more than this share of capital letters a text is "shouting", and its capitals mark no names.
 SHOUTING_SHARE = 0.6
 SHOUTING_MIN_LETTERS = 12
 
@@ -37,7 +38,7 @@ class DetectedName:
     value: str
 
 
-# The stronger marks first. Repetitions are bounded, so that no text takes long.
+# Strongest first. Repetitions are bounded, so that no text takes long.
 _MARKS: tuple[tuple[NameKind, re.Pattern[str]], ...] = (
     ("url", re.compile(r"\bhttps?://[^\s<>\"'“”()\[\]]{3,2000}(?<![.,;:!?])")),
     ("url", re.compile(r"\bwww\.[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")),
@@ -54,7 +55,7 @@ _TITLES_TEXT = """
 mr mrs ms miss mx dr doctor prof professor sir dame lord lady president captain capt judge rev herr frau señor
 señora monsieur madame uncle aunt
 """
-# Abbreviations before or inside names, whose dot ends no sentence.
+# Abbreviations before or inside names; their dot does not end a sentence.
 _ABBREVIATIONS_TEXT = "st mt ft vs etc no jr sr inc ltd co corp"
 # Ludwig van Beethoven, Bank of America, Johnson & Johnson.
 _INNER_TEXT = "of the van von der den de del della di da do dos du la le el al bin ibn y zu ter &"
@@ -82,7 +83,7 @@ _TITLES = frozenset(_TITLES_TEXT.split())
 _KEEP_THEIR_DOT = _TITLES | frozenset(_ABBREVIATIONS_TEXT.split())
 _INNER_WORDS = frozenset(_INNER_TEXT.split())
 _CALENDAR = frozenset(_CALENDAR_TEXT.split())
-# A capitalised "Will" may be a name, other than at the start of a sentence.
+# A capitalised "Will" may be a name, except at the start of a sentence.
 _NEVER_AT_THE_ENDS = _CALENDAR | UNINDEXED_WORDS - {"will"} | frozenset(_STARTERS_TEXT.split())
 _NEVER_AT_A_START = _NEVER_AT_THE_ENDS | EVERYDAY_WORDS
 _SHOUTED = frozenset(_SHOUTED_TEXT.split())
@@ -94,7 +95,7 @@ _BLANKS = re.compile(r"[ \xa0]{1,2}")
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word with its place. `is_start`: a sentence begins here. `is_joined`: only a blank before it."""
+    """A word and its offsets. `is_start`: it begins a sentence. `is_joined`: only spaces precede it."""
 
     word: str
     start: int
@@ -105,7 +106,7 @@ class _Word:
 
     @property
     def is_capital(self) -> bool:
-        """Also for iPhone and eBay."""
+        """Whether the first or second letter is a capital: iPhone and eBay count."""
         return any(character.isupper() for character in self.word[:2])
 
     @property
@@ -118,13 +119,13 @@ class _Word:
         return 2 <= len(letters) <= ACRONYM_MAX_CHARACTERS and letters.isupper() and letters not in _SHOUTED
 
     @property
-    def is_odd(self) -> bool:
-        """Whether it has capitals or digits inside, which no start of a sentence explains."""
+    def has_inner_capital(self) -> bool:
+        """Whether it has capitals or digits after the first letter."""
         return any(character.isupper() or character.isdigit() for character in self.word[1:])
 
 
 def marked_names(text: str) -> Iterator[DetectedName]:
-    """Names that are marked as such."""
+    """Names that a pattern marks: URLs, addresses, handles, quoted titles, honorifics."""
     for kind, pattern in _MARKS:
         for found in pattern.finditer(text):
             value = next(filter(None, found.groups()), found[0])
@@ -133,7 +134,7 @@ def marked_names(text: str) -> Iterator[DetectedName]:
 
 
 def capitalised_names(text: str) -> Iterator[DetectedName]:
-    """Names that are told by their capitals."""
+    """Names that are detected by their capital letters."""
     if _is_shouting(text):
         return
     words = list(_words(text))
@@ -147,7 +148,7 @@ def capitalised_names(text: str) -> Iterator[DetectedName]:
 
 
 def _is_title(quoted: str) -> bool:
-    """Whether quoted words name something: few, capitalised where it matters, and no utterance."""
+    """Whether quoted words are a title: few words, capitalised, and no sentence."""
     words = quoted.split()
     if not 1 <= len(words) <= QUOTED_MAX_WORDS or quoted[-1] in ".!?,…":
         return False
@@ -163,7 +164,7 @@ def _is_shouting(text: str) -> bool:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    """The words with their places; signs count only by what they say about the next word."""
+    """The words with their offsets; punctuation only affects `is_start` and `is_joined` of the next word."""
     is_start, is_parted, end = True, True, 0
     for found in _TOKEN.finditer(text):
         sign, between = found[0], text[end : found.start()]
@@ -186,7 +187,7 @@ def _keeps_its_dot(text: str, end: int) -> bool:
 
 
 def _sequences(words: Sequence[_Word]) -> Iterator[Sequence[_Word]]:
-    """Runs of capitalised words, with the small words that names have inside."""
+    """Runs of capitalised words, including lowercase words inside a name."""
     place = 0
     while place < len(words):
         end = place + 1
@@ -198,7 +199,7 @@ def _sequences(words: Sequence[_Word]) -> Iterator[Sequence[_Word]]:
 
 
 def _continues(words: Sequence[_Word], end: int) -> int:
-    """By how many words the run before `end` goes on; 0 if it does not."""
+    """How many words continue the run that ends before `end`; 0 if it is over."""
     if words[end - 1].is_possessive:
         return 0
     for step in range(1, BRIDGE_MAX_WORDS + 2):
@@ -213,7 +214,7 @@ def _continues(words: Sequence[_Word], end: int) -> int:
 
 
 def _trim(sequence: Sequence[_Word]) -> Sequence[_Word]:
-    """The run without words at its ends whose capital has another reason."""
+    """The run without words at either end whose capital has another reason."""
     first, last = 0, len(sequence)
     while first < last and _is_no_name(sequence[first]):
         first += 1
@@ -238,11 +239,11 @@ def _is_name(run: Sequence[_Word], repeated: set[str]) -> bool:
         return False
     if len(run) > 1 or not run[0].is_start:
         return True
-    return run[0].is_acronym or run[0].is_odd or run[0].word in repeated
+    return run[0].is_acronym or run[0].has_inner_capital or run[0].word in repeated
 
 
 def _without_titles(run: Sequence[_Word]) -> Sequence[_Word]:
-    """The run behind the titles; a title that no capital follows is a name: Lord of the Rings."""
+    """The run after its titles; a title that no capitalised word follows is kept: Lord of the Rings."""
     titles = 0
     while titles < len(run) - 1 and run[titles].key in _TITLES and run[titles + 1].is_capital:
         titles += 1

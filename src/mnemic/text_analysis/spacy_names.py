@@ -1,4 +1,4 @@
-"""Names by spaCy's small English model, from the extra `mnemic[spacy]`."""
+"""Detect names with spaCy's small English model, from the extra `mnemic[spacy]`."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,7 +15,7 @@ NAME_LABELS = frozenset({"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT"
 
 
 def spacy_names(text: str) -> Iterator[DetectedName]:
-    """What the model takes for names of people, places, organisations, products, events and works."""
+    """The names of people, places, organisations, products, events and works that the model finds."""
     for found in _model()(text).ents:
         if found.label_ in NAME_LABELS:
             value = found.text.removesuffix("'s").removesuffix("’s")
@@ -24,7 +24,7 @@ def spacy_names(text: str) -> Iterator[DetectedName]:
 
 @cache
 def _model() -> Callable[[str], Any]:
-    """Loaded once: it takes about a second and 100 MB."""
+    """Load the model once; it takes about a second and 100 MB."""
     try:
         package = import_module(MODEL)
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Windows of time around a moment: days, weeks, months and what is so many of them away.
+"""Time windows relative to a moment: days, weeks, months, and multiples of them away.
 
-A window is its first moment and the first one behind it. Moments have a time zone; adding days to one
-adds days on the wall, which is what people mean.
+A window is half-open: its start, and the first moment after it. Moments have a time zone; adding days keeps
+the local time of day.
 """
 
 from collections.abc import Callable
@@ -14,18 +14,18 @@ MONTHS_OF = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
 def day(now: datetime, days: int = 0, length: int = 1) -> Window:
-    """A day so many days away from today, or `length` days from there on."""
+    """The day `days` days from today, or `length` days from that one on."""
     start = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=days)
     return start, start + timedelta(days=length)
 
 
 def week_day(now: datetime, weekday: int, weeks: int, length: int = 1) -> Window:
-    """A day of the week so many weeks away from this one, counted from Monday as 0."""
+    """A weekday (Monday is 0) in the week `weeks` weeks from this one."""
     return day(now, weekday - now.weekday() + 7 * weeks, length)
 
 
 def months(now: datetime, index: int, length: int = 1) -> Window:
-    """Some months, by their number since year 0."""
+    """`length` months from the one that is number `index` since year 0."""
     first, behind = (
         now.replace(year=number // 12, month=number % 12 + 1, day=1) for number in (index, index + length)
     )
@@ -33,7 +33,7 @@ def months(now: datetime, index: int, length: int = 1) -> Window:
 
 
 def moved(now: datetime, unit: str, count: int) -> datetime:
-    """So many units later, or earlier if negative; the 31st becomes the last day of a shorter month."""
+    """`count` units later, or earlier if negative; the 31st becomes the last day of a shorter month."""
     if unit in MONTHS_OF:
         start, end = months(now, now.year * 12 + now.month - 1 + count * MONTHS_OF[unit])
         last_day = (end - timedelta(days=1)).day
@@ -42,7 +42,7 @@ def moved(now: datetime, unit: str, count: int) -> datetime:
 
 
 def around(point: datetime, unit: str) -> Window:
-    """As exact as the unit: the hour, the day, the seven days, the month, the year around a point."""
+    """The window of one unit around a moment: an hour, a day, seven days, a month, a year."""
     match unit:
         case "minute" | "hour":
             half = timedelta(**{f"{unit}s": 0.5})
@@ -57,7 +57,7 @@ def around(point: datetime, unit: str) -> Window:
 
 
 def choose(now: datetime, which: str, window_of: Callable[[int], Window]) -> Window | None:
-    """Which of the windows that come round again (0 is this year's or this week's) is meant."""
+    """Choose among windows that recur every year or week; `window_of(0)` is that of the current one."""
     if which == "every":
         return None
     windows = [window_of(round_) for round_ in (-2, -1, 0, 1, 2)]

@@ -1,12 +1,12 @@
-"""The rules that find dates and English time words, and the windows of time that they stand for.
+"""Rules that detect dates and English time expressions and resolve them to time windows.
 
-A rule is a pattern and a function from what it matched, and the moment from which relative words count,
-to a window. Conventions: a week begins on Monday; seasons are those of the north, three whole months
+A rule is a pattern and a function that computes the window from the match and the moment from which relative
+expressions count. Conventions: a week begins on Monday; seasons are those of the north, three whole months
 each; "next Tuesday" is the first one after today; a date, weekday or month without a year is the one
-nearest to the moment; "two weeks ago" is the week around that day. What could be two dates (3/4/2024)
-is left alone.
+nearest to the moment; "two weeks ago" is the week around that day. Ambiguous dates (3/4/2024) are
+ignored.
 
-dateparser was tried first: it gives points, not windows ("March 2024" is the 15th), takes "may" for a
+dateparser was tried first: it returns moments, not windows ("March 2024" is the 15th), takes "may" for a
 month, misses seasons and weekends, and adds 0.4 s to the first call.
 """
 
@@ -32,7 +32,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class DetectedTime:
-    """A date or time word in a text, at `text[start:end]`; `value` is the window that it means."""
+    """A date or time expression in a text, at `text[start:end]`; `value` is its window."""
 
     text: str
     start: int
@@ -42,7 +42,7 @@ class DetectedTime:
 
 
 def times_in(text: str, now: datetime) -> Iterator[DetectedTime]:
-    """Every match of every rule; they may overlap. Days are those of `now`'s time zone."""
+    """Every match of every rule; matches may overlap. Days are those of `now`'s time zone."""
     plain = text.translate(_PLAIN_LETTERS)
     if not _may_name_a_time(plain):
         return
@@ -59,7 +59,7 @@ def times_in(text: str, now: datetime) -> Iterator[DetectedTime]:
 
 
 def _may_name_a_time(text: str) -> bool:
-    """Whether any rule can match: most texts name no time, and to try every rule takes ten times as long."""
+    """Whether any rule can match: most texts have no time, and trying every rule takes ten times as long."""
     lowered = text.lower()
     return any(part in lowered for part in _PARTS) or _DIGIT.search(text) is not None
 
@@ -148,13 +148,13 @@ def _calendar_unit(found: re.Match[str], now: datetime) -> Window:
 
 
 def _ago(found: re.Match[str], now: datetime) -> Window:
-    """Two weeks ago: as exact as the unit."""
+    """Two weeks ago: the window of one unit around that moment."""
     nearest, farthest = (around(moved(now, _unit(found), -count), _unit(found)) for count in _counts(found))
     return farthest[0], nearest[1]
 
 
 def _ahead(found: re.Match[str], now: datetime) -> Window:
-    """In a few days: as exact as the unit."""
+    """In a few days: the window of one unit around that moment."""
     nearest, farthest = (around(moved(now, _unit(found), count), _unit(found)) for count in _counts(found))
     return nearest[0], farthest[1]
 
@@ -177,7 +177,7 @@ def _unit(found: re.Match[str]) -> str:
 
 
 def _counts(found: re.Match[str]) -> tuple[int, int]:
-    """The number, from the least to the most that it may mean."""
+    """The smallest and the largest number that the expression may mean."""
     word = (found.groupdict().get("count") or "one").lower()
     return (int(word), int(word)) if word.isdecimal() else NUMBERS[word]
 
@@ -204,7 +204,7 @@ NAMED_DAYS = {
     "this evening": (0, 18, 6),
 }
 _NUMBERS_TEXT = "one two three four five six seven eight nine ten eleven twelve"
-# The least and the most that a number may mean.
+# The smallest and the largest number that a word may mean.
 NUMBERS = {word: (number, number) for number, word in enumerate(_NUMBERS_TEXT.split(), start=1)} | {
     "a": (1, 1),
     "an": (1, 1),
@@ -228,9 +228,9 @@ _UNIT = r"(?P<unit>minute|hour|day|week|month|year|decade)s?\b"
 _RELATIVE = r"this past|this coming|last|past|previous|this|next|coming"
 _IN = r"in|since|during|by|from|until|till|before|after|around|of|early|mid|late"
 
-# To a pattern that ignores case these are letters of English words; nowhere else are they.
+# A case-insensitive pattern matches these letters like English ones.
 _PLAIN_LETTERS = str.maketrans("\u0130\u0131\u017f\u212a", "IisK")
-# Every rule matches a digit or a word with one of these in it.
+# Every rule matches a digit or a word that contains one of these.
 _PARTS = (
     *MONTH_NAMES,
     *SEASONS,

@@ -1,11 +1,11 @@
-"""What callers may hand in, value by value. Every check names the field and says what would be right.
+"""Checks of single values that callers pass. Each one names the field and says what is allowed.
 
 They run before anything is written, so that the database never has to refuse a value.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from itertools import islice
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from mnemic.errors import InvalidInputError
 TEXT_MAX_CHARACTERS = 1_000_000
 EVIDENCE_MAX = 64
 EVIDENCE_MAX_CHARACTERS = 1024
-# How much of a refused value a message repeats.
+# Longest part of a refused value that a message quotes.
 SHOWN_MAX_CHARACTERS = 40
 
 
@@ -73,23 +73,25 @@ def check_whole(field: str, value: object, lowest: int, highest: int) -> int:
 
 
 def check_time(field: str, value: object) -> datetime:
-    """A moment: a datetime or ISO 8601 text, with its time zone; returned in UTC."""
-    if isinstance(value, str):
-        value = _parse_time(field, value)
-    if not isinstance(value, datetime):
-        raise InvalidInputError(f"{field} must be a datetime or ISO 8601 text, not {type(value).__name__}.")
-    if value.utcoffset() is None:
-        raise InvalidInputError(
-            f"{field} has no time zone: write {value.isoformat()}Z for UTC, or pass an aware datetime."
-        )
+    """A moment, in UTC: an aware datetime, or ISO 8601 text.
+
+    Text is a date and time with its time zone, or a bare date: midnight UTC at the start of that day.
+    """
+    moment = _parse_time(field, value) if isinstance(value, str) else value
+    if not isinstance(moment, datetime):
+        raise InvalidInputError(f"{field} must be a datetime or ISO 8601 text, not {type(moment).__name__}.")
+    if moment.utcoffset() is None:
+        # Only whoever passed a datetime is told about aware ones: text comes from the CLI and over HTTP, too.
+        advice = "." if isinstance(value, str) else ", or pass an aware datetime."
+        raise InvalidInputError(f"{field} has no time zone: write {moment.isoformat()}Z for UTC{advice}")
     try:
-        return value.astimezone(UTC)
+        return moment.astimezone(UTC)
     except OverflowError:
         raise InvalidInputError(f"{field} must lie in the years 1 to 9999 of UTC.") from None
 
 
 def check_window(since: object, until: object) -> dict[str, datetime | None]:
-    """The bounds of a list in time: from `since` on, before `until`; None where it has none."""
+    """The time window of a list: from `since` on, before `until`; None where it has no bound."""
     bounds = {
         "since": check_time("since", since) if since is not None else None,
         "until": check_time("until", until) if until is not None else None,
@@ -100,7 +102,7 @@ def check_window(since: object, until: object) -> dict[str, datetime | None]:
 
 
 def check_flag(field: str, value: object) -> bool:
-    """True or False, nothing that merely looks like it."""
+    """True or False; other truthy or falsy values are refused."""
     if not isinstance(value, bool):
         raise InvalidInputError(f"{field} must be True or False, not {_shown(value)}.")
     return value
@@ -136,11 +138,20 @@ def check_evidence(value: object) -> list[str]:
 
 def _parse_time(field: str, text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
+        return _parse_date(text) or datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInputError(
-            f"{field} must be a date and time as in 2026-03-01T10:00:00Z, not {_shown(text)}."
+            f"{field} must be a date such as 2026-03-01, or a date and time such as 2026-03-01T10:00:00Z, "
+            f"not {_shown(text)}."
         ) from None
+
+
+def _parse_date(text: str) -> datetime | None:
+    """Midnight UTC at the start of a bare date; None if the text is anything else."""
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), UTC)
+    except ValueError:
+        return None
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The memory record and the words that describe it; the table is in `sql/migrations/0002_memories.sql`."""
+"""The memory record and its allowed values, which the checks of the table `state.memories` repeat."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +29,8 @@ TAGS_MAX = 64
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
     """One memory as it is now, or, in a history, as it was in one version.
+
+    The view `state.memory_records` has these columns in this order.
 
     `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at`
     since when it has been known in this version, `created_at` since when at all.
@@ -77,8 +79,10 @@ class MemoryRecord:
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "MemoryRecord":
-        """The record in a row of a query that selects these columns."""
-        return cls(**{**row, "tags": tuple(row["tags"]), "evidence": tuple(row["evidence"])})
+        """The record in a row of `state.memory_records` or of `state.memory_history`."""
+        fields = {**row, "tags": tuple(row["tags"]), "evidence": tuple(row["evidence"])}
+        fields.pop("known_until", None)
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)

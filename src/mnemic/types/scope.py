@@ -7,6 +7,12 @@ from mnemic.errors import InvalidInputError, OwnerRequiredError
 
 NAME_MAX_CHARACTERS = 256
 
+OWNER_REQUIRED = (
+    "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
+    "Every memory belongs to somebody."
+)
+"""How the SDK says it; the command line and the server have texts of their own."""
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -43,10 +49,7 @@ class Scope:
     def require_owner(self) -> str:
         """The owner; without one there is no call."""
         if self.owner is None:
-            raise OwnerRequiredError(
-                "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
-                "Every memory belongs to somebody."
-            )
+            raise OwnerRequiredError(OWNER_REQUIRED)
         return self.owner
 
 

@@ -1,7 +1,7 @@
-"""Sending one message to a webhook: bounded in time and size, to the address that was checked, no further.
+"""Send one message to a webhook, with a time limit, to the address that was checked.
 
-A redirect is a failure: it would lead to an address that nobody checked, and turn a POST into a GET. A proxy
-of the environment is not used, since it would look the name up again. The answer's body is not read.
+A redirect is a failure: it leads to an unchecked address, and turns a POST into a GET. Proxies of the
+environment are not used, since a proxy would resolve the name again. The body of the response is not read.
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from mnemic.webhooks.addresses import IPAddress, addresses_of, refusal
 SEND_TIMEOUT_S = 15.0
 CONNECT_TIMEOUT_S = 5.0
 ADDRESSES_MAX = 4
-"""Addresses of one host that are tried."""
+"""Maximum addresses of one host that are tried."""
 USER_AGENT = "mnemic-webhooks"
 ERROR_MAX_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one attempt; `error` is None if the receiver took the message."""
+class DeliveryResult:
+    """The result of one attempt; `error` is None if the receiver accepted the message."""
 
     status_code: int | None
     error: str | None
     duration_ms: float
 
 
-async def send(url: str, headers: dict[str, str], body: bytes, *, allow_private: bool) -> Outcome:
-    """POST a message; whatever goes wrong is part of the outcome."""
+async def send(url: str, headers: dict[str, str], body: bytes, *, allow_private: bool) -> DeliveryResult:
+    """POST a message; failures are part of the result."""
     began_s = time.perf_counter()
     status_code, error = None, None
     try:
@@ -48,11 +48,11 @@ async def send(url: str, headers: dict[str, str], body: bytes, *, allow_private:
     except (httpx.HTTPError, OSError) as failure:
         error = f"the receiver could not be reached: {str(failure) or type(failure).__name__}"
     duration_ms = (time.perf_counter() - began_s) * 1000
-    return Outcome(status_code, error[:ERROR_MAX_CHARACTERS] if error else None, duration_ms)
+    return DeliveryResult(status_code, error[:ERROR_MAX_CHARACTERS] if error else None, duration_ms)
 
 
 async def _post(url: httpx.URL, headers: dict[str, str], body: bytes, *, allow_private: bool) -> int:
-    """The status of the answer, from the first of the host's addresses that can be reached."""
+    """The status of the response, from the first of the host's addresses that can be reached."""
     addresses = await addresses_of(url)
     if refused := refusal(url, addresses, allow_private=allow_private):
         raise DeliveryError(refused)
@@ -67,7 +67,7 @@ async def _post(url: httpx.URL, headers: dict[str, str], body: bytes, *, allow_p
             try:
                 return await _post_to(client, address, url, headers, body)
             except httpx.ConnectError:
-                continue  # The next one may do; the last one's error is told.
+                continue  # Try the next address; only the last one's error is reported.
         return await _post_to(client, last, url, headers, body)
 
 
@@ -80,7 +80,7 @@ async def _post_to(
         "content-type": "application/json",
         "user-agent": USER_AGENT,
     }
-    # The certificate must be the name's, although the connection goes to the address.
+    # The connection goes to the address, but the certificate must match the name.
     extensions = {"sni_hostname": url.raw_host.decode("ascii")} if url.scheme == "https" else {}
     target = url.copy_with(host=str(address), fragment=None)
     async with client.stream("POST", target, headers=sent, content=body, extensions=extensions) as response:
@@ -89,5 +89,5 @@ async def _post_to(
 
 @cache
 def _tls() -> SSLContext:
-    """Made once: reading all certificates takes a while, and nothing in it ever changes."""
+    """Created once, because reading all certificates is slow."""
     return httpx.create_ssl_context(trust_env=False)

@@ -1,10 +1,11 @@
-"""Signing messages by the Standard Webhooks scheme (https://www.standardwebhooks.com).
+"""Sign messages by the Standard Webhooks scheme (https://www.standardwebhooks.com).
 
 A message has an id, which stays the same when it is sent again, and a timestamp in Unix seconds, which does
 not. The signature is an HMAC-SHA-256 over ``id.timestamp.body`` with the bytes of the secret. Receivers
-compare it with their own and refuse what is older than a few minutes: what was overheard is worth nothing.
+compare it with their own, and refuse messages older than a few minutes, so that a recorded message cannot be
+replayed.
 
-While a secret is being replaced there are two, and a signature by each: receivers look for one that fits.
+During a secret rotation there are two secrets and a signature by each; receivers accept either.
 """
 
 import base64
@@ -18,14 +19,14 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """A fresh random secret, as receivers keep it."""
+    """A new random secret, in the form that receivers store."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def signed_headers(
     signing_secrets: Sequence[str], message_id: str, body: bytes, *, timestamp_s: int
 ) -> dict[str, str]:
-    """The three headers by which a receiver knows a message for ours, signed with each of the secrets."""
+    """The three headers that authenticate a message, signed with each of the secrets."""
     content = f"{message_id}.{timestamp_s}.".encode() + body
     return {
         "webhook-id": message_id,

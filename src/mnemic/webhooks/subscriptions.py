@@ -1,11 +1,11 @@
-"""Webhooks as they are kept: who gets which events, and what came of sending them.
+"""Stored webhooks: which events go where, and the log of deliveries.
 
-A webhook is *enabled* or *disabled*. It is disabled by hand, at once when its receiver answers 410 (gone),
-and when `DISABLE_AFTER_S` have passed with nothing but failures. A disabled one stands still; enabled again,
-it goes on where it stopped.
+A webhook is *enabled* or *disabled*. It is disabled by a call, at once when its receiver responds with 410
+(gone), and after `DISABLE_AFTER_S` of nothing but failures. A disabled webhook keeps its position; enabled
+again, it continues there.
 
-Its secret is *rotated* by hand: from then on messages are signed with the new one and, for `SECRET_GRACE_S`,
-with the old one, too, so that a receiver may learn the new one at any time in between and miss nothing.
+A call *rotates* its secret: from then on messages are signed with the new secret and, for `SECRET_GRACE_S`,
+also with the old one. The receiver can switch at any time in between without missing a message.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from mnemic.events.consumers import Start, start_position
 from mnemic.types.checks import check_id
 from mnemic.types.page import check_limit
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
-from mnemic.webhooks.sending import Outcome
+from mnemic.webhooks.sending import DeliveryResult
 from mnemic.webhooks.signing import new_secret
 
 DISABLE_AFTER_S = 3 * 24 * 3600.0
@@ -33,7 +33,7 @@ DROP_MAX = 10_000
 async def create_webhook(
     database: TenantDatabase, url: str, *, types: list[str] | None, owner: str | None, start: Start
 ) -> NewWebhook:
-    """Make a webhook; its secret is handed out here and nowhere else."""
+    """Create a webhook; its secret is returned here and nowhere else."""
     secret = new_secret()
     parameters = {
         "tenant_id": database.tenant.id,
@@ -49,7 +49,7 @@ async def create_webhook(
 
 
 async def rotate_secret(database: TenantDatabase, webhook_id: object, *, owner: str | None) -> NewWebhook:
-    """Give it a new secret, handed out here and nowhere else; the old one signs along for a while."""
+    """Set a new secret, returned here and nowhere else; the old one stays valid for `SECRET_GRACE_S`."""
     secret = new_secret()
     named = {"webhook_id": check_id("webhook_id", webhook_id), "owner": owner}
     parameters = {**named, "secret": secret, "grace_s": SECRET_GRACE_S}
@@ -61,14 +61,14 @@ async def rotate_secret(database: TenantDatabase, webhook_id: object, *, owner: 
 
 
 async def get_webhook(database: TenantDatabase, webhook_id: object, *, owner: str | None) -> Webhook:
-    """One webhook; NotFoundError if there is none, or it is not for this owner."""
+    """One webhook; NotFoundError if there is none for this owner."""
     return await _change(database, "webhooks.get", webhook_id, {"owner": owner})
 
 
 async def list_webhooks(
     database: TenantDatabase, *, owner: str | None, after: object, limit: int
 ) -> list[Webhook]:
-    """Webhooks, the oldest first."""
+    """Webhooks, oldest first."""
     parameters = {
         "owner": owner,
         "after": check_id("after", after) if after is not None else None,
@@ -87,7 +87,7 @@ async def update_webhook(
     types: list[str] | None,
     change_types: bool,
 ) -> Webhook:
-    """Give it another address, other types, or both."""
+    """Change its URL, its types, or both."""
     parameters = {"owner": owner, "url": url, "types": types, "change_types": change_types}
     return await _change(database, "webhooks.update", webhook_id, parameters)
 
@@ -95,7 +95,7 @@ async def update_webhook(
 async def enable_webhook(
     database: TenantDatabase, webhook_id: object, *, owner: str | None, start: Start | None
 ) -> Webhook:
-    """Let it get events again, from where it stopped unless `start` says otherwise."""
+    """Enable it; it continues where it stopped unless `start` says otherwise."""
     position = None
     if start is not None:
         async with database.transaction() as transaction:
@@ -106,7 +106,7 @@ async def enable_webhook(
 async def disable_webhook(
     transaction: Transaction, webhook_id: UUID, *, owner: str | None, reason: str
 ) -> bool:
-    """Stop it; returns False if it was not enabled."""
+    """Disable it; returns False if it was not enabled."""
     parameters = {"webhook_id": webhook_id, "owner": owner, "reason": reason}
     return await transaction.first("webhooks.disable", parameters) is not None
 
@@ -128,8 +128,8 @@ async def list_deliveries(
 
 
 @dataclass(frozen=True)
-class Receiver:
-    """What sending to a webhook takes."""
+class Endpoint:
+    """Where and how to send: URL, state and secrets of a webhook."""
 
     webhook_id: UUID
     owner: str | None
@@ -137,67 +137,67 @@ class Receiver:
     state: str
     secret: str = field(repr=False)
     previous_secret: str | None = field(repr=False)
-    """The one before, while messages are signed with that, too."""
+    """The previous secret, during its grace period."""
 
     @property
     def signing_secrets(self) -> list[str]:
-        """What messages are signed with, the newest first."""
+        """The secrets that messages are signed with, newest first."""
         return [self.secret] if self.previous_secret is None else [self.secret, self.previous_secret]
 
 
-async def receiver_of(transaction: Transaction, webhook_id: UUID) -> Receiver | None:
-    """Where and how to send; None if the webhook was deleted."""
+async def read_endpoint(transaction: Transaction, webhook_id: UUID) -> Endpoint | None:
+    """The endpoint of a webhook; None if it was deleted."""
     row = await transaction.first("webhooks.to_send", {"webhook_id": webhook_id})
-    return Receiver(webhook_id=webhook_id, **row) if row is not None else None
+    return Endpoint(webhook_id=webhook_id, **row) if row is not None else None
 
 
 @dataclass(frozen=True)
-class Sent:
-    """One message that was sent, for the log."""
+class DeliveryAttempt:
+    """One attempt to send an event, for the log."""
 
     webhook_id: UUID
     owner: str | None
     event_position: int | None
     event_type: str
     attempt: int
-    outcome: Outcome
+    result: DeliveryResult
 
 
-async def log_delivery(transaction: Transaction, sent: Sent) -> WebhookDelivery:
-    """Write an attempt down; NotFoundError if the webhook was deleted meanwhile."""
+async def log_delivery(transaction: Transaction, attempt: DeliveryAttempt) -> WebhookDelivery:
+    """Log an attempt; NotFoundError if the webhook was deleted meanwhile."""
     parameters = {
-        "webhook_id": sent.webhook_id,
-        "owner": sent.owner,
-        "event_position": sent.event_position,
-        "event_type": sent.event_type,
-        "attempt": sent.attempt,
-        "status_code": sent.outcome.status_code,
-        "error": sent.outcome.error,
-        "duration_ms": sent.outcome.duration_ms,
+        "webhook_id": attempt.webhook_id,
+        "owner": attempt.owner,
+        "event_position": attempt.event_position,
+        "event_type": attempt.event_type,
+        "attempt": attempt.attempt,
+        "status_code": attempt.result.status_code,
+        "error": attempt.result.error,
+        "duration_ms": attempt.result.duration_ms,
     }
     row = await transaction.first("webhook_deliveries.add", parameters)
     if row is None:
-        raise _unknown(sent.webhook_id)
+        raise _unknown(attempt.webhook_id)
     return WebhookDelivery(**row)
 
 
-async def reason_to_disable(transaction: Transaction, webhook_id: UUID, outcome: Outcome) -> str | None:
-    """Note how an attempt went; returns why the webhook should get nothing more, or None."""
-    if outcome.error is None:
+async def reason_to_disable(transaction: Transaction, webhook_id: UUID, result: DeliveryResult) -> str | None:
+    """Record the result of an attempt; returns why the webhook should be disabled, or None."""
+    if result.error is None:
         await transaction.execute("webhooks.succeeded", {"webhook_id": webhook_id})
         return None
     row = await transaction.first("webhooks.failed", {"webhook_id": webhook_id})
     if row is None or not row["is_enabled"]:
         return None
-    if outcome.status_code == GONE:
-        return f"the receiver answered with status {GONE}: it is gone"
+    if result.status_code == GONE:
+        return f"the receiver answered with status {GONE} (gone)"
     if row["failing_s"] >= DISABLE_AFTER_S:
-        return f"nothing but failures for {row['failing_s'] / 86_400:.1f} days; the last one: {outcome.error}"
+        return f"nothing but failures for {row['failing_s'] / 86_400:.1f} days; the last one: {result.error}"
     return None
 
 
 async def drop_deliveries(database: TenantDatabase, *, keep_days: int) -> int:
-    """Forget attempts that are older than some days, a bounded number at a time; returns how many."""
+    """Delete logged attempts older than some days, a bounded number at a time; returns how many."""
     dropped, last = 0, DROP_MAX
     while last == DROP_MAX:
         async with database.transaction(maintenance=True) as transaction:
@@ -208,7 +208,7 @@ async def drop_deliveries(database: TenantDatabase, *, keep_days: int) -> int:
 
 
 async def forget_secrets(database: TenantDatabase) -> int:
-    """Forget secrets that no message is signed with any more; returns how many."""
+    """Delete previous secrets whose grace period is over; returns how many."""
     async with database.transaction(maintenance=True) as transaction:
         return int((await transaction.one("webhooks.forget_secrets"))["forgotten"])
 
@@ -230,4 +230,4 @@ def _as_webhook(row: Row) -> Webhook:
 
 
 def _unknown(webhook_id: object) -> NotFoundError:
-    return NotFoundError(f"There is no webhook {webhook_id}. `memory.webhooks.list()` lists those there are.")
+    return NotFoundError(f"There is no webhook {webhook_id}. `memory.webhooks.list()` lists the webhooks.")

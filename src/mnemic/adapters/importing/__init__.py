@@ -1,13 +1,13 @@
-"""Taking in what other systems remember: mem0, MCP memory, LangGraph, ChatGPT, Claude.
+"""Import from other memory systems: mem0, MCP memory, LangGraph, ChatGPT, Claude.
 
-The way is the same for all: a *file* (also in an archive or a folder) gives *records*, one at a time
-(`files`, `records`); a *source* makes *units* of them (`mem0`, `chatgpt`, …); `run` stores unit by unit. A
-unit is stored whole or not at all: a conversation, an entity with its observations, or a batch of single
-memories. Whatever was imported before is recognised by its id in the source, so that a repeated or
-interrupted import is simply started again.
+Every source takes the same path: a *file* (also in an archive or a folder) yields *records*, one at a time
+(`files`, `records`); the reader of a *source* groups them into *batches* (`mem0`, `chatgpt`, …); `run` stores
+one batch after the other. A batch is stored whole or not at all: a conversation, an entity with its
+observations, or several single memories. Records that were imported before are recognised by their id in the
+source, so a repeated or interrupted import is started again with the same command.
 """
 
+from mnemic.adapters.importing.batches import SkippedRecord
 from mnemic.adapters.importing.run import SOURCES, ImportReport, SourceName, import_from
-from mnemic.adapters.importing.units import Skipped
 
-__all__ = ["SOURCES", "ImportReport", "Skipped", "SourceName", "import_from"]
+__all__ = ["SOURCES", "ImportReport", "SkippedRecord", "SourceName", "import_from"]

@@ -1,8 +1,8 @@
-"""ChatGPT's export: `conversations.json`, newer: `conversations-000.json` …, alone, in a folder or a ZIP.
+"""ChatGPT's export: `conversations.json` or `conversations-000.json` …, alone, in a folder or in a ZIP.
 
-A conversation is a tree: every edited question and every answer that was asked for again is a branch. What
-was on the screen is the path from `current_node` up to the root; that is what becomes the conversation,
-turn by turn. Tools' chatter, hidden system messages and the model's notes to itself are left out.
+A conversation is a tree: every edited question and every regenerated answer is a branch. The path from
+`current_node` up to the root is what the user saw last; that path is imported, turn by turn. Tool messages,
+hidden system messages and the model's reasoning are left out.
 """
 
 import re
@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Sifted, Unit, moment, need_text
 from mnemic.errors import InvalidInputError
 
 FILES = re.compile(r"conversations(-\d+)?\.json")
@@ -22,32 +22,32 @@ ROLES = ("user", "assistant")
 SAID = ("text", "multimodal_text")
 
 
-def read_chatgpt(path: Path) -> Iterator[Unit]:
-    """A unit per conversation."""
+def read_chatgpt(path: Path) -> Iterator[ImportBatch]:
+    """A batch per conversation."""
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
-            yield _unit(record)
+            yield _batch_of(record)
 
 
-def _unit(record: Record) -> Unit:
+def _batch_of(record: Record) -> ImportBatch:
     value = record.value
     conversation = value.get("conversation_id") or value.get("id")
     mapping = value.get("mapping")
     if not isinstance(conversation, str) or not isinstance(mapping, dict):
         raise InvalidInputError(
-            f"{record.place} is no conversation of ChatGPT: it lacks conversation_id or mapping."
+            f"{record.place} is not a conversation of ChatGPT: it has no conversation_id or mapping."
         )
-    sifted = Sifted()
+    builder = BatchBuilder()
     for node_id, message in _path(record.place, mapping, value.get("current_node")):
         if _is_said(message):
-            sifted.add(
+            builder.add(
                 f"{record.place}, message {node_id}", partial(_item, value, conversation, node_id, message)
             )
-    return Unit(record.place, sifted.items, None, sifted.skipped)
+    return ImportBatch(record.place, builder.items, None, builder.skipped)
 
 
 def _path(place: str, mapping: dict[str, Any], current: object) -> list[tuple[str, dict[str, Any]]]:
-    """The messages on the way from the root to the current node, with the ids of their nodes."""
+    """The messages on the path from the root to the current node, with the ids of their nodes."""
     node_id = current if isinstance(current, str) and current in mapping else _last_leaf(mapping)
     found: dict[str, dict[str, Any]] = {}
     while isinstance(node_id, str) and node_id in mapping:
@@ -55,7 +55,7 @@ def _path(place: str, mapping: dict[str, Any], current: object) -> list[tuple[st
             raise InvalidInputError(f"{place}: the message {node_id[:64]!a} is its own ancestor.")
         node = mapping[node_id]
         if not isinstance(node, dict):
-            raise InvalidInputError(f"{place}: the message {node_id[:64]!a} is no object.")
+            raise InvalidInputError(f"{place}: the message {node_id[:64]!a} is not an object.")
         message = node.get("message")
         found[node_id] = message if isinstance(message, dict) else {}
         node_id = node.get("parent")
@@ -63,13 +63,13 @@ def _path(place: str, mapping: dict[str, Any], current: object) -> list[tuple[st
 
 
 def _last_leaf(mapping: dict[str, Any]) -> str | None:
-    """The last message without an answer: exports of other tools leave `current_node` out."""
+    """The last message without an answer, for exports of other tools, which omit `current_node`."""
     leaves = [key for key, node in mapping.items() if isinstance(node, dict) and not node.get("children")]
     return leaves[-1] if leaves else None
 
 
 def _is_said(message: dict[str, Any]) -> bool:
-    """Whether a person saw it as part of the conversation."""
+    """Whether the message was visible to the user."""
     metadata, content = _mapping(message.get("metadata")), _mapping(message.get("content"))
     return (
         _mapping(message.get("author")).get("role") in ROLES
@@ -84,17 +84,17 @@ def _item(
 ) -> dict[str, Any]:
     about = {"title": conversation.get("title"), "model": _mapping(message.get("metadata")).get("model_slug")}
     return {
-        "content": need_text("content", _text(_mapping(message.get("content")))),
+        "content": require_text("content", _text(_mapping(message.get("content")))),
         "role": _mapping(message.get("author"))["role"],
         "conversation": f"chatgpt:{conversation_id}",
-        "at": moment("create_time", message.get("create_time") or conversation.get("create_time")),
+        "at": parse_time("create_time", message.get("create_time") or conversation.get("create_time")),
         "external_id": f"chatgpt:{message.get('id') or node_id}",
         "metadata": {name: value for name, value in about.items() if value is not None},
     }
 
 
 def _text(content: dict[str, Any]) -> str:
-    """The written and spoken parts; pictures have no words."""
+    """The written and spoken parts; pictures have no text."""
     parts = content.get("parts")
     texts = [
         part if isinstance(part, str) else _mapping(part).get("text")

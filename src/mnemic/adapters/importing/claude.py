@@ -1,8 +1,8 @@
 """Claude's export: `conversations.json`, alone, in a folder or in the ZIP.
 
 A conversation has a `uuid`, a `name`, the `account` that it belongs to and `chat_messages`, in order. A
-message says who sent it (`human`, `assistant`) and holds its text in blocks of `content`, in older exports
-in `text`. Tool calls and thinking are left out; of attachments the names are kept.
+message has a sender (`human`, `assistant`) and its text in blocks of `content`, or in `text` in older
+exports. Tool calls and thinking are left out; of attachments only the names are kept.
 """
 
 import re
@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Sifted, Unit, moment, need_text
 from mnemic.errors import InvalidInputError
 
 FILES = re.compile(r"conversations(-\d+)?\.json")
@@ -21,26 +21,26 @@ WRAPPERS = ("conversations",)
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-def read_claude(path: Path) -> Iterator[Unit]:
-    """A unit per conversation."""
+def read_claude(path: Path) -> Iterator[ImportBatch]:
+    """A batch per conversation."""
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
-            yield _unit(record)
+            yield _batch_of(record)
 
 
-def _unit(record: Record) -> Unit:
+def _batch_of(record: Record) -> ImportBatch:
     conversation, messages = record.value.get("uuid"), record.value.get("chat_messages")
     if not isinstance(conversation, str) or not isinstance(messages, list):
         raise InvalidInputError(
-            f"{record.place} is no conversation of Claude: it lacks uuid or chat_messages."
+            f"{record.place} is not a conversation of Claude: it has no uuid or chat_messages."
         )
-    sifted = Sifted()
+    builder = BatchBuilder()
     for number, message in enumerate(messages, start=1):
         place = f"{record.place}, message {number}"
         if not isinstance(message, dict):
-            raise InvalidInputError(f"{place} is no object.")
-        sifted.add(place, partial(_item, record.value, message))
-    return Unit(record.place, sifted.items, _account(record.value), sifted.skipped)
+            raise InvalidInputError(f"{place} is not an object.")
+        builder.add(place, partial(_item, record.value, message))
+    return ImportBatch(record.place, builder.items, _account(record.value), builder.skipped)
 
 
 def _account(conversation: dict[str, Any]) -> str | None:
@@ -52,20 +52,20 @@ def _account(conversation: dict[str, Any]) -> str | None:
 def _item(conversation: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
     sender = message.get("sender")
     if sender not in ROLES:
-        raise InvalidInputError(f"sender is neither human nor assistant: {str(sender)[:40]!a}.")
+        raise InvalidInputError(f"sender must be human or assistant, not {str(sender)[:40]!a}.")
     about = {"title": conversation.get("name") or None, "attachments": _attachments(message) or None}
     return {
-        "content": need_text("text", _text(message)),
+        "content": require_text("text", _text(message)),
         "role": ROLES[sender],
         "conversation": f"claude:{conversation['uuid']}",
-        "at": moment("created_at", message.get("created_at") or conversation.get("created_at")),
-        "external_id": f"claude:{need_text('uuid', message.get('uuid'))}",
+        "at": parse_time("created_at", message.get("created_at") or conversation.get("created_at")),
+        "external_id": f"claude:{require_text('uuid', message.get('uuid'))}",
         "metadata": {name: value for name, value in about.items() if value is not None},
     }
 
 
 def _text(message: dict[str, Any]) -> object:
-    """The blocks of text; where there are none, the text of older exports."""
+    """The blocks of text or, in older exports, the field `text`."""
     blocks = message.get("content")
     texts = [
         block["text"]
@@ -76,7 +76,7 @@ def _text(message: dict[str, Any]) -> object:
 
 
 def _attachments(message: dict[str, Any]) -> list[str]:
-    """The names of what was sent along."""
+    """The names of the attachments."""
     given = [
         entry
         for field in ("attachments", "files")

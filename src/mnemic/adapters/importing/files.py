@@ -1,8 +1,8 @@
-"""Where records are read from: a file, the right files of a folder, the right members of a ZIP archive.
+"""The files to read records from: one file, the matching files of a folder, the members of a ZIP archive.
 
-Archives come from strangers as likely as from their makers. Nothing is ever extracted: members are read as
-streams, chosen by the last part of their names, so that a path in an archive leads nowhere. What a member
-claims to hold is limited in size and in how far it was compressed, before a byte of it is read.
+An archive may come from an untrusted source. Nothing is extracted: members are read as streams and selected
+by the last part of their names, so that paths in an archive have no effect. The declared size and the
+compression ratio of a member are checked before it is read.
 """
 
 import io
@@ -16,13 +16,13 @@ from typing import TextIO
 from mnemic.errors import InvalidInputError, NotFoundError
 
 MEMBER_MAX_BYTES = 8 << 30
-"""Most that one member of an archive may hold."""
+"""Limit for the size of one member of an archive."""
 
 COMPRESSION_MAX_RATIO = 200
-"""JSON shrinks to a tenth, repetitive JSON to a fiftieth; what shrinks further is a bomb."""
+"""JSON compresses to a tenth, repetitive JSON to a fiftieth; a higher ratio is a zip bomb."""
 
 RATIO_CHECKED_MIN_BYTES = 1 << 20
-"""Small members may be compressed however far: they do no harm."""
+"""The ratio of smaller members is not checked."""
 
 MEMBERS_MAX = 100_000
 ENCRYPTED_FLAG = 0x1
@@ -30,7 +30,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 def text_files(path: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, TextIO]]:
-    """Name and text of a file, or of those inside a folder or an archive whose names are wanted."""
+    """Name and text of a file, or of the files in a folder or archive whose names match."""
     if path.is_dir():
         yield from _in_folder(path, wanted)
     elif _is_archive(path):
@@ -53,7 +53,7 @@ def open_text(path: Path) -> Iterator[TextIO]:
 def _in_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, TextIO]]:
     found = sorted(path for path in folder.iterdir() if path.is_file() and wanted.fullmatch(path.name))
     if not found:
-        raise NotFoundError(f"{folder} has no file that is named like {wanted.pattern}.")
+        raise NotFoundError(f"{folder} has no file whose name matches {wanted.pattern}.")
     for path in found:
         with open_text(path) as file:
             yield path.name, file
@@ -83,7 +83,7 @@ def _members(path: Path, archive: zipfile.ZipFile, wanted: re.Pattern[str]) -> l
         raise InvalidInputError(f"{path} has {len(every):,} members; the limit is {MEMBERS_MAX:,}.")
     found = [member for member in every if wanted.fullmatch(PurePosixPath(member.filename).name)]
     if not found:
-        raise NotFoundError(f"{path} has no member that is named like {wanted.pattern}.")
+        raise NotFoundError(f"{path} has no member whose name matches {wanted.pattern}.")
     for member in found:
         _check_member(path, member)
     return sorted(found, key=lambda member: member.filename)
@@ -92,7 +92,7 @@ def _members(path: Path, archive: zipfile.ZipFile, wanted: re.Pattern[str]) -> l
 def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
     what = f"{PurePosixPath(member.filename).name} in {path}"
     if member.flag_bits & ENCRYPTED_FLAG:
-        raise InvalidInputError(f"{what} is encrypted: unpack it first, and import the file.")
+        raise InvalidInputError(f"{what} is encrypted: extract it first, and import the file.")
     if member.file_size > MEMBER_MAX_BYTES:
         raise InvalidInputError(
             f"{what} has {member.file_size:,} bytes; the limit in an archive is {MEMBER_MAX_BYTES:,}."
@@ -100,6 +100,6 @@ def _check_member(path: Path, member: zipfile.ZipInfo) -> None:
     limit = max(RATIO_CHECKED_MIN_BYTES, COMPRESSION_MAX_RATIO * member.compress_size)
     if member.file_size > limit:
         raise InvalidInputError(
-            f"{what} is compressed more than {COMPRESSION_MAX_RATIO} times, as no export is. If you trust "
-            "it, unpack it first, and import the file."
+            f"{what} is compressed by more than {COMPRESSION_MAX_RATIO} times, unlike any export. If you "
+            "trust it, extract it first, and import the file."
         )

@@ -1,7 +1,7 @@
-"""Items of a LangGraph store: JSON lines (or an array) of what `BaseStore.search` gives, by `item.dict()`.
+"""Items of a LangGraph store: JSON lines (or an array) of results of `BaseStore.search`, by `item.dict()`.
 
-They are kept as `mnemic.adapters.langgraph` keeps them, so that a `MnemicStore` serves them at once. An
-item that the store has already stays as it is there.
+They are stored as `mnemic.adapters.langgraph` stores them, so that a `MnemicStore` can serve them. An item
+that the store already has is not changed.
 """
 
 import re
@@ -11,9 +11,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import (
+    BATCH_ITEMS_MAX,
+    BatchBuilder,
+    ImportBatch,
+    SkippedRecord,
+    parse_time,
+    require_text,
+)
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import UNIT_ITEMS_MAX, Sifted, Skipped, Unit, moment, need_text
 from mnemic.adapters.langgraph_items import as_document, as_memory, state_key, whole_text
 from mnemic.db.json_value import as_jsonb
 from mnemic.errors import ConflictError, InvalidInputError
@@ -24,52 +31,52 @@ from mnemic.types.scope import check_name
 FILES = re.compile(r".+\.jsonl?")
 WRAPPERS = ("items",)
 
-# A document, and the place of its memory among the unit's items; None if it has no text to be found by.
+# A document, and the index of its memory in the batch; None if it has no text to search.
 Kept = tuple[dict[str, Any], int | None]
 
 
-def read_langgraph(path: Path) -> Iterator[Unit]:
+def read_langgraph(path: Path) -> Iterator[ImportBatch]:
     """Units of items."""
     waiting: list[Record] = []
     for name, file in text_files(path, FILES):
         for record in read_records(file, name, wrappers=WRAPPERS):
             waiting.append(record)
-            if len(waiting) == UNIT_ITEMS_MAX:
-                yield _unit(waiting)
+            if len(waiting) == BATCH_ITEMS_MAX:
+                yield _batch_of(waiting)
                 waiting = []
     if waiting:
-        yield _unit(waiting)
+        yield _batch_of(waiting)
 
 
-def _unit(records: Sequence[Record]) -> Unit:
-    sifted, kept = Sifted(), list[Kept]()
+def _batch_of(records: Sequence[Record]) -> ImportBatch:
+    builder, kept = BatchBuilder(), list[Kept]()
     for record in records:
         try:
             document = _document(record.value)
         except InvalidInputError as error:
-            sifted.skipped.append(Skipped(record.place, str(error)))
+            builder.skipped.append(SkippedRecord(record.place, str(error)))
             continue
-        text, place = whole_text(document["value"]), len(sifted.items)
+        text, place = whole_text(document["value"]), len(builder.items)
         if text:
-            sifted.add(record.place, partial(_memory, document, text))
-        if not text or len(sifted.items) > place:
+            builder.add(record.place, partial(_memory, document, text))
+        if not text or len(builder.items) > place:
             kept.append((document, place if text else None))
     name = f"the batch up to {records[-1].place}"
-    return Unit(name, sifted.items, None, sifted.skipped, _keep(kept))
+    return ImportBatch(name, builder.items, None, builder.skipped, _keep(kept))
 
 
 def _document(value: dict[str, Any]) -> dict[str, Any]:
-    """The item, checked."""
+    """The validated item."""
     namespace, held = value.get("namespace"), value.get("value")
     labels = namespace if isinstance(namespace, list) else []
     if not labels or not all(isinstance(label, str) and label for label in labels):
         raise InvalidInputError("namespace must be a list of texts.")
     if not isinstance(held, dict):
         raise InvalidInputError("value must be an object.")
-    document = as_document(labels, need_text("key", value.get("key")), held, None)
+    document = as_document(labels, require_text("key", value.get("key")), held, None)
     check_name("namespace and key", state_key(labels, document["key"]))
     for field in ("created_at", "updated_at"):
-        at = moment(field, value.get(field))
+        at = parse_time(field, value.get(field))
         if at is not None:
             document[field] = at.isoformat()
     as_jsonb("value", document)
@@ -86,7 +93,7 @@ def _memory(document: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _keep(kept: Sequence[Kept]) -> Callable[[AsyncMemory, Retained | None], Awaitable[None]]:
-    """Write the documents that the store does not have yet."""
+    """Returns a function that writes the documents that the store does not have yet."""
 
     async def keep(memory: AsyncMemory, retained: Retained | None) -> None:
         ids = {item.index: item.memory_id for item in retained.stored} if retained is not None else {}
@@ -100,6 +107,6 @@ def _keep(kept: Sequence[Kept]) -> Callable[[AsyncMemory, Retained | None], Awai
                 key = state_key(document["namespace"], document["key"])
                 await memory.state.set(key, written, expected_version=0)
             except ConflictError:
-                continue  # The store has it, and perhaps a newer one.
+                continue  # The store has this item, perhaps a newer version.
 
     return keep

@@ -1,9 +1,9 @@
 """The file of the reference MCP memory server: a line per entity with its observations, a line per relation.
 
-An entity keeps its name and type. Each of its observations becomes a fact and a memory, as those do that
-`mnemic mcp` is told under that server's tool names (`mnemic.sdk.observations`). The file is read three times:
-to check it and to learn the entities' types, since relations name entities by name alone; to store the
-entities; to relate them.
+An entity keeps its name and type. Each observation becomes a fact and a memory, like those that clients add
+through `mnemic mcp` with that server's tools (`mnemic.sdk.observations`). The file is read three times: to
+validate it and learn the types of entities, because relations refer to entities by name; to store the
+entities; to store the relations.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import BatchBuilder, ImportBatch, SkippedRecord
 from mnemic.adapters.importing.files import open_text
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Sifted, Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.knowledge.entities import FACTS_MAX
 from mnemic.sdk.memory import AsyncMemory
@@ -24,13 +24,13 @@ from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 ENTITIES_MAX = 1_000_000
-"""Most entities of one file: their names and types are kept until the relations are read."""
+"""Limit for the entities of one file: their names and types are kept until the relations are read."""
 
 FIELDS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}
 
 
-def read_mcp_memory(path: Path) -> Iterator[Unit]:
-    """A unit per entity, then one per relation."""
+def read_mcp_memory(path: Path) -> Iterator[ImportBatch]:
+    """A batch per entity, then one per relation."""
     types = _types(path)
     for record in _records(path):
         if record.value["type"] == "entity":
@@ -41,7 +41,7 @@ def read_mcp_memory(path: Path) -> Iterator[Unit]:
 
 
 def _types(path: Path) -> dict[str, str]:
-    """The type of each entity. The whole file is checked on the way, before anything is stored."""
+    """The type of each entity. This validates the whole file before anything is stored."""
     types: dict[str, str] = {}
     for record in _records(path):
         if record.value["type"] == "entity":
@@ -71,29 +71,31 @@ def _check(record: Record) -> None:
         raise InvalidInputError(f"{record.place}: observations must be a list of texts.")
 
 
-def _entity(record: Record) -> Unit:
-    name, sifted = record.value["name"], Sifted()
+def _entity(record: Record) -> ImportBatch:
+    name, builder = record.value["name"], BatchBuilder()
     observations = record.value.get("observations", [])
     for number, observation in enumerate(observations, start=1):
-        sifted.add(f"{record.place}, observation {number}", partial(_item, name, observation))
+        builder.add(f"{record.place}, observation {number}", partial(_item, name, observation))
     unusable = _unusable(name, record.value["entityType"])
     if unusable is not None:
-        return Unit(record.place, sifted.items, None, [*sifted.skipped, Skipped(record.place, unusable)])
+        return ImportBatch(
+            record.place, builder.items, None, [*builder.skipped, SkippedRecord(record.place, unusable)]
+        )
     known = [observation for observation in observations if observation.strip()]
-    upsert = _upsert(record.value["entityType"], name, known, sifted.items)
-    return Unit(record.place, sifted.items, None, sifted.skipped, upsert)
+    upsert = _upsert(record.value["entityType"], name, known, builder.items)
+    return ImportBatch(record.place, builder.items, None, builder.skipped, upsert)
 
 
 def _item(name: str, observation: str) -> dict[str, Any]:
     if not observation.strip():
-        raise InvalidInputError("the observation is empty.")
-    # By name and words, since observations have no id; hashed, since both may be long.
+        raise InvalidInputError("The observation is empty.")
+    # Identified by name and text, because observations have no id; hashed, because both may be long.
     identity = sha256(f"{name}\n{observation}".encode()).hexdigest()
     return {**observation_item(name, observation), "external_id": f"mcp-memory:{identity}"}
 
 
 def _unusable(name: str, category: str) -> str | None:
-    """Why this cannot be an entity here, if it cannot."""
+    """Why this is not a valid entity in Mnemic; None if it is."""
     try:
         check_name("name", name)
         check_name("entityType", category)
@@ -107,7 +109,7 @@ def _unusable(name: str, category: str) -> str | None:
 def _upsert(
     category: str, name: str, observations: list[str], items: Sequence[Mapping[str, Any]]
 ) -> Callable[[AsyncMemory, Retained | None], Awaitable[None]]:
-    """Make the entity, or add to the observations that it has."""
+    """Returns a function that creates the entity or adds the observations that are new."""
 
     async def upsert(memory: AsyncMemory, retained: Retained | None) -> None:
         try:
@@ -124,15 +126,15 @@ def _upsert(
     return upsert
 
 
-def _relation(record: Record, types: dict[str, str]) -> Unit:
+def _relation(record: Record, types: dict[str, str]) -> ImportBatch:
     value = record.value
     unknown = [value[end] for end in ("from", "to") if value[end] not in types]
     if unknown:
-        reason = f"it relates {unknown[0][:64]!a}, which is no entity of the file."
-        return Unit(record.place, [], None, [Skipped(record.place, reason)])
+        reason = f"it relates {unknown[0][:64]!a}, which is not an entity of the file."
+        return ImportBatch(record.place, [], None, [SkippedRecord(record.place, reason)])
 
     async def relate(memory: AsyncMemory, retained: Retained | None) -> None:
         ends = [(types[value[end]], value[end]) for end in ("from", "to")]
         await memory.entities.relate(ends[0], ends[1], value["relationType"])
 
-    return Unit(record.place, [], None, (), relate)
+    return ImportBatch(record.place, [], None, (), relate)

@@ -1,8 +1,8 @@
-"""Memories of mem0: what its REST interface and `get_all` give as JSON, or its local store (`mem0_store`).
+"""Memories of mem0: JSON from its REST interface or `get_all`, or its local store (`mem0_store`).
 
 A record has `id`, `memory`, and any of `user_id`, `agent_id`, `run_id`, `app_id`, `actor_id`, `role`,
-`created_at`, `updated_at`, `metadata`, `categories`, `expiration_date`. A memory becomes a fact; who said
-what in which run stays in its metadata under "mem0", and its categories become tags.
+`created_at`, `updated_at`, `metadata`, `categories`, `expiration_date`. A memory becomes a fact; the ids and
+the role are kept in its metadata under "mem0", and its categories become tags.
 """
 
 import re
@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mnemic.adapters.importing.batches import ImportBatch, batches_by_owner, parse_time, require_text
 from mnemic.adapters.importing.files import text_files
 from mnemic.adapters.importing.mem0_store import find_stores, read_store
 from mnemic.adapters.importing.records import Record, read_records
-from mnemic.adapters.importing.units import Unit, batches, moment, need_text
 from mnemic.errors import InvalidInputError
 
 FILES = re.compile(r".+\.jsonl?")
@@ -22,11 +22,13 @@ WRAPPERS = ("results", "memories")
 KEPT = ("user_id", "agent_id", "run_id", "app_id", "actor_id", "role", "updated_at")
 
 
-def read_mem0(path: Path) -> Iterator[Unit]:
-    """Units of memories, owner by owner."""
+def read_mem0(path: Path) -> Iterator[ImportBatch]:
+    """Batches of memories, one owner each."""
     stores = find_stores(path)
     records = (record for store in stores for record in read_store(store)) if stores else _records(path)
-    return batches((record, _owner(record.value), partial(_item, record.value)) for record in records)
+    return batches_by_owner(
+        (record, _owner(record.value), partial(_item, record.value)) for record in records
+    )
 
 
 def _records(path: Path) -> Iterator[Record]:
@@ -35,7 +37,7 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _owner(value: dict[str, Any]) -> str | None:
-    """The user, or the agent that remembers for itself."""
+    """The user, or the agent if there is no user."""
     named = value.get("user_id") or value.get("agent_id")
     return named if isinstance(named, str) else None
 
@@ -43,10 +45,10 @@ def _owner(value: dict[str, Any]) -> str | None:
 def _item(value: dict[str, Any]) -> dict[str, Any]:
     origin = {name: value[name] for name in KEPT if value.get(name) is not None}
     return {
-        "content": need_text("memory", value.get("memory")),
-        "external_id": f"mem0:{need_text('id', value.get('id'))}",
-        "at": moment("created_at", value.get("created_at")),
-        "expires_at": moment("expiration_date", value.get("expiration_date")),
+        "content": require_text("memory", value.get("memory")),
+        "external_id": f"mem0:{require_text('id', value.get('id'))}",
+        "at": parse_time("created_at", value.get("created_at")),
+        "expires_at": parse_time("expiration_date", value.get("expiration_date")),
         "tags": _list("categories", value.get("categories")),
         "metadata": {**_mapping("metadata", value.get("metadata")), "mem0": origin},
     }

@@ -1,9 +1,9 @@
-"""mem0's local store: the SQLite files that Qdrant's local mode keeps, one per collection.
+"""mem0's local store: the SQLite files of Qdrant's local mode, one per collection.
 
-A point is a *pickle*, and whoever unpickles a stranger's file runs what the stranger likes. Mnemic
-therefore never does: its unpickler knows no class and no function. Whatever name a pickle asks for, it gets
-the same empty shell, which holds what it is told to hold and does nothing. All that is wanted of a point,
-its id and its payload, is made of texts, numbers, lists and mappings, which need no class.
+A point is a *pickle*, and unpickling an untrusted file can run any code. Therefore the unpickler here knows
+no class and no function: for every name that a pickle asks for, it returns the same inert class, which
+stores fields and does nothing. The wanted parts of a point, its id and its payload, consist of texts,
+numbers, lists and mappings, which need no class.
 """
 
 import io
@@ -20,14 +20,14 @@ from mnemic.errors import InvalidInputError
 STORE_FILE = "storage.sqlite"
 SQLITE_MAGIC = b"SQLite format 3\0"
 POINT_MAX_BYTES = 16 << 20
-"""Largest point: a long text with a vector of some thousand numbers has 100 KB."""
+"""Limit for a point: a long text with a vector of some thousand numbers has 100 KB."""
 
 VALUES_MAX = 100_000
-"""Most values in a payload: a pickle of a few bytes can unfold to billions by repeating itself."""
+"""Limit for the values in a payload: a small pickle can expand to billions by references to itself."""
 
-# Collections beside the memories: entities that mem0 links them to, and what it migrated.
+# Collections that hold no memories: entities that mem0 links to memories, and migrations.
 BESIDE_SUFFIXES = ("_entities", "migrations")
-# What mem0 keeps for itself in a payload, and what it calls otherwise in its answers.
+# Internal fields of mem0's payload, and fields that its answers name differently.
 OWN_FIELDS = ("data", "hash", "text_lemmatized", "attributed_to")
 ANSWERED = (
     "user_id",
@@ -42,7 +42,7 @@ ANSWERED = (
 
 
 def find_stores(path: Path) -> list[Path]:
-    """The files with memories: the path itself, or those in a folder of Qdrant's; empty if it is another."""
+    """The files with memories: the path itself, or those in a Qdrant folder; otherwise empty."""
     if path.is_dir():
         found = [file for file in sorted(path.glob(f"collection/*/{STORE_FILE}")) if _is_memories(file)]
         return found or [file for file in [path / STORE_FILE] if file.is_file()]
@@ -50,16 +50,16 @@ def find_stores(path: Path) -> list[Path]:
 
 
 def read_store(path: Path) -> Iterator[Record]:
-    """The points of a collection, in the shape of mem0's own answers."""
+    """The points of a collection, in the form of mem0's own answers."""
     try:
-        # Any thread may ask for the next record, one at a time.
+        # Different threads may read the next record, one at a time.
         with closing(sqlite3.connect(_read_only(path), uri=True, check_same_thread=False)) as store:
             for row_id, point in store.execute("SELECT rowid, point FROM points ORDER BY rowid"):
                 yield Record(f"{path.parent.name}, point {row_id}", _answer(f"point {row_id}", point))
     except sqlite3.Error as error:
         raise InvalidInputError(
-            f"{path} is no local store of mem0's vectors: {error}. Name the folder of its vector store "
-            "(by default /tmp/qdrant), not its history."
+            f"{path} is not a local vector store of mem0: {error}. Give the folder of the vector store "
+            "(by default /tmp/qdrant), not the history."
         ) from error
 
 
@@ -77,7 +77,7 @@ def _starts_with(path: Path, magic: bytes) -> bool:
 
 
 def _answer(place: str, point: object) -> dict[str, Any]:
-    """What mem0 would say about a point."""
+    """A point in the form of mem0's answers."""
     if not isinstance(point, bytes) or len(point) > POINT_MAX_BYTES:
         raise InvalidInputError(f"{place}: a point is at most {POINT_MAX_BYTES:,} bytes long.")
     held = _unpickle(place, point).held
@@ -93,13 +93,13 @@ def _answer(place: str, point: object) -> dict[str, Any]:
     }
 
 
-class _Shell:
-    """Stands for any object of a pickle; keeps the fields that it is given."""
+class _InertObject:
+    """Replaces every object of a pickle; keeps the fields of its state."""
 
     held: dict[str, Any]
 
-    def __new__(cls, *arguments: object, **named: object) -> "_Shell":
-        """A shell that holds nothing yet; a pickle need not call `__init__`."""
+    def __new__(cls, *arguments: object, **named: object) -> "_InertObject":
+        """An object without fields; a pickle need not call `__init__`."""
         made = super().__new__(cls)
         made.held = {}
         return made
@@ -112,34 +112,34 @@ class _Shell:
         self.held = fields if isinstance(fields, dict) else {}
 
 
-class _ShellUnpickler(pickle._Unpickler):
-    """Finds no class but the shell.
+class _InertUnpickler(pickle._Unpickler):
+    """An unpickler that resolves every name to `_InertObject`.
 
-    It stands on the unpickler that is written in Python: the one in C takes gigabytes for a pickle of ten
-    bytes that asks for a large place in its memo.
+    It extends the unpickler written in Python: the one in C allocates gigabytes for a pickle of ten bytes
+    that uses a large memo index.
     """
 
-    def find_class(self, module: str, name: str) -> type[_Shell]:
-        """The shell, whatever is asked for."""
-        return _Shell
+    def find_class(self, module: str, name: str) -> type[_InertObject]:
+        """The inert class, for every name."""
+        return _InertObject
 
-    def persistent_load(self, persistent_id: object) -> _Shell:
-        """The shell, too."""
-        return _Shell()
+    def persistent_load(self, persistent_id: object) -> _InertObject:
+        """An inert object, for every persistent id."""
+        return _InertObject()
 
 
-def _unpickle(place: str, point: bytes) -> _Shell:
+def _unpickle(place: str, point: bytes) -> _InertObject:
     try:
-        found = _ShellUnpickler(io.BytesIO(point)).load()
+        found = _InertUnpickler(io.BytesIO(point)).load()
     except Exception as error:
         raise InvalidInputError(f"{place} cannot be read: {type(error).__name__}: {error}.") from error
-    if not isinstance(found, _Shell):
-        raise InvalidInputError(f"{place} is no point of Qdrant's.")
+    if not isinstance(found, _InertObject):
+        raise InvalidInputError(f"{place} is not a point of Qdrant.")
     return found
 
 
 def _has_more_values(value: object, limit: int) -> bool:
-    """Whether JSON unfolds to more values than this."""
+    """Whether JSON expands to more values than this."""
     waiting, count = [value], 0
     while waiting and count <= limit:
         count += 1

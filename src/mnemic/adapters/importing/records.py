@@ -1,9 +1,9 @@
-"""JSON records out of a file of any size, one at a time.
+"""JSON records from a file of any size, one at a time.
 
-Exports come as an array, as an object that holds an array (`{"results": […]}`), or as JSON lines. One reader
-takes all of them: a value at the top is an array of records, an object with an array of records under one of
-the names in `wrappers`, or a record itself; and another value may follow. It holds no more of the file than
-one record, which has a limit.
+An export is an array, an object that holds an array (`{"results": […]}`), or JSON lines. One reader handles
+all of them: a top-level value is an array of records, an object with an array of records under one of the
+names in `wrappers`, or a record; further values may follow. The reader holds only one record in memory, whose
+size is limited.
 """
 
 import json
@@ -14,10 +14,10 @@ from typing import Any, TextIO
 from mnemic.errors import InvalidInputError
 
 RECORD_MAX_CHARACTERS = 64_000_000
-"""Longest record: a conversation of 64 MB. Longer ones are an error, not a way to fill the memory."""
+"""Limit for one record, which bounds the memory in use: a conversation of 64 MB."""
 
 CHUNK_CHARACTERS = 1 << 16
-# What is cut off inside a literal, a number or an escape fails this close to the end of what was read.
+# A value that is cut off inside a literal, a number or an escape fails this close to the end of the buffer.
 CUT_OFF_MAX_CHARACTERS = 16
 
 _DECODER = json.JSONDecoder()
@@ -25,14 +25,14 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Record:
-    """One object of a file; `place` says which one, for messages."""
+    """One object of a file; `place` identifies it in messages."""
 
     place: str
     value: dict[str, Any]
 
 
 def read_records(file: TextIO, name: str, *, wrappers: Collection[str] = ()) -> Iterator[Record]:
-    """The objects of a file; InvalidInputError names the record and the line where it is no JSON."""
+    """The objects of a file; InvalidInputError names the record and the line that is not valid JSON."""
     text = _Text(file, name)
     while first := text.peek():
         if first == "[":
@@ -61,7 +61,7 @@ def _array(text: "_Text") -> Iterator[Record]:
 
 
 def _object(text: "_Text", wrappers: Collection[str]) -> Iterator[Record]:
-    """The records in an object's array, or the object itself if it holds none."""
+    """The records in an object's array, or the object itself if it has none."""
     if not wrappers:
         yield text.record(text.value())
         return
@@ -86,7 +86,7 @@ def _object(text: "_Text", wrappers: Collection[str]) -> Iterator[Record]:
 
 
 class _Text:
-    """A file's characters, of which those that were taken are let go."""
+    """A buffer over a text file that discards what was consumed."""
 
     def __init__(self, file: TextIO, name: str) -> None:
         self._file = file
@@ -108,13 +108,13 @@ class _Text:
                 return ""
 
     def take(self, expected: str) -> None:
-        """Go past a character that must be there."""
+        """Consume the expected character."""
         if self.peek() != expected:
             raise self.error(f"{expected!r} was expected")
         self._at += 1
 
     def value(self) -> Any:
-        """The JSON value that begins here."""
+        """The JSON value at the current position."""
         self.peek()
         while True:
             try:
@@ -124,39 +124,38 @@ class _Text:
             except (ValueError, RecursionError) as error:
                 raise self.error("a number is too long or values are nested too deeply") from error
             else:
-                # A number at the end of what was read may go on.
+                # A number at the end of the buffer may continue.
                 if end < len(self._held) or not self._read(CHUNK_CHARACTERS):
                     self._at = end
                     return value
 
     def record(self, value: dict[str, Any]) -> Record:
-        """A record with its place."""
+        """The record, with its place."""
         self._count += 1
         return Record(f"{self._name}, record {self._count}", value)
 
     def error(self, what: str) -> InvalidInputError:
-        """An error at the place where reading stands."""
+        """An error at the current position."""
         line = self._lines_gone + self._held.count("\n", 0, self._at) + 1
         return InvalidInputError(
-            f"{self._name} is not the JSON that was expected, at record {self._count + 1}, line {line}: "
-            f"{what}."
+            f"{self._name} is not the expected JSON at record {self._count + 1}, line {line}: {what}."
         )
 
     def _read_on(self, error: json.JSONDecodeError) -> None:
-        """Read more if the value was cut off by the end of what was read; else it is malformed."""
+        """Read more if the value was cut off at the end of the buffer; otherwise it is malformed."""
         is_cut_off = error.msg.startswith("Unterminated") or (
             error.pos >= len(self._held) - CUT_OFF_MAX_CHARACTERS
         )
         length = len(self._held) - self._at
         if is_cut_off and length > RECORD_MAX_CHARACTERS:
             raise self.error(f"a record has more than {RECORD_MAX_CHARACTERS:,} characters")
-        # Twice as much each time: a long record is parsed a few times, not once per chunk.
+        # Double the size each time, so that a long record is parsed a few times, not once per chunk.
         if not is_cut_off or not self._read(max(CHUNK_CHARACTERS, length)):
             self._at = min(error.pos, len(self._held))
             raise self.error(error.msg) from None
 
     def _read(self, characters: int) -> bool:
-        """Hold more of the file and let go what was taken; False at the end."""
+        """Read more of the file and discard what was consumed; False at the end."""
         if self._has_ended:
             return False
         try:

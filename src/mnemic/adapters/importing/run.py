@@ -1,9 +1,9 @@
-"""The import itself: unit by unit from a source into a memory, counting what became of the records.
+"""The import: stores the batches of a source in a memory and counts the results.
 
-It is one act in the audit log, with counts: the owner's, or nobody's where the source says whose its
-records are; then it does not name the file, whose name may be that of an owner who is erased some day. A
-memory that speaks to a server has no hand in the log there: each of its calls is in that place's memory
-log.
+An import is one act in the audit log, with counts. It belongs to the owner, or to no owner if the source
+determines the owners; then the audit record does not name the file, because its name may be that of an
+owner who is erased later. A memory that speaks to a server writes no audit record: the server logs each of
+its calls.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
 
+from mnemic.adapters.importing.batches import ImportBatch, SkippedRecord
 from mnemic.adapters.importing.chatgpt import read_chatgpt
 from mnemic.adapters.importing.claude import read_claude
 from mnemic.adapters.importing.langgraph import read_langgraph
 from mnemic.adapters.importing.mcp_memory import read_mcp_memory
 from mnemic.adapters.importing.mem0 import read_mem0
-from mnemic.adapters.importing.units import Skipped, Unit
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.govern.audit import audited, file_target
-from mnemic.runtime.storage import is_server
+from mnemic.sdk.backend import LocalBackend
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.checks import check_choice
 from mnemic.types.retained import Retained
@@ -31,10 +31,10 @@ from mnemic.types.retained import Retained
 SourceName = Literal["mem0", "mcp-memory", "langgraph", "chatgpt", "claude"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 
-SKIPPED_KEPT = 100
-"""Skipped records that a report names; it counts all of them."""
+SKIPPED_LISTED_MAX = 100
+"""Skipped records that a report lists; it counts all of them."""
 
-_READERS: dict[str, Callable[[Path], Iterator[Unit]]] = {
+_READERS: dict[str, Callable[[Path], Iterator[ImportBatch]]] = {
     "mem0": read_mem0,
     "mcp-memory": read_mcp_memory,
     "langgraph": read_langgraph,
@@ -46,19 +46,19 @@ assert set(_READERS) == set(SOURCES)
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What became of the records of an import.
+    """The result of an import.
 
-    `unit_count` counts what was stored together: conversations, entities and relations, batches. `owners`
-    says how many memories each owner got. Of the skipped records the first `SKIPPED_KEPT` are named.
+    `batch_count` counts what was stored together: conversations, entities, relations, groups of memories.
+    `owners` has the number of new memories by owner. `skipped` lists the first `SKIPPED_LISTED_MAX` records.
     """
 
-    unit_count: int
+    batch_count: int
     imported_count: int
     known_count: int
     skipped_count: int
     awaiting_embedding_count: int
     owners: dict[str, int]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedRecord, ...]
 
 
 async def import_from(
@@ -70,51 +70,51 @@ async def import_from(
     owner_from_source: bool = False,
     on_progress: Callable[[int], None] = lambda count: None,
 ) -> ImportReport:
-    """Take in what another system remembers; returns what became of it.
+    """Import the memories of another system.
 
-    Everything belongs to `owner`, or to the memory's own; with `owner_from_source` to whom it belonged there,
-    where the source says so. Each conversation, entity or batch of memories is stored whole or not at all. An
-    error ends the import and says at which record; what was stored before stays, and importing again goes on
-    from there, since what is known is recognised. `on_progress` hears how many records are done.
+    All records belong to `owner`, or to the memory's owner; with `owner_from_source` to their owner in the
+    source, if it names one. Each conversation, entity or batch of memories is stored whole or not at all. An
+    error ends the import and names the record; earlier batches stay stored, and a repeated import continues,
+    because it recognises known records. `on_progress` gets the number of records that are done.
     """
     check_choice("source", source, SOURCES)
     default = owner if owner is not None else memory.owner
     if default is None and not owner_from_source:
-        raise OwnerRequiredError("Whose memories are these? Name an owner, or take the owners of the source.")
-    tally, file = _Tally(), Path(path)
+        raise OwnerRequiredError("No owner for the import: name one, or take the owners from the source.")
+    builder, file = _ReportBuilder(), Path(path)
     async with _audited(memory, source, file, owner=None if owner_from_source else default) as tell:
         try:
-            await _import(memory, _READERS[source](file), tally, default, owner_from_source, on_progress)
+            await _import(memory, _READERS[source](file), builder, default, owner_from_source, on_progress)
         finally:
-            tell(**tally.numbers())
-    return tally.report()
+            tell(**builder.counts_for_audit())
+    return builder.build()
 
 
 async def _import(
     memory: AsyncMemory,
-    units: Iterator[Unit],
-    tally: "_Tally",
+    batches: Iterator[ImportBatch],
+    builder: "_ReportBuilder",
     default: str | None,
     owner_from_source: bool,
     on_progress: Callable[[int], None],
 ) -> None:
-    # In a thread: a record may be large, and the event loop belongs to others, too.
-    while (unit := await asyncio.to_thread(next, units, None)) is not None:
-        unit_owner = _owner_of(unit, default, owner_from_source=owner_from_source)
-        retained, unusable = await _store(memory, unit, unit_owner)
-        tally.add(unit, retained, unusable, unit_owner)
-        on_progress(tally.done_count)
+    # In a thread: parsing a large record would block the event loop.
+    while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        batch_owner = _owner_of(batch, default, owner_from_source=owner_from_source)
+        retained, unusable = await _store(memory, batch, batch_owner)
+        builder.add(batch, retained, unusable, batch_owner)
+        on_progress(builder.done_count)
 
 
 @asynccontextmanager
 async def _audited(
     memory: AsyncMemory, source: str, file: Path, *, owner: str | None
 ) -> AsyncIterator[Callable[..., None]]:
-    """The block in which the import happens; gives what takes the counts of its outcome."""
-    caller = memory._caller
-    if is_server(caller.core.settings):
+    """Audits the block; yields a function that takes the counts of the outcome."""
+    if not isinstance(memory._backend, LocalBackend):
         yield lambda **counts: None
         return
+    caller = memory._caller
     scope, target = replace(caller.scope, owner=owner), file_target(file) if owner is not None else source
     act = audited(
         caller.database,
@@ -128,71 +128,75 @@ async def _audited(
         yield act.outcome
 
 
-def _owner_of(unit: Unit, default: str | None, *, owner_from_source: bool) -> str:
-    owner = unit.owner if owner_from_source and unit.owner is not None else default
+def _owner_of(batch: ImportBatch, default: str | None, *, owner_from_source: bool) -> str:
+    owner = batch.owner if owner_from_source and batch.owner is not None else default
     if owner is None:
         raise OwnerRequiredError(
-            f"The source does not say whose {unit.name} is: name an owner for such records."
+            f"The source names no owner for {batch.name}: name an owner for such records."
         )
     return owner
 
 
-async def _store(memory: AsyncMemory, unit: Unit, owner: str) -> tuple[Retained | None, list[Skipped]]:
-    """Store a unit; returns what became of its items, and what cannot be here as it was there."""
+async def _store(
+    memory: AsyncMemory, batch: ImportBatch, owner: str
+) -> tuple[Retained | None, list[SkippedRecord]]:
+    """Store a batch; returns the result, and records that are not valid in Mnemic."""
     try:
         scoped = memory.scope(owner=owner)
-        retained = await scoped.retain_many(unit.items) if unit.items else None
+        retained = await scoped.retain_many(batch.items) if batch.items else None
     except InvalidInputError as error:
-        raise InvalidInputError(f"{unit.name}: {error}") from error
+        raise InvalidInputError(f"{batch.name}: {error}") from error
     try:
-        if unit.and_then is not None:
-            await unit.and_then(scoped, retained)
+        if batch.after_store is not None:
+            await batch.after_store(scoped, retained)
     except (InvalidInputError, NotFoundError) as error:
-        return retained, [Skipped(unit.name, str(error))]
+        return retained, [SkippedRecord(batch.name, str(error))]
     return retained, []
 
 
 @dataclass
-class _Tally:
-    """The report while it is made."""
+class _ReportBuilder:
+    """Counts results until the import ends."""
 
     counts: Counter[str] = field(default_factory=Counter)
     owners: Counter[str] = field(default_factory=Counter)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedRecord] = field(default_factory=list)
 
     @property
     def done_count(self) -> int:
-        """Records that were looked at so far."""
+        """Records that were read so far."""
         return self.counts["imported"] + self.counts["known"] + self.counts["skipped"]
 
-    def add(self, unit: Unit, retained: Retained | None, unusable: list[Skipped], owner: str) -> None:
-        """Count what became of a unit."""
-        skipped = [*unit.skipped, *unusable]
-        self.counts["units"] += 1
+    def add(
+        self, batch: ImportBatch, retained: Retained | None, unusable: list[SkippedRecord], owner: str
+    ) -> None:
+        """Count the result of a batch."""
+        skipped = [*batch.skipped, *unusable]
+        self.counts["batches"] += 1
         if retained is not None:
-            skipped += [Skipped(unit.name, refused.reason) for refused in retained.refused]
+            skipped += [SkippedRecord(batch.name, refused.reason) for refused in retained.refused]
             self.counts["imported"] += retained.stored_count
             self.counts["known"] += retained.duplicate_count
             self.counts["awaiting"] += retained.awaiting_embedding_count
             if retained.stored_count:
                 self.owners[owner] += retained.stored_count
         self.counts["skipped"] += len(skipped)
-        self.skipped += skipped[: SKIPPED_KEPT - len(self.skipped)]
+        self.skipped += skipped[: SKIPPED_LISTED_MAX - len(self.skipped)]
 
-    def numbers(self) -> dict[str, int]:
-        """What the audit log keeps of it."""
+    def counts_for_audit(self) -> dict[str, int]:
+        """The counts for the audit log."""
         return {
-            "unit_count": self.counts["units"],
+            "batch_count": self.counts["batches"],
             "imported_count": self.counts["imported"],
             "known_count": self.counts["known"],
             "skipped_count": self.counts["skipped"],
             "owner_count": len(self.owners),
         }
 
-    def report(self) -> ImportReport:
-        """What is known in the end."""
+    def build(self) -> ImportReport:
+        """The report."""
         return ImportReport(
-            unit_count=self.counts["units"],
+            batch_count=self.counts["batches"],
             imported_count=self.counts["imported"],
             known_count=self.counts["known"],
             skipped_count=self.counts["skipped"],

@@ -14,8 +14,10 @@ def read_file(path: str | PathLike[str]) -> bytes:
     try:
         with Path(path).open("rb") as file:
             data = file.read(SOURCE_MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise NotFoundError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise NotFoundError(f"{path!r} cannot be read: {error}.") from error
     if len(data) > SOURCE_MAX_BYTES:
         raise InvalidInputError(f"{path} is larger than {SOURCE_MAX_BYTES:,} bytes, which is the limit.")
     return data

@@ -1,20 +1,18 @@
-"""`memory.actors`: whom not to trust."""
+"""`memory.actors`: flags on actors that should not be trusted."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import flagged_actors
 from mnemic.types.tiers import ActorFlag, Severity
 
 
-class AsyncActors:
-    """People, accounts and agents that an owner should not trust, and why."""
+class AsyncActors(CallGroup):
+    """Flags on people, accounts and agents that an owner should not trust, with reasons."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("actors.flag")
     async def flag(
         self,
         actor: str,
@@ -25,7 +23,7 @@ class AsyncActors:
         at: datetime | str | None = None,
         owner: str | None = None,
     ) -> ActorFlag:
-        """Flag an actor. Flagging it again adds a reason; `evidence` refers to memories or other sources."""
+        """Flag an actor. Flagging it again adds a flag; `evidence` refers to memories or other sources."""
         return await flagged_actors.flag_actor(
             self._caller.database,
             self._caller.scoped(owner),
@@ -36,16 +34,19 @@ class AsyncActors:
             at=at,
         )
 
+    @routed("actors.clear")
     async def clear(self, actor: str, *, reason: str, owner: str | None = None) -> int:
-        """Clear all open flags of an actor; returns how many there were. They stay as history."""
+        """Clear all open flags of an actor and return their number. Cleared flags are kept as history."""
         return await flagged_actors.clear_actor(
             self._caller.database, self._caller.scoped(owner), actor, reason=reason
         )
 
+    @routed("actors.is_flagged")
     async def is_flagged(self, actor: str, *, owner: str | None = None) -> bool:
-        """Whether an actor has a flag that is not cleared."""
+        """Return whether an actor has an open flag."""
         return await flagged_actors.is_flagged(self._caller.database, self._caller.scoped(owner), actor)
 
+    @routed("actors.list")
     async def list(
         self,
         *,
@@ -55,7 +56,7 @@ class AsyncActors:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[ActorFlag]:
-        """Flags, newest first; `before` is the `flag_id` of the last one on the page before."""
+        """Return flags, newest first; `before` is the `flag_id` of the last flag of the previous page."""
         return await flagged_actors.list_flags(
             self._caller.database,
             self._caller.scoped(owner),

@@ -1,23 +1,22 @@
-"""`memory.audit`: what was destroyed or carried away, by whom, and whether it went well."""
+"""`memory.audit`: the audit log."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import audit
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.traces import AuditRecord
 
 
-class AsyncAudit:
-    """Acts that destroy or carry away much: an intent before each, an outcome after it.
+class AsyncAudit(CallGroup):
+    """Operations that destroy, export or share data: a record of the intent before, one of the outcome after.
 
-    A memory that has an owner sees the acts of that owner; one that has none, all of its tenant.
+    A memory with an owner sees the records of that owner; a memory without one sees all records of its
+    tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("audit.list")
     async def list(
         self,
         *,
@@ -28,10 +27,10 @@ class AsyncAudit:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[AuditRecord]:
-        """Intents and outcomes, newest first; `before` is the last `audit_id` of the page before."""
+        """Return intents and outcomes, newest first; `before` is the last `audit_id` of the previous page."""
         return await audit.list_acts(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             action=action,
             since=since,
             until=until,
@@ -39,8 +38,9 @@ class AsyncAudit:
             limit=limit,
         )
 
+    @routed("audit.unfinished")
     async def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
-        """Intents that have no outcome: acts that still run, or were cut short by a crash."""
+        """Return intents without an outcome: operations that still run, or that a crash interrupted."""
         return await audit.unfinished_acts(
-            self._caller.database, self._caller.scope.narrowed(owner=owner), limit=limit
+            self._caller.database, self._scope.narrowed(owner=owner), limit=limit
         )

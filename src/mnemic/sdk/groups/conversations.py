@@ -1,4 +1,4 @@
-"""`memory.conversations`: who talked when, what was said, which tools were called."""
+"""`memory.conversations`: conversations, their turns and their tool calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_flag, check_id, check_number, check_text, check_time
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.memory import MemoryRecord
@@ -16,18 +16,17 @@ from mnemic.types.scope import check_name
 POSITION_MAX = 2**31 - 1
 
 
-class AsyncConversations:
-    """Conversations. They come into being with their first turn: `retain(…, conversation=…)`."""
+class AsyncConversations(CallGroup):
+    """Conversations. The first turn creates a conversation: `retain(…, conversation=…)`."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("conversations.get")
     async def get(self, conversation: str, *, owner: str | None = None) -> Conversation:
-        """One conversation; NotFoundError if the owner has none of that name."""
+        """Return one conversation; NotFoundError if the owner has none of that name."""
         return await conversations.get_conversation(
             self._caller.database, self._caller.scoped(owner), conversation
         )
 
+    @routed("conversations.list")
     async def list(
         self,
         *,
@@ -36,7 +35,7 @@ class AsyncConversations:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Conversation]:
-        """Conversations, the latest first; `before` is the `last_turn_at` of the page before."""
+        """Return conversations, latest first; `before` is the last `last_turn_at` of the previous page."""
         return await conversations.list_conversations(
             self._caller.database,
             self._caller.scoped(owner),
@@ -45,10 +44,11 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.turns")
     async def turns(
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
-        """Turns in the order in which they were said, from a position on."""
+        """Return the turns of a conversation in order, starting at a position."""
         if type(from_position) is not int or not 0 <= from_position <= POSITION_MAX:
             raise InvalidInputError(f"from_position must be a whole number from 0 to {POSITION_MAX}.")
         return await conversations.list_turns(
@@ -59,10 +59,11 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.recent")
     async def recent(
         self, *, conversation: str | None = None, limit: int = 20, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
-        """The last turns, of one conversation or of all, in the order in which they were recorded."""
+        """Return the last turns, of one conversation or of all, in the order in which they were recorded."""
         return await conversations.recent_turns(
             self._caller.database,
             self._caller.scoped(owner),
@@ -70,6 +71,7 @@ class AsyncConversations:
             limit=limit,
         )
 
+    @routed("conversations.record_tool")
     async def record_tool(
         self,
         conversation: str,
@@ -83,7 +85,7 @@ class AsyncConversations:
         memory_id: UUID | str | None = None,
         owner: str | None = None,
     ) -> ToolInvocation:
-        """Record that a tool was called in a conversation; it is never changed afterwards."""
+        """Record a tool call in a conversation; the record is immutable."""
         return await conversations.add_tool_invocation(
             self._caller.database,
             self._caller.scoped(owner),
@@ -97,10 +99,11 @@ class AsyncConversations:
             memory_id=check_id("memory_id", memory_id) if memory_id is not None else None,
         )
 
+    @routed("conversations.tools")
     async def tools(
         self, conversation: str, *, limit: int = 100, owner: str | None = None
     ) -> Sequence[ToolInvocation]:
-        """Tools called in a conversation, in order."""
+        """Return the tool calls of a conversation, in order."""
         return await conversations.list_tool_invocations(
             self._caller.database, self._caller.scoped(owner), conversation, limit=limit
         )

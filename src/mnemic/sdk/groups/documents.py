@@ -1,4 +1,4 @@
-"""`memory.documents`: texts under names, recalled like every other memory."""
+"""`memory.documents`: named documents, which recall searches like other memories."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,16 @@ from mnemic.documents import sources
 from mnemic.documents.reading.file import read_file
 from mnemic.documents.reading.source import MediaType, media_type_of, read_source
 from mnemic.errors import InvalidInputError
-from mnemic.retain.calls import retain_items
-from mnemic.runtime.core import Caller
-from mnemic.sdk.finishing import finish
+from mnemic.runtime.job_waiting import finish_job
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
-from mnemic.types.retained import Retained
 from mnemic.types.scope import check_name
 
 
-class AsyncDocuments:
-    """Documents by name: short ones are put, large ones and files are ingested in the background."""
+class AsyncDocuments(CallGroup):
+    """Documents by name: `put` stores short ones, `ingest` reads large ones and files in the background."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("documents.put")
     async def put(
         self,
         name: str,
@@ -37,29 +33,19 @@ class AsyncDocuments:
         owner: str | None = None,
         channel: str | None = None,
     ) -> ReferenceDocument:
-        """Store a document. The same text again changes nothing; another one supersedes the old text."""
-
-        async def store(text: str, and_then: documents.AndThen) -> Retained:
-            fields = {
-                "category": "reference",
-                "source": "imported",
-                "tags": tags,
-                "metadata": {**(metadata or {}), "document": name},
-            }
-            return await retain_items(
-                self._caller, [text], fields, owner=owner, channel=channel, and_then=and_then
-            )
-
+        """Store a document. Storing the same text again does nothing; another text supersedes the old one."""
         return await documents.put_document(
-            self._caller.database,
-            self._caller.scoped(owner, channel),
+            self._caller,
             name,
             content,
             title=title,
-            metadata=metadata or {},
-            store=store,
+            tags=tags,
+            metadata=metadata,
+            owner=owner,
+            channel=channel,
         )
 
+    @routed("documents.ingest")
     async def ingest(
         self,
         name: str,
@@ -74,17 +60,18 @@ class AsyncDocuments:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Ingestion:
-        """Take a document in, as text or as the bytes of a file: plain text, Markdown, HTML or PDF.
+        """Ingest a document: text, or the bytes of a plain text, Markdown, HTML or PDF file.
 
-        It is durable when the call returns, and found chunk by chunk as a job makes them; `wait` waits for
-        all. The same document again does nothing; a changed one has only those chunks embedded that changed.
-        What kind it is says `media_type`, else the ending of its name. PDF needs the extra `documents`.
+        The document is durable when the call returns; a job makes it searchable chunk by chunk. `wait` waits
+        for the end of that job. Ingesting the same document again does nothing; of a changed one, only
+        changed chunks are embedded. `media_type` is the kind of document, by default that of the extension of
+        its name. PDF needs the extra `documents`.
         """
         scope = self._caller.scoped(owner, channel)
         if (content is None) == (data is None):
             raise InvalidInputError("Give either content, as text, or data, in bytes.")
         kind = media_type_of(media_type, check_name("name", name), data)
-        # Reading a large file takes seconds, in which others want to go on.
+        # Parsing a large file takes seconds and must not block the event loop.
         source = content if content is not None else data or b""
         reading = await asyncio.to_thread(read_source, source, kind)
         filed = await sources.store_source(
@@ -99,7 +86,7 @@ class AsyncDocuments:
         )
         if not wait or filed.is_complete or filed.job_id is None:
             return filed
-        await finish(self._caller.core, filed.job_id)
+        await finish_job(self._caller.core, filed.job_id)
         return await sources.read_ingestion(self._caller.database, scope, name)
 
     async def ingest_file(
@@ -115,7 +102,7 @@ class AsyncDocuments:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Ingestion:
-        """Take a file of this machine in, under its own name unless another one is given; see `ingest`."""
+        """Ingest a local file under its own name unless another is given; see `ingest`."""
         data = await asyncio.to_thread(read_file, path)
         return await self.ingest(
             name if name is not None else Path(path).name,
@@ -129,10 +116,12 @@ class AsyncDocuments:
             channel=channel,
         )
 
+    @routed("documents.status")
     async def status(self, name: str, *, owner: str | None = None) -> Ingestion:
-        """How far the ingestion of a document has come; `memory.jobs.status(job_id)` says more."""
+        """Return the progress of an ingestion; `memory.jobs.status(job_id)` returns more."""
         return await sources.read_ingestion(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.chunks")
     async def chunks(
         self,
         name: str,
@@ -142,9 +131,9 @@ class AsyncDocuments:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[DocumentChunk]:
-        """Where the memories of an ingested document stand in its text, in order; `memory_id` asks for one.
+        """Return the chunks of an ingested document with their positions in the text, in order.
 
-        `after` is the last `chunk_index` of the page before.
+        `memory_id` selects the chunk of one memory. `after` is the last `chunk_index` of the previous page.
         """
         return await sources.list_chunks(
             self._caller.database,
@@ -155,22 +144,26 @@ class AsyncDocuments:
             limit=limit,
         )
 
+    @routed("documents.text")
     async def text(self, name: str, *, owner: str | None = None) -> str:
-        """The whole text of a document: as it was put, or as it was read from its file."""
+        """Return the whole text of a document: as it was put, or as it was read from its file."""
         return await documents.read_text(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.get")
     async def get(self, name: str, *, owner: str | None = None) -> ReferenceDocument:
-        """The entry of a document, without its text."""
+        """Return the entry of a document, without its text."""
         return await documents.get_document(self._caller.database, self._caller.scoped(owner), name)
 
+    @routed("documents.list")
     async def list(
         self, *, after: str = "", limit: int = 100, owner: str | None = None
     ) -> Sequence[ReferenceDocument]:
-        """Documents by name; `after` is the last name of the page before."""
+        """Return documents by name; `after` is the last name of the previous page."""
         return await documents.list_documents(
             self._caller.database, self._caller.scoped(owner), after=after, limit=limit
         )
 
+    @routed("documents.delete")
     async def delete(self, name: str, *, owner: str | None = None) -> bool:
-        """Forget a document with all memories made from it; returns whether there was one."""
+        """Forget a document and all memories made from it; returns whether it existed."""
         return await documents.delete_document(self._caller.database, self._caller.scoped(owner), name)

@@ -1,4 +1,4 @@
-"""`memory.entities`: who and what an owner knows, and how they hang together."""
+"""`memory.entities`: the entities of an owner and the relations between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from mnemic.govern.audit import audited
 from mnemic.knowledge import archive, entities, graph
 from mnemic.knowledge.entities import EntityInput
 from mnemic.knowledge.references import check_reference
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.entity import (
     ArchivedEntity,
     Entity,
@@ -20,17 +20,15 @@ from mnemic.types.entity import (
 from mnemic.types.memory import Provenance
 
 
-class AsyncEntities:
-    """People, projects, products and whatever else memories are about.
+class AsyncEntities(CallGroup):
+    """People, projects, products and other things that memories are about.
 
-    A call names an entity by its id, by the entity itself, or by category and name. Upper and lower case
-    make no difference in categories and names. An alias will do where only one entity of the category
-    has it; aliases may be shared, and `find` gives all who bear one.
+    A call names an entity by its id, by the entity itself, or by category and name. Categories and names are
+    not case-sensitive. An alias works as a name if only one entity of the category has it; several entities
+    may share an alias, and `find` returns all of them.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("entities.upsert")
     async def upsert(
         self,
         category: str,
@@ -45,11 +43,11 @@ class AsyncEntities:
         evidence: UUID | str | None = None,
         owner: str | None = None,
     ) -> Entity:
-        """Make an entity or add to it, and return it as it is now.
+        """Create an entity or add to it, and return it.
 
-        Facts and metadata are merged key by key; a new value retires the old one, which `history` still
-        shows. Aliases are added, and memories that mention a new name are linked to the entity.
-        `confidence`, `provenance` and `evidence` (a memory's id) say where the facts come from.
+        Facts and metadata are merged key by key; a new value replaces the old one, which `history` still
+        returns. Aliases are added, and memories that mention a new name are linked to the entity.
+        `confidence`, `provenance` and `evidence` (the id of a memory) describe the source of the facts.
         """
         given = EntityInput(
             category,
@@ -64,20 +62,23 @@ class AsyncEntities:
         )
         return await entities.upsert_entity(self._caller.database, self._caller.scoped(owner), given)
 
+    @routed("entities.get")
     async def get(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> Entity:
-        """One entity, by its id or as `get(category, name)`; NotFoundError if the owner does not have it."""
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
         return await entities.get_entity(self._caller.database, self._caller.scoped(owner), entity, name)
 
+    @routed("entities.find")
     async def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
     ) -> Sequence[Entity]:
-        """Every entity with this name or alias: those whose own name it is first, then by salience."""
+        """Return the entities with this name or alias: matches of the name first, then by salience."""
         return await entities.find_entities(
             self._caller.database, self._caller.scoped(owner), name, category=category, limit=limit
         )
 
+    @routed("entities.list")
     async def list(
         self,
         *,
@@ -86,11 +87,12 @@ class AsyncEntities:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Entities, newest first; `before` is the last id of the page before."""
+        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
         return await entities.list_entities(
             self._caller.database, self._caller.scoped(owner), category=category, before=before, limit=limit
         )
 
+    @routed("entities.history")
     async def history(
         self,
         entity: EntityReference,
@@ -100,7 +102,7 @@ class AsyncEntities:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[EntityFact]:
-        """What is and was known about an entity, newest first, with where it comes from."""
+        """Return the current and earlier facts of an entity with their sources, newest first."""
         return await entities.read_fact_history(
             self._caller.database,
             self._caller.scoped(owner),
@@ -110,6 +112,7 @@ class AsyncEntities:
             limit=limit,
         )
 
+    @routed("entities.mentions")
     async def mentions(
         self,
         entity: EntityReference,
@@ -118,49 +121,54 @@ class AsyncEntities:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[UUID]:
-        """The ids of the memories that mention an entity, newest first."""
+        """Return the ids of the memories that mention an entity, newest first."""
         return await entities.list_mentions(
             self._caller.database, self._caller.scoped(owner), entity, before=before, limit=limit
         )
 
+    @routed("entities.mentioned")
     async def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
     ) -> Sequence[Entity]:
-        """The entities that a memory mentions, the most salient first."""
+        """Return the entities that a memory mentions, the most salient first."""
         return await entities.list_mentioned(
             self._caller.database, self._caller.scoped(owner), memory_id, limit=limit
         )
 
+    @routed("entities.delete")
     async def delete(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> ArchivedEntity:
-        """Move an entity, its facts, relations and links into the archive, by its id or category and name.
+        """Move an entity with its facts, relations and links to the archive, by id or by category and name.
 
-        The audit log tells of it.
+        The deletion is recorded in the audit log.
         """
         database, scope = self._caller.database, self._caller.scoped(owner)
         reference = check_reference("entity", entity, name)
         async with audited(database, scope, action="delete_entity", target=str(reference)) as act:
             return await archive.delete_entity(database, scope, reference, and_then=act.commit_with)
 
+    @routed("entities.archived")
     async def archived(
         self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
     ) -> Sequence[ArchivedEntity]:
-        """Deleted entities, the last deleted first; `before` is the last id of the page before."""
+        """Return deleted entities, the last deleted first; `before` is the last id of the previous page."""
         return await archive.list_archived(
             self._caller.database, self._caller.scoped(owner), before=before, limit=limit
         )
 
+    @routed("entities.restore")
     async def restore(
         self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
     ) -> Entity:
-        """Bring a deleted entity back, by its id or the last one of that category and name.
+        """Restore a deleted entity, by its id, or the last deleted one of that category and name.
 
-        Relations and links whose other end is gone stay away. ConflictError if there is an entity of
-        that name again.
+        Relations and links whose other end no longer exists are not restored. ConflictError if an entity of
+        that name exists.
         """
         return await archive.restore_entity(self._caller.database, self._caller.scoped(owner), entity, name)
 
+    @routed("entities.relate")
     async def relate(
         self,
         from_entity: EntityReference,
@@ -172,7 +180,7 @@ class AsyncEntities:
         evidence: UUID | str | None = None,
         owner: str | None = None,
     ) -> EntityRelation:
-        """Relate two entities; stating it again renews confidence, provenance and evidence."""
+        """Relate two entities; relating them again updates confidence, provenance and evidence."""
         return await graph.relate(
             self._caller.database,
             self._caller.scoped(owner),
@@ -184,14 +192,16 @@ class AsyncEntities:
             evidence=evidence,
         )
 
+    @routed("entities.unrelate")
     async def unrelate(
         self, from_entity: EntityReference, to_entity: EntityReference, kind: str, *, owner: str | None = None
     ) -> bool:
-        """Take a relation away; returns whether there was one."""
+        """Remove a relation; returns whether it existed."""
         return await graph.unrelate(
             self._caller.database, self._caller.scoped(owner), from_entity, to_entity, kind
         )
 
+    @routed("entities.graph")
     async def graph(
         self,
         start: EntityReference,
@@ -201,10 +211,10 @@ class AsyncEntities:
         kinds: Sequence[str] | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
-        """What can be reached from an entity within `depth` relations, nearest first.
+        """Return the entities within `depth` relations of an entity, nearest first.
 
-        `limit` is the most entities that it gives, the start included. Relations are followed both
-        ways; `kinds` lets only some of them count.
+        `limit` bounds the number of entities, including the start. Relations are followed in both directions;
+        `kinds` restricts which ones.
         """
         return await graph.read_graph(
             self._caller.database, self._caller.scoped(owner), start, depth=depth, limit=limit, kinds=kinds

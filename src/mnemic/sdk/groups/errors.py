@@ -1,22 +1,20 @@
-"""`memory.errors`: what went wrong."""
+"""`memory.errors`: error events."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import error_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import ErrorEvent, Severity
 
 
-class AsyncErrors:
-    """What went wrong in the systems that use this memory. Never changed afterwards."""
+class AsyncErrors(CallGroup):
+    """Errors of the systems that use this memory. Records are immutable."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("errors.record")
     async def record(
         self,
         kind: str,
@@ -28,7 +26,7 @@ class AsyncErrors:
         owner: str | None = None,
         channel: str | None = None,
     ) -> ErrorEvent:
-        """Add an error; `kind` is a short word to find it by, `severity` low, medium, high or critical."""
+        """Record an error; `kind` is a name to filter by, `severity` is low, medium, high or critical."""
         return await error_events.record_error(
             self._caller.database,
             self._caller.scoped(owner, channel),
@@ -39,6 +37,7 @@ class AsyncErrors:
             at=at,
         )
 
+    @routed("errors.list")
     async def list(
         self,
         *,
@@ -51,9 +50,10 @@ class AsyncErrors:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[ErrorEvent]:
-        """Errors from `since` on and before `until`, newest first, of all channels unless one is named.
+        """Return errors from `since` (inclusive) to `until` (exclusive), newest first.
 
-        `before` is the `event_id` of the last error on the page before.
+        Without `channel` the errors of all channels are returned. `before` is the `event_id` of the last
+        error of the previous page.
         """
         return await error_events.list_errors(
             self._caller.database,

@@ -1,4 +1,4 @@
-"""`memory.events`: what happened, in order."""
+"""`memory.events`: changes to memories, entities, relations and state, in order."""
 
 import asyncio
 import inspect
@@ -9,9 +9,9 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.events import consumers, log
 from mnemic.events.consumers import Start, check_start
-from mnemic.events.following import Passed, follow
-from mnemic.events.log import Wanted
-from mnemic.runtime.core import Caller
+from mnemic.events.following import OnPassed, follow
+from mnemic.events.log import EventFilter
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_id
 from mnemic.types.event import (
     Event,
@@ -24,15 +24,13 @@ from mnemic.types.event import (
 from mnemic.types.scope import check_name
 
 
-class AsyncEvents:
-    """What happened to memories, entities, relations and state: to be followed, listed and read again.
+class AsyncEvents(CallGroup):
+    """Changes to memories, entities, relations and state: follow them, list them, read them again.
 
-    A memory that is used for an owner sees the events of that owner; one without sees all of its tenant.
+    A memory with an owner sees the events of that owner; a memory without one sees all events of its tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("events.subscribe")
     def subscribe(
         self,
         consumer: str | None = None,
@@ -43,15 +41,16 @@ class AsyncEvents:
     ) -> AsyncIterator[Event]:
         """Follow events as they happen, without end.
 
-        With a `consumer` name the place in the log is kept: whoever subscribes under the name again goes on
-        there, and has missed nothing. An event is marked as seen when the next one is asked for. The last one
-        to subscribe under a name has it; an earlier one gets a ConflictError when it asks for more. `start`
-        is for names that are new: "now", "beginning" (of what is kept) or behind a position.
+        With a `consumer` name the position is stored: the next subscription under this name continues there
+        and misses nothing. Requesting the next event marks the previous one as processed. The last
+        subscription under a name wins; an earlier one gets a ConflictError when it requests the next event.
+        `start` applies to new names: "now", "beginning" (of the events that are kept) or after a position.
         """
         wanted = self._wanted(types, owner)
         name = check_name("consumer", consumer) if consumer is not None else None
         return self._follow(wanted, name, check_start("start", start))
 
+    @routed("events.take_consumer")
     async def take_consumer(
         self,
         consumer: str,
@@ -60,15 +59,16 @@ class AsyncEvents:
         owner: str | None = None,
         start: Start = "now",
     ) -> EventReading:
-        """Begin to read under a consumer's name, without following: what `subscribe` does first.
+        """Start to read under a consumer's name without following: the first step of `subscribe`.
 
-        For those who list events themselves and say with `move_consumer` how far they are. Whoever had the
-        consumer before gets a ConflictError when it wants to go on.
+        For programs that list events themselves and store their position with `move_consumer`. The previous
+        reader of the consumer gets a ConflictError when it continues.
         """
         name, place = check_name("consumer", consumer), check_start("start", start)
         database, wanted = self._caller.database, self._wanted(types, owner)
         return await consumers.take_consumer(database, name, wanted, start=place)
 
+    @routed("events.move_consumer")
     async def move_consumer(
         self,
         consumer: str,
@@ -78,16 +78,17 @@ class AsyncEvents:
         position: int,
         owner: str | None = None,
     ) -> None:
-        """Be done with everything up to `position`, as the `reader` that took the consumer.
+        """Store that everything up to `position` is processed, as the `reader` that took the consumer.
 
-        `expected` is where this reader left it. ConflictError if it stands elsewhere, or another reader has
-        taken it. Saying the same again changes nothing; `position` may be `expected`, to see who has it.
+        `expected` is the position that this reader stored last. ConflictError if the stored position differs,
+        or another reader has taken the consumer. Repeating a call does nothing; `position` may equal
+        `expected`, to check that the reader still has the consumer.
         """
         left, reached = check_position("expected", expected), check_position("position", position)
         if reached < left:
-            raise InvalidInputError("position must not lie before expected; `replay` reads again.")
-        held = check_name("consumer", consumer), self._caller.scope.narrowed(owner=owner).owner
-        await consumers.move_once(
+            raise InvalidInputError("position must not be below expected; `replay` reads events again.")
+        held = check_name("consumer", consumer), self._scope.narrowed(owner=owner).owner
+        await consumers.advance_once(
             self._caller.database, EventReading(*held, left, check_id("reader", reader)), position=reached
         )
 
@@ -102,8 +103,8 @@ class AsyncEvents:
     ) -> None:
         """Call a function with each event, one after the other, until this call is cancelled.
 
-        The function may be async or plain; a plain one runs in a thread. If it raises, the error ends this
-        call, and the event stays unseen: whoever subscribes under the consumer's name next gets it again.
+        The function may be async; a plain function runs in a thread. If it raises, the error ends this call
+        and the event stays unprocessed: the next subscription under the consumer's name gets it again.
         """
         if not callable(handler):
             raise InvalidInputError("handler must be a function that takes an event.")
@@ -113,6 +114,7 @@ class AsyncEvents:
             if inspect.isawaitable(outcome):
                 await outcome
 
+    @routed("events.list")
     async def list(
         self,
         *,
@@ -121,60 +123,62 @@ class AsyncEvents:
         types: Sequence[EventType] | None = None,
         owner: str | None = None,
     ) -> Sequence[Event]:
-        """Events behind a position, the oldest first; without `after` from the oldest that is kept.
+        """Return events after a position, oldest first; without `after`, from the oldest that is kept.
 
-        NotFoundError if events behind `after` are no longer kept.
+        NotFoundError if events after `after` are no longer kept.
         """
         place = check_position("after", after) if after is not None else None
         return await log.list_events(
             self._caller.database, self._wanted(types, owner), after=place, limit=limit
         )
 
+    @routed("events.consumers")
     async def consumers(self, *, after: str = "", limit: int = 100) -> Sequence[EventConsumer]:
-        """Who follows events under a name, and how far behind; `after` is the last name of a page."""
+        """Return the named consumers and how far behind they are; `after` is the last name of a page."""
         return await consumers.list_consumers(
             self._caller.database,
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             after=check_name("after", after) if after != "" else "",
             limit=limit,
         )
 
+    @routed("events.replay")
     async def replay(self, consumer: str, position: Start) -> None:
-        """Put a consumer behind a position ("beginning" and "now" stand for the ends of the log).
+        """Set a consumer to a position ("beginning" and "now" are the ends of the log).
 
-        Whoever reads under its name gets a ConflictError when it asks for more; the next one begins there.
+        A reader of the consumer gets a ConflictError when it requests the next event; the next subscription
+        starts at the position.
         """
-        await consumers.place_consumer(
+        await consumers.set_consumer_position(
             self._caller.database,
             consumer,
             check_start("position", position),
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
         )
 
+    @routed("events.forget_consumer")
     async def forget_consumer(self, consumer: str) -> bool:
-        """Delete a consumer and its place; returns whether there was one."""
-        return await consumers.delete_consumer(
-            self._caller.database, consumer, owner=self._caller.scope.owner
-        )
+        """Delete a consumer and its position; returns whether it existed."""
+        return await consumers.delete_consumer(self._caller.database, consumer, owner=self._scope.owner)
 
     async def _follow(
-        self, wanted: Wanted, name: str | None, start: Start, passed: Passed = lambda position: None
+        self, wanted: EventFilter, name: str | None, start: Start, passed: OnPassed = lambda position: None
     ) -> AsyncIterator[Event]:
         core = self._caller.core
         async with core.event_signal.waiting(core.storage.database) as waiter:
             events = follow(
-                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, passed=passed
+                lambda: self._caller.database, wanted, waiter, consumer=name, start=start, on_passed=passed
             )
             async for event in events:
                 yield event
 
-    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> Wanted:
-        scope = self._caller.scope.narrowed(owner=owner)
-        return Wanted(scope.owner, check_event_types("types", types))
+    def _wanted(self, types: Sequence[EventType] | None, owner: str | None) -> EventFilter:
+        scope = self._scope.narrowed(owner=owner)
+        return EventFilter(scope.owner, check_event_types("types", types))
 
 
-def follow_telling(
-    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: Passed
+def subscribe_with_progress(
+    events: AsyncEvents, types: Sequence[EventType] | None, owner: str | None, start: Start, passed: OnPassed
 ) -> AsyncIterator[Event]:
-    """For the server's stream: `subscribe`, which also tells how far it is where nothing is wanted."""
+    """`subscribe` for the server's event stream; it also reports progress past events that do not match."""
     return events._follow(events._wanted(types, owner), None, start, passed)

@@ -1,32 +1,25 @@
-"""`memory.jobs`: work that is done later."""
+"""`memory.jobs`: background jobs."""
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemic.jobs import queue
-from mnemic.jobs.handling import RunningJob
+from mnemic.jobs.handlers import RunningJob
+from mnemic.jobs.waiting import wait_for_job
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
-from mnemic.runtime.core import Caller
-from mnemic.sdk.working import prepare
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_number
 from mnemic.types.job import Job, JobState
-
-WAIT_FIRST_S = 0.02
-WAIT_LONGEST_S = 0.5
 
 Function = TypeVar("Function", bound=Callable[[RunningJob], Any])
 
 
-class AsyncJobs:
-    """Work that is done later, by whichever worker knows how, and not lost on the way."""
+class AsyncJobs(CallGroup):
+    """Background jobs. They are durable, and any worker that has a handler for their type runs them."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("jobs.enqueue")
     async def enqueue(
         self,
         type: str,
@@ -38,12 +31,12 @@ class AsyncJobs:
         max_attempts: int = queue.DEFAULT_ATTEMPTS,
         owner: str | None = None,
     ) -> Job:
-        """Add a job. Under a `key` that was used before, for this type, the job that has it is returned.
+        """Add a job. If a job of this type was enqueued with the same `key`, that job is returned.
 
-        Higher `priority` goes first, from -100 to 100. It does not begin before `run_at`. A job that belongs
-        to an owner is erased with that owner.
+        Jobs of higher `priority`, from -100 to 100, run first. A job does not start before `run_at`. Erasing
+        an owner erases the jobs that belong to it.
         """
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         return await queue.enqueue(
             self._caller.database,
             type,
@@ -55,6 +48,7 @@ class AsyncJobs:
             max_attempts=max_attempts,
         )
 
+    @routed("jobs.enqueue_many")
     async def enqueue_many(
         self,
         type: str,
@@ -65,8 +59,8 @@ class AsyncJobs:
         max_attempts: int = queue.DEFAULT_ATTEMPTS,
         owner: str | None = None,
     ) -> Sequence[UUID]:
-        """Add a job for each payload, up to 10,000, all or none; returns their ids."""
-        scope = self._caller.scope.narrowed(owner=owner)
+        """Add one job per payload, up to 10,000, all or none; returns their ids."""
+        scope = self._scope.narrowed(owner=owner)
         async with self._caller.database.transaction() as transaction:
             return await queue.enqueue_many(
                 transaction,
@@ -78,10 +72,12 @@ class AsyncJobs:
                 max_attempts=max_attempts,
             )
 
+    @routed("jobs.status")
     async def status(self, job_id: UUID | str) -> Job:
-        """One job with its progress, its result or error, and all attempts at it."""
+        """Return one job with its progress, its result or error, and all attempts."""
         return await queue.get_job(self._caller.database, job_id)
 
+    @routed("jobs.list")
     async def list(
         self,
         *,
@@ -91,10 +87,11 @@ class AsyncJobs:
         before: UUID | str | None = None,
         limit: int = 100,
     ) -> Sequence[Job]:
-        """Jobs of the tenant, newest first; `before` is the `job_id` of the last one on the page before."""
+        """Return jobs of the tenant, newest first; `before` is the last `job_id` of the previous page."""
         wanted = queue.JobFilter(state, type, owner)
         return await queue.list_jobs(self._caller.database, wanted, before=before, limit=limit)
 
+    @routed("jobs.dead")
     async def dead(
         self,
         *,
@@ -103,35 +100,31 @@ class AsyncJobs:
         before: UUID | str | None = None,
         limit: int = 100,
     ) -> Sequence[Job]:
-        """Dead letters, newest first: jobs that failed for good, with the error that ended them."""
+        """Return dead letters, newest first: jobs that failed permanently, with their last error."""
         wanted = queue.JobFilter("dead", type, owner)
         return await queue.list_jobs(self._caller.database, wanted, before=before, limit=limit)
 
+    @routed("jobs.cancel")
     async def cancel(self, job_id: UUID | str) -> Job:
-        """Cancel a job. One that runs is asked to stop: it is `cancelled` when its worker has done so."""
+        """Cancel a job. A running one is asked to stop; it is `cancelled` when its worker has stopped it."""
         return await queue.cancel_job(self._caller.database, job_id)
 
+    @routed("jobs.replay")
     async def replay(self, job_id: UUID | str) -> Job:
-        """Let a dead job run again, with all its attempts before it."""
+        """Run a dead job again, with its full number of attempts."""
         return await queue.replay_job(self._caller.database, job_id)
 
     async def wait(self, job_id: UUID | str, *, timeout_s: float = 60.0) -> Job:
-        """Wait until a job has ended, at most so long; returns it as it is then: see `has_ended`."""
-        deadline_s = time.monotonic() + check_number("timeout_s", timeout_s)
-        pause_s = WAIT_FIRST_S
-        while True:
-            job = await self.status(job_id)
-            left_s = deadline_s - time.monotonic()
-            if job.has_ended or left_s <= 0:
-                return job
-            await asyncio.sleep(min(pause_s, left_s))
-            pause_s = min(2 * pause_s, WAIT_LONGEST_S)
+        """Wait at most `timeout_s` until a job has ended; returns the job as it is then: see `has_ended`."""
+        limit_s = check_number("timeout_s", timeout_s)
+        return await wait_for_job(lambda: self.status(job_id), timeout_s=limit_s)
 
+    @routed("jobs.handler")
     def handler(self, type: str) -> Callable[[Function], Function]:
-        """Have jobs of a type done by the decorated function, in this process.
+        """Register the decorated function as the handler for a type of job, in this process.
 
-        It takes the `RunningJob` and returns JSON or nothing; an async function, or a plain one, which runs
-        in a thread. It may be run more than once for the same job: see the chapter on jobs in the docs.
+        It takes the `RunningJob` and returns JSON or None. It may be async; a plain function runs in a
+        thread. The same job may run more than once: see the chapter on jobs in the docs.
         """
 
         def register(function: Function) -> Function:
@@ -140,14 +133,14 @@ class AsyncJobs:
 
         return register
 
+    @routed("jobs.work")
     async def work(self, *, concurrency: int = DEFAULT_CONCURRENCY) -> None:
-        """Work on jobs of this tenant until interrupted: what Mnemic knows, and what has a `handler`.
+        """Run jobs of this tenant until interrupted: the built-in types, and those with a `handler`.
 
-        An interrupt lets running handlers end, up to 30 seconds, and hands back what did not.
+        After an interrupt running handlers have 30 seconds to end; unfinished jobs return to the queue.
         """
         core = self._caller.core
         queue.check_whole("concurrency", concurrency, 1, CONCURRENCY_MAX)
-        prepare(core)
         core.in_process_worker.start(core.storage.database, core.tenant, concurrency=concurrency)
         try:
             await core.in_process_worker.until_ended()

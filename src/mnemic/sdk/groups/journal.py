@@ -1,22 +1,20 @@
-"""`memory.journal`: the cycles of an agent."""
+"""`memory.journal`: journal entries of an agent."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import journal_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import JournalEvent
 
 
-class AsyncJournal:
-    """What an agent evaluated, did and means to do next, cycle by cycle. Never changed afterwards."""
+class AsyncJournal(CallGroup):
+    """What an agent evaluated, did and plans to do next, cycle by cycle. Entries are immutable."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("journal.append")
     async def append(
         self,
         *,
@@ -28,9 +26,9 @@ class AsyncJournal:
         owner: str | None = None,
         channel: str | None = None,
     ) -> JournalEvent:
-        """Add an entry, in text or any JSON; at least one of the first three must be given.
+        """Append an entry of text or JSON with at least one of `evaluated`, `acted` and `forward`.
 
-        `at` is when it happened, with its time zone; now unless given.
+        `at` is the time of the entry, with a time zone; the default is now.
         """
         return await journal_events.append_entry(
             self._caller.database,
@@ -42,6 +40,7 @@ class AsyncJournal:
             at=at,
         )
 
+    @routed("journal.list")
     async def list(
         self,
         *,
@@ -52,9 +51,10 @@ class AsyncJournal:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[JournalEvent]:
-        """Entries from `since` on and before `until`, newest first, of all channels unless one is named.
+        """Return entries from `since` (inclusive) to `until` (exclusive), newest first.
 
-        `before` is the `event_id` of the last entry on the page before.
+        Without `channel` the entries of all channels are returned. `before` is the `event_id` of the last
+        entry of the previous page.
         """
         return await journal_events.list_entries(
             self._caller.database,

@@ -1,24 +1,22 @@
-"""`memory.keys`: who may call a server of this tenant."""
+"""`memory.keys`: API keys for a Mnemic server."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import keys
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.key import ApiKey, NewApiKey, Role
 
 
-class AsyncKeys:
-    """API keys of the tenant, for whoever has the database or an admin key.
+class AsyncKeys(CallGroup):
+    """API keys of the tenant. Managing them needs access to the database, or an admin key.
 
-    A memory that has an owner makes, sees and revokes the keys of that owner; one that has none, all of its
-    tenant.
+    A memory with an owner creates, lists and revokes the keys of that owner; a memory without one, all keys
+    of its tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("keys.create")
     async def create(
         self,
         *,
@@ -27,23 +25,26 @@ class AsyncKeys:
         expires_at: datetime | str | None = None,
         owner: str | None = None,
     ) -> NewApiKey:
-        """Make a key; its text is in `key` of the answer, and nowhere else afterwards.
+        """Create a key. The result holds its text in `key`; it is not stored and cannot be read again.
 
-        `read` may read and recall, `write` may also change, `admin` may also manage the tenant. A key with an
-        owner works for that owner alone and is not `admin`. The audit log tells of it.
+        `read` allows reading and recall, `write` also changes, `admin` also the management of the tenant. A
+        key with an owner works only for that owner and cannot be `admin`. The creation is recorded in the
+        audit log.
         """
         return await keys.create(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             role=role,
             name=name,
             expires_at=expires_at,
         )
 
+    @routed("keys.get")
     async def get(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
-        """One key, without its text; NotFoundError if there is none."""
-        return await keys.get(self._caller.database, self._caller.scope.narrowed(owner=owner), key_id)
+        """Return one key, without its text; NotFoundError if there is none."""
+        return await keys.get(self._caller.database, self._scope.narrowed(owner=owner), key_id)
 
+    @routed("keys.list")
     async def list(
         self,
         *,
@@ -52,21 +53,22 @@ class AsyncKeys:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[ApiKey]:
-        """Keys, newest first; `include_ended` adds those that were revoked or have expired.
+        """Return keys, newest first; `include_ended` adds revoked and expired ones.
 
-        `before` is the `key_id` of the last one on the page before.
+        `before` is the `key_id` of the last key of the previous page.
         """
         return await keys.list_keys(
             self._caller.database,
-            self._caller.scope.narrowed(owner=owner),
+            self._scope.narrowed(owner=owner),
             include_ended=include_ended,
             before=before,
             limit=limit,
         )
 
+    @routed("keys.revoke")
     async def revoke(self, key_id: UUID | str, *, owner: str | None = None) -> ApiKey:
-        """End a key with the next request that carries it. Revoking it again changes nothing.
+        """Revoke a key; the next request that uses it fails. Revoking it again does nothing.
 
-        The audit log tells of it.
+        The revocation is recorded in the audit log.
         """
-        return await keys.revoke(self._caller.database, self._caller.scope.narrowed(owner=owner), key_id)
+        return await keys.revoke(self._caller.database, self._scope.narrowed(owner=owner), key_id)

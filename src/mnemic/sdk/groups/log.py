@@ -1,20 +1,18 @@
-"""`memory.log`: which calls wrote and read."""
+"""`memory.log`: the log of calls that wrote and read."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import memory_log
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.traces import LoggedCall
 
 
-class AsyncLog:
-    """Calls that wrote and, if the setting `memory_log` says so, calls that read."""
+class AsyncLog(CallGroup):
+    """Calls that wrote and, if the setting `memory_log` includes them, calls that read."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("log.list")
     async def list(
         self,
         *,
@@ -25,7 +23,7 @@ class AsyncLog:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[LoggedCall]:
-        """Calls, newest first; `before` is the `log_id` of the last one on the page before."""
+        """Return calls, newest first; `before` is the `log_id` of the last call of the previous page."""
         return await memory_log.list_calls(
             self._caller.database,
             self._caller.scoped(owner),

@@ -1,4 +1,4 @@
-"""`memory.memories`: single memories, their history and how they stand to each other."""
+"""`memory.memories`: single memories, their versions and their relationships."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -8,9 +8,10 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.record import memories, relationships
 from mnemic.record.relationships import Decision, NearDuplicate
-from mnemic.retain.calls import reembed, supersede
 from mnemic.retain.items import check_fields
-from mnemic.runtime.core import Caller
+from mnemic.retain.reembed import reembed
+from mnemic.retain.supersede import supersede
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import (
     check_choice,
     check_flag,
@@ -39,24 +40,24 @@ from mnemic.types.tags import check_tags
 REASON_MAX_CHARACTERS = 1024
 
 
-class AsyncMemories:
-    """Single memories. Every change keeps what was before; nothing here erases."""
+class AsyncMemories(CallGroup):
+    """Single memories. Every change keeps the earlier version; no call here erases data."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("memories.get")
     async def get(self, memory_id: UUID | str, *, owner: str | None = None) -> MemoryRecord:
-        """One memory, whatever its status; NotFoundError if the owner has none with this id."""
+        """Return one memory, whatever its status; NotFoundError if the owner has none with this id."""
         return await memories.get_memory(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.whole")
     async def whole(self, memory_id: UUID | str, *, owner: str | None = None) -> str:
-        """The text that was retained: the memory's own, or that of all chunks it was split into."""
+        """Return the text as it was retained: for a chunk of a long text, the text of all its chunks."""
         return await memories.read_whole(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.list")
     async def list(
         self,
         *,
@@ -72,10 +73,10 @@ class AsyncMemories:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[MemoryRecord]:
-        """Memories, newest first; `before` is the last id of the page before.
+        """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
-        `tags` must all be there. `since` and `until` look at when it happened, or was recorded where
-        that is not known.
+        A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
+        it was recorded if that is not known.
         """
         filters = {
             "categories": _choices("categories", categories, CATEGORIES),
@@ -90,6 +91,7 @@ class AsyncMemories:
         }
         return await memories.list_memories(self._caller.database, self._caller.scoped(owner), filters)
 
+    @routed("memories.update")
     async def update(
         self,
         memory_id: UUID | str,
@@ -108,9 +110,9 @@ class AsyncMemories:
         reason: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
-        """Change some fields and return what the memory is now; what it was is kept as a version.
+        """Change some fields and return the changed memory; the earlier version is kept.
 
-        To correct a fact, prefer `supersede`: then both what was believed and what is stay memories.
+        To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
         """
         changes = check_fields(
             {
@@ -128,6 +130,7 @@ class AsyncMemories:
         )
         return await self._change(memory_id, memories.edited(changes), changed_by, reason, owner)
 
+    @routed("memories.supersede")
     async def supersede(
         self,
         memory_id: UUID | str,
@@ -137,10 +140,10 @@ class AsyncMemories:
         reason: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
-        """Put a new memory in the place of an old one, in one transaction; returns the new one.
+        """Replace a memory by a new one, in one transaction, and return the new one.
 
-        The new one inherits category, tags and channel. The old one is no longer recalled, yet stays
-        in the record; it stopped being valid at `valid_from` (default: now), when the new one started.
+        The new memory inherits category, tags and channel. The old one is no longer recalled, but it is kept.
+        It stops being valid at `valid_from` (default: now), when the new one starts being valid.
         """
         _check_reason(reason)
         return await supersede(
@@ -152,35 +155,39 @@ class AsyncMemories:
             owner=owner,
         )
 
+    @routed("memories.forget")
     async def forget(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
-        """Stop recalling a memory; of a long text, all chunks.
+        """Stop recalling a memory; for a long text, all its chunks.
 
-        `restore` brings it back; `memory.admin.erase` removes for good.
+        `restore` undoes it; `memory.admin.erase` removes data permanently.
         """
         return await self._change(memory_id, memories.forgotten, "user", reason, owner)
 
+    @routed("memories.restore")
     async def restore(
         self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
         """Make a forgotten, archived or superseded memory active again.
 
-        ConflictError if the owner has the same words again in another active memory.
+        ConflictError if another active memory of the owner has the same text.
         """
         history = await self.history(memory_id, owner=owner)
         return await self._change(memory_id, memories.restored(history), "user", reason, owner)
 
+    @routed("memories.history")
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
-        """Every version of a memory, the first one first; the last one is what it is now."""
+        """Return all versions of a memory, oldest first; the last one is the current version."""
         return await memories.read_history(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.as_of")
     async def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
     ) -> MemoryRecord | None:
-        """The memory as it was known at a moment, or None if it was not known then."""
+        """Return the memory as it was known at a moment, or None if it was not known then."""
         return await memories.read_as_of(
             self._caller.database,
             self._caller.scoped(owner),
@@ -188,24 +195,28 @@ class AsyncMemories:
             check_time("moment", moment),
         )
 
+    @routed("memories.revert")
     async def revert(
         self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
     ) -> MemoryRecord:
-        """Bring back an earlier version, as a new one; nothing in between is lost."""
+        """Restore an earlier version as a new version; the versions in between are kept."""
         earlier = await memories.read_version(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id), version
         )
         reason = reason or f"reverted to version {version}"
         return await self._change(memory_id, memories.reverted_to(earlier), "user", reason, owner)
 
+    @routed("memories.tag")
     async def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
-        """Add tags."""
+        """Add tags to a memory."""
         return await self._change(memory_id, memories.retagged(check_tags(tags), ()), "user", None, owner)
 
+    @routed("memories.untag")
     async def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
-        """Remove tags."""
+        """Remove tags from a memory."""
         return await self._change(memory_id, memories.retagged((), check_tags(tags)), "user", None, owner)
 
+    @routed("memories.relate")
     async def relate(
         self,
         from_id: UUID | str,
@@ -215,7 +226,7 @@ class AsyncMemories:
         confidence: float = 1.0,
         owner: str | None = None,
     ) -> MemoryRelationship:
-        """State how one memory stands to another; stating it again renews the confidence."""
+        """Relate one memory to another; relating them again with the same kind updates the confidence."""
         check_choice("kind", kind, RELATIONSHIP_KINDS)
         return await relationships.relate(
             self._caller.database,
@@ -226,6 +237,7 @@ class AsyncMemories:
             confidence=check_share("confidence", confidence),
         )
 
+    @routed("memories.related")
     async def related(
         self,
         memory_id: UUID | str,
@@ -234,7 +246,7 @@ class AsyncMemories:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[MemoryRelationship]:
-        """Relationships from and to a memory, the oldest first."""
+        """Return the relationships from and to a memory, oldest first."""
         return await relationships.list_related(
             self._caller.database,
             self._caller.scoped(owner),
@@ -243,16 +255,18 @@ class AsyncMemories:
             limit=limit,
         )
 
+    @routed("memories.near_duplicates")
     async def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
-        """Pairs of memories that look alike and await a decision, the oldest first."""
+        """Return pairs of near duplicates that await a decision, oldest first."""
         return await relationships.list_near_duplicates(
             self._caller.database, self._caller.scoped(owner), limit=limit
         )
 
+    @routed("memories.decide_near_duplicate")
     async def decide_near_duplicate(
         self, memory_id: UUID | str, like_id: UUID | str, decision: Decision, *, owner: str | None = None
     ) -> None:
-        """Settle a pair: `distinct` or `merged`. Merging itself is done with `supersede` or `forget`."""
+        """Mark a pair as `distinct` or `merged`. To merge, also call `supersede` or `forget`."""
         check_choice("decision", decision, ("distinct", "merged"))
         await relationships.decide_near_duplicate(
             self._caller.database,

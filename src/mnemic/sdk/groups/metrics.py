@@ -1,11 +1,11 @@
-"""`memory.metrics`: measured values and their summaries, and how the tenant itself is doing."""
+"""`memory.metrics`: measured values and their summaries, and the state of the tenant."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from mnemic.maintenance.overview import read_overview, read_snapshots
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
 from mnemic.types.checks import check_flag
@@ -13,15 +13,13 @@ from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 
 
-class AsyncMetrics:
-    """Measured values: latencies, counts, sizes. Never changed afterwards, read as summaries.
+class AsyncMetrics(CallGroup):
+    """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for values of your own; `overview` and `snapshots` tell how the tenant does.
+    `record` and `summary` are for your own values; `overview` and `snapshots` describe the tenant.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("metrics.record")
     async def record(
         self,
         kind: MetricKind,
@@ -34,7 +32,7 @@ class AsyncMetrics:
         owner: str | None = None,
         channel: str | None = None,
     ) -> MetricEvent:
-        """Add a value; `kind` is recall, retain, query, mutation or inference."""
+        """Record a value; `kind` is recall, retain, query, mutation or inference."""
         return await metrics_events.record_metric(
             self._caller.database,
             self._caller.scoped(owner, channel),
@@ -46,6 +44,7 @@ class AsyncMetrics:
             at=at,
         )
 
+    @routed("metrics.summary")
     async def summary(
         self,
         *,
@@ -57,9 +56,9 @@ class AsyncMetrics:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[MetricSummary]:
-        """Count, mean, p50, p95 and p99 for each kind, name and unit, the busiest first.
+        """Return count, mean, p50, p95 and p99 for each kind, name and unit, by descending count.
 
-        Without `since` it covers the 24 hours before `until`, which is now unless given.
+        Without `since` the summary covers the 24 hours before `until`, which is now by default.
         """
         return await metrics_events.summarise_metrics(
             self._caller.database,
@@ -70,14 +69,16 @@ class AsyncMetrics:
             limit=limit,
         )
 
+    @routed("metrics.overview")
     async def overview(self) -> Overview:
-        """How the tenant is doing now: how long calls take, its jobs and events, what waits for a vector."""
+        """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return await read_overview(self._caller.core)
 
+    @routed("metrics.snapshots")
     async def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
-        """What the tenant holds, in counts: five views, as they were when last looked at.
+        """Return five views of what the tenant holds, in counts, as of the last snapshot.
 
-        A job looks once a day; before it did for the first time there are none. `refresh` looks now, which
-        takes some seconds for 100,000 memories.
+        A job takes a snapshot once a day; before its first run the result is empty. `refresh` takes one now,
+        which takes some seconds for 100,000 memories.
         """
         return await read_snapshots(self._caller.core, refresh=check_flag("refresh", refresh))

@@ -1,21 +1,19 @@
-"""`memory.processes`: what is known about the parts of a system."""
+"""`memory.processes`: attributes of the processes of a system."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import process_attributes
 from mnemic.types.memory import Provenance
 from mnemic.types.tiers import ProcessAttribute
 
 
-class AsyncProcesses:
-    """Attributes of processes, each with how it is known. `process` is the memory's own unless named."""
+class AsyncProcesses(CallGroup):
+    """Attributes of processes, each with its provenance. `process` defaults to the process of the memory."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("processes.set")
     async def set(
         self,
         attribute: str,
@@ -27,7 +25,7 @@ class AsyncProcesses:
         confidence: float = 1.0,
         owner: str | None = None,
     ) -> ProcessAttribute:
-        """Write an attribute, any JSON, in place of what it was.
+        """Set an attribute to any JSON value, replacing the old one.
 
         `provenance` is measured, reasoned or witnessed; `evidence` refers to memories or other sources.
         """
@@ -42,14 +40,16 @@ class AsyncProcesses:
             confidence=confidence,
         )
 
+    @routed("processes.get")
     async def get(
         self, attribute: str, *, process: str | None = None, owner: str | None = None
     ) -> ProcessAttribute | None:
-        """One attribute, or None."""
+        """Return one attribute, or None."""
         return await process_attributes.get_attribute(
             self._caller.database, self._caller.scoped(owner), attribute, process=process
         )
 
+    @routed("processes.list")
     async def list(
         self,
         *,
@@ -58,7 +58,7 @@ class AsyncProcesses:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[ProcessAttribute]:
-        """Attributes by name; `after` is the last name on the page before."""
+        """Return attributes by name; `after` is the last name of the previous page."""
         return await process_attributes.list_attributes(
             self._caller.database, self._caller.scoped(owner), process=process, after=after, limit=limit
         )

@@ -1,4 +1,4 @@
-"""`memory.revenue`: money, exact to the last decimal."""
+"""`memory.revenue`: revenue events, with exact decimal amounts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -6,18 +6,16 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import revenue_events
 from mnemic.tiers.events import Window
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
 
 
-class AsyncRevenue:
-    """Money that agents earned or gave back. Never changed afterwards: correct it by another event."""
+class AsyncRevenue(CallGroup):
+    """Money that agents earned or refunded. Events are immutable: correct one by appending another."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("revenue.append")
     async def append(
         self,
         amount: int | str | Decimal,
@@ -30,9 +28,9 @@ class AsyncRevenue:
         owner: str | None = None,
         channel: str | None = None,
     ) -> RevenueEvent:
-        """Add an amount, as an int, a Decimal or text such as "12.50"; below zero it went back out.
+        """Append an amount: an int, a Decimal or text such as "12.50"; a refund is negative.
 
-        `currency` is a code of 3 letters, `source` says what the money was for, as `advisory_fee`.
+        `currency` is a code of 3 letters; `source` says what the money was for, such as `advisory_fee`.
         """
         return await revenue_events.append_revenue(
             self._caller.database,
@@ -45,6 +43,7 @@ class AsyncRevenue:
             at=at,
         )
 
+    @routed("revenue.list")
     async def list(
         self,
         *,
@@ -56,9 +55,10 @@ class AsyncRevenue:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[RevenueEvent]:
-        """Events from `since` on and before `until`, newest first, of all channels unless one is named.
+        """Return events from `since` (inclusive) to `until` (exclusive), newest first.
 
-        `before` is the `event_id` of the last event on the page before.
+        Without `channel` the events of all channels are returned. `before` is the `event_id` of the last
+        event of the previous page.
         """
         return await revenue_events.list_revenue(
             self._caller.database,
@@ -69,6 +69,7 @@ class AsyncRevenue:
             limit=limit,
         )
 
+    @routed("revenue.totals")
     async def totals(
         self,
         *,
@@ -77,7 +78,7 @@ class AsyncRevenue:
         owner: str | None = None,
         channel: str | None = None,
     ) -> Sequence[RevenueTotal]:
-        """What the events sum up to, for each currency."""
+        """Return the sum of the events for each currency."""
         return await revenue_events.revenue_totals(
             self._caller.database, self._caller.scoped(owner), Window(since, until, channel)
         )

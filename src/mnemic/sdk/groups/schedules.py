@@ -1,23 +1,21 @@
-"""`memory.schedules`: jobs that come again and again."""
+"""`memory.schedules`: recurring jobs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mnemic.jobs import schedules
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.schedule import Schedule
 
 
-class AsyncSchedules:
-    """Jobs that come again and again, once per tick however many workers there are.
+class AsyncSchedules(CallGroup):
+    """Recurring jobs: each tick enqueues one job, however many workers run.
 
-    A worker (or pg_cron) does the ticking, by the clock of the database. Ticks that were missed because
-    nobody was there come once, as soon as somebody is.
+    A worker (or pg_cron) evaluates schedules by the clock of the database. Ticks that were missed while no
+    worker ran are made up for by one job as soon as a worker runs.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("schedules.set")
     async def set(
         self,
         name: str,
@@ -31,12 +29,12 @@ class AsyncSchedules:
         enabled: bool | None = None,
         owner: str | None = None,
     ) -> Schedule:
-        """Make a schedule, or change the one of this name, and return it.
+        """Create or change the schedule of this name, and return it.
 
-        It ticks by `cron` ("30 3 * * mon-fri", "@daily") in a time zone, or `every_s` seconds. Setting what
-        is set already changes nothing, so a program may do it at each start. `enabled` leaves a paused one
-        paused unless it is given. `owner` is whom the payload is about, if anybody: the schedule is erased
-        with them.
+        It ticks by `cron` ("30 3 * * mon-fri", "@daily") in a time zone, or every `every_s` seconds. Setting
+        the same values again does nothing, so a program may do it at each start. Without `enabled` a paused
+        schedule stays paused. `owner` is the owner that the payload is about, if any: erasing the owner
+        erases the schedule.
         """
         return await schedules.set_schedule(
             self._caller.database,
@@ -51,22 +49,27 @@ class AsyncSchedules:
             owner=owner,
         )
 
+    @routed("schedules.get")
     async def get(self, name: str) -> Schedule | None:
-        """The schedule of a name, or None."""
+        """Return the schedule of a name, or None."""
         return await schedules.get_schedule(self._caller.database, name)
 
+    @routed("schedules.list")
     async def list(self, *, after: str = "", limit: int = 100) -> Sequence[Schedule]:
-        """Schedules by name; `after` is the last name of the page before."""
+        """Return schedules by name; `after` is the last name of the previous page."""
         return await schedules.list_schedules(self._caller.database, after=after, limit=limit)
 
+    @routed("schedules.delete")
     async def delete(self, name: str) -> bool:
-        """Delete a schedule; returns whether there was one. Jobs that it made stay."""
+        """Delete a schedule; returns whether it existed. Jobs that it enqueued are kept."""
         return await schedules.delete_schedule(self._caller.database, name)
 
+    @routed("schedules.pause")
     async def pause(self, name: str) -> Schedule:
-        """Let a schedule tick no more until it is resumed."""
+        """Stop a schedule until it is resumed."""
         return await schedules.pause_schedule(self._caller.database, name)
 
+    @routed("schedules.resume")
     async def resume(self, name: str) -> Schedule:
-        """Let a paused schedule tick again, from its next tick on: what it slept through does not come."""
+        """Resume a paused schedule at its next tick; ticks missed during the pause are skipped."""
         return await schedules.resume_schedule(self._caller.database, name)

@@ -1,21 +1,19 @@
-"""`memory.shares`: who else may recall an owner's memories."""
+"""`memory.shares`: grants that let other owners recall an owner's memories."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemic.govern import shares
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category
 from mnemic.types.share import Grant
 
 
-class AsyncShares:
-    """Grants, by which one owner lets another recall memories. Without one, nobody reads another's."""
+class AsyncShares(CallGroup):
+    """Grants by which one owner lets another recall memories. Without one, no owner sees another's."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("shares.grant")
     async def grant(
         self,
         to: str,
@@ -30,9 +28,9 @@ class AsyncShares:
     ) -> Grant:
         """Let the owner `to` recall this owner's memories, until `expires_at` or until it is revoked.
 
-        Only memories that fit all that is given: of this channel and conversation, of one of the
-        categories, with at least one of the tags. What is not given is not narrowed. Granting the same
-        again makes a second grant, to be revoked on its own. The audit log tells of it.
+        The grant covers memories that match all given conditions: this channel and conversation, one of the
+        categories, at least one of the tags. Granting the same again creates a second grant, which is revoked
+        separately. The grant is recorded in the audit log.
         """
         return await shares.grant(
             self._caller.database,
@@ -46,15 +44,18 @@ class AsyncShares:
             reason=reason,
         )
 
+    @routed("shares.revoke")
     async def revoke(
         self, grant_id: UUID | str, *, reason: str | None = None, owner: str | None = None
     ) -> Grant:
-        """End a grant at once; it stays as history. Revoking it again changes nothing.
+        """Revoke a grant at once; it is kept as history. Revoking it again does nothing.
 
-        Only whoever gave a grant can revoke it: NotFoundError for everybody else. The audit log tells of it.
+        Only the owner who gave a grant can revoke it; others get NotFoundError. The revocation is recorded in
+        the audit log.
         """
         return await shares.revoke(self._caller.database, self._caller.scoped(owner), grant_id, reason=reason)
 
+    @routed("shares.list")
     async def list(
         self,
         *,
@@ -65,10 +66,10 @@ class AsyncShares:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Grant]:
-        """Grants that the owner gave, received, or both, newest first.
+        """Return grants that the owner gave, received, or both, newest first.
 
-        `include_ended` adds those that were revoked or have expired; `before` is the `grant_id` of the
-        last one on the page before.
+        `include_ended` adds revoked and expired ones; `before` is the `grant_id` of the last grant of the
+        previous page.
         """
         return await shares.list_grants(
             self._caller.database,

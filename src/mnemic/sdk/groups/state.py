@@ -3,24 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import state_documents
 from mnemic.types.tiers import StateDocument
 
 
-class AsyncState:
-    """What a part of your system knows now: one JSON document per owner and key."""
+class AsyncState(CallGroup):
+    """Current state of an application: one JSON document per owner and key."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("state.set")
     async def set(
         self, key: str, document: Any, *, expected_version: int | None = None, owner: str | None = None
     ) -> StateDocument:
         """Write a document and return it with its new version.
 
-        With `expected_version` it is written only if that is the version it has now (0: it must not
-        exist yet); otherwise ConflictError, and nothing is written.
+        With `expected_version` the document is written only if that is its current version (0: it must not
+        exist). Otherwise ConflictError is raised and nothing is written.
         """
         return await state_documents.set_document(
             self._caller.database,
@@ -30,22 +28,25 @@ class AsyncState:
             expected_version=expected_version,
         )
 
+    @routed("state.get")
     async def get(self, key: str, *, owner: str | None = None) -> StateDocument | None:
-        """The document under a key, or None."""
+        """Return the document of a key, or None."""
         return await state_documents.get_document(self._caller.database, self._caller.scoped(owner), key)
 
+    @routed("state.list")
     async def list(
         self, *, prefix: str = "", after: str = "", limit: int = 100, owner: str | None = None
     ) -> Sequence[StateDocument]:
-        """Documents by key; `after` is the last key of the page before."""
+        """Return documents by key; `after` is the last key of the previous page."""
         return await state_documents.list_documents(
             self._caller.database, self._caller.scoped(owner), prefix=prefix, after=after, limit=limit
         )
 
+    @routed("state.delete")
     async def delete(
         self, key: str, *, expected_version: int | None = None, owner: str | None = None
     ) -> bool:
-        """Delete a document; returns whether there was one with that version."""
+        """Delete a document; returns whether it existed with that version."""
         return await state_documents.delete_document(
             self._caller.database, self._caller.scoped(owner), key, expected_version=expected_version
         )

@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mnemic.knowledge import triples
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.entity import Triple
 from mnemic.types.memory import Provenance
 
 
-class AsyncTriples:
-    """Statements between texts, each once per owner; upper and lower case make a difference."""
+class AsyncTriples(CallGroup):
+    """Statements between texts, unique per owner and case-sensitive."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("triples.add")
     async def add(
         self,
         subject: str,
@@ -26,7 +24,7 @@ class AsyncTriples:
         evidence: UUID | str | None = None,
         owner: str | None = None,
     ) -> Triple:
-        """Make a statement; making it again renews confidence and provenance. `evidence` is a memory's id."""
+        """Add a statement; adding it again updates confidence and provenance. `evidence` is a memory's id."""
         return await triples.add_triple(
             self._caller.database,
             self._caller.scoped(owner),
@@ -38,6 +36,7 @@ class AsyncTriples:
             evidence=evidence,
         )
 
+    @routed("triples.list")
     async def list(
         self,
         *,
@@ -48,7 +47,7 @@ class AsyncTriples:
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Triple]:
-        """Statements, newest first, that have what is given; `before` is the last id of the page before."""
+        """Return matching statements, newest first; `before` is the last id of the previous page."""
         return await triples.list_triples(
             self._caller.database,
             self._caller.scoped(owner),
@@ -59,6 +58,7 @@ class AsyncTriples:
             limit=limit,
         )
 
+    @routed("triples.remove")
     async def remove(self, triple: Triple | UUID | str, *, owner: str | None = None) -> bool:
-        """Take a statement away, by itself or its id; returns whether there was one."""
+        """Remove a statement, given as a `Triple` or an id; returns whether it existed."""
         return await triples.remove_triple(self._caller.database, self._caller.scoped(owner), triple)

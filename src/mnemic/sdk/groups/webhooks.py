@@ -1,4 +1,4 @@
-"""`memory.webhooks`: addresses that events are sent to."""
+"""`memory.webhooks`: URLs that receive events."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.consumers import Start, check_start
-from mnemic.runtime.core import Caller
+from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_id, check_text
 from mnemic.types.event import EventType, check_event_types
 from mnemic.types.identity import new_id
@@ -16,22 +16,21 @@ from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.webhooks import subscriptions as webhooks
 from mnemic.webhooks.addresses import addresses_of, check_url, refusal
 from mnemic.webhooks.delivery import send_message
-from mnemic.webhooks.subscriptions import Sent
+from mnemic.webhooks.subscriptions import DeliveryAttempt
 
 REASON_MAX_CHARACTERS = 1024
 TEST_TYPE = "webhook.test"
 
 
-class AsyncWebhooks:
-    """Addresses that events are sent to, signed by the Standard Webhooks scheme.
+class AsyncWebhooks(CallGroup):
+    """URLs that receive events, signed by the Standard Webhooks scheme.
 
-    A memory that is used for an owner makes and sees webhooks for the events of that owner; one without sees
-    all of its tenant. A worker sends: `mnemic worker`, `mnemic serve`, or the one in this process.
+    A memory with an owner creates and sees webhooks for the events of that owner; a memory without one, for
+    all events of its tenant. A worker sends the events: `mnemic worker`, `mnemic serve`, or the worker of
+    this process.
     """
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
+    @routed("webhooks.create")
     async def create(
         self,
         url: str,
@@ -40,11 +39,12 @@ class AsyncWebhooks:
         owner: str | None = None,
         start: Start = "now",
     ) -> NewWebhook:
-        """Send events to a URL from now on; returns the webhook and the secret, which is never shown again.
+        """Send events to a URL; returns the webhook and its secret, which cannot be read again.
 
-        `types` and `owner` say which events. `start` may also be "beginning" (of what is kept) or a position.
+        `types` and `owner` select the events. `start` is "now", "beginning" (of the events that are kept) or
+        a position.
         """
-        scope = self._caller.scope.narrowed(owner=owner)
+        scope = self._scope.narrowed(owner=owner)
         checked_types = check_event_types("types", types)
         place = check_start("start", start)
         made = await webhooks.create_webhook(
@@ -54,19 +54,22 @@ class AsyncWebhooks:
             owner=scope.owner,
             start=place,
         )
-        self._let_it_send()
+        self._start_sending()
         return made
 
+    @routed("webhooks.get")
     async def get(self, webhook_id: UUID | str) -> Webhook:
-        """One webhook: its state, and since when it has been failing, if so."""
-        return await webhooks.get_webhook(self._caller.database, webhook_id, owner=self._caller.scope.owner)
+        """Return one webhook with its state and, if deliveries fail, the time since when."""
+        return await webhooks.get_webhook(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.list")
     async def list(self, *, after: UUID | str | None = None, limit: int = 100) -> Sequence[Webhook]:
-        """Webhooks, the oldest first; `after` is the id of the last one on the page before."""
+        """Return webhooks, oldest first; `after` is the id of the last one of the previous page."""
         return await webhooks.list_webhooks(
-            self._caller.database, owner=self._caller.scope.owner, after=after, limit=limit
+            self._caller.database, owner=self._scope.owner, after=after, limit=limit
         )
 
+    @routed("webhooks.update")
     async def update(
         self,
         webhook_id: UUID | str,
@@ -74,83 +77,87 @@ class AsyncWebhooks:
         url: str | None = None,
         types: Sequence[EventType] | Literal["all"] | None = None,
     ) -> Webhook:
-        """Give it another address, other types ("all" for every type), or both."""
+        """Change the URL, the types ("all" for every type), or both."""
         change_types = types is not None
         wanted = None if types is None or types == "all" else check_event_types("types", types)
         return await webhooks.update_webhook(
             self._caller.database,
             check_id("webhook_id", webhook_id),
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             url=await self._check_address(url) if url is not None else None,
             types=wanted,
             change_types=change_types,
         )
 
+    @routed("webhooks.rotate")
     async def rotate(self, webhook_id: UUID | str) -> NewWebhook:
-        """Give it a new secret; returns the webhook and the secret, which is never shown again.
+        """Create a new secret; returns the webhook and the secret, which cannot be read again.
 
-        For a day messages are signed with the old secret, too: give the receiver the new one meanwhile.
-        Rotated again within that day, only the last two secrets sign.
+        For one day messages are signed with the old secret, too, so that the receiver can change over. After
+        a second rotation within that day, only the last two secrets sign.
         """
-        return await webhooks.rotate_secret(self._caller.database, webhook_id, owner=self._caller.scope.owner)
+        return await webhooks.rotate_secret(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.enable")
     async def enable(self, webhook_id: UUID | str, *, start: Start | None = None) -> Webhook:
-        """Send again, from where it stopped, or from `start` on."""
+        """Send again, from where sending stopped or from `start`."""
         enabled = await webhooks.enable_webhook(
             self._caller.database,
             webhook_id,
-            owner=self._caller.scope.owner,
+            owner=self._scope.owner,
             start=check_start("start", start) if start is not None else None,
         )
-        self._let_it_send()
+        self._start_sending()
         return enabled
 
+    @routed("webhooks.disable")
     async def disable(self, webhook_id: UUID | str, *, reason: str = "disabled by hand") -> Webhook:
-        """Send nothing more, until it is enabled again."""
+        """Stop sending until the webhook is enabled again."""
         checked = check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
         found = await self.get(webhook_id)
         async with self._caller.database.transaction() as transaction:
             await webhooks.disable_webhook(
-                transaction, found.webhook_id, owner=self._caller.scope.owner, reason=checked
+                transaction, found.webhook_id, owner=self._scope.owner, reason=checked
             )
         return await self.get(webhook_id)
 
+    @routed("webhooks.delete")
     async def delete(self, webhook_id: UUID | str) -> bool:
-        """Delete a webhook with its log; returns whether there was one."""
-        return await webhooks.delete_webhook(
-            self._caller.database, webhook_id, owner=self._caller.scope.owner
-        )
+        """Delete a webhook and its delivery log; returns whether it existed."""
+        return await webhooks.delete_webhook(self._caller.database, webhook_id, owner=self._scope.owner)
 
+    @routed("webhooks.deliveries")
     async def deliveries(
         self, webhook_id: UUID | str, *, before: UUID | str | None = None, limit: int = 100
     ) -> Sequence[WebhookDelivery]:
-        """What was sent and what came of it, newest first; `before` is the id of the last one on a page."""
+        """Return deliveries and their results, newest first; `before` is the last id of the previous page."""
         found = await self.get(webhook_id)
         return await webhooks.list_deliveries(
             self._caller.database, found.webhook_id, before=before, limit=limit
         )
 
+    @routed("webhooks.test")
     async def test(self, webhook_id: UUID | str) -> WebhookDelivery:
-        """Send a message of the type "webhook.test" right now; returns what came of it."""
+        """Send a message of type "webhook.test" now and return the result."""
         found = await self.get(webhook_id)
         async with self._caller.database.transaction() as transaction:
-            receiver = await webhooks.receiver_of(transaction, found.webhook_id)
-        if receiver is None:
+            endpoint = await webhooks.read_endpoint(transaction, found.webhook_id)
+        if endpoint is None:
             raise NotFoundError(f"The webhook {webhook_id} was deleted.")
         message = {"type": TEST_TYPE, "timestamp": datetime.now(UTC).isoformat(), "data": {}}
-        outcome = await send_message(self._caller.core, receiver, f"msg_{new_id().hex}", message)
-        sent = Sent(found.webhook_id, found.owner, None, TEST_TYPE, 1, outcome)
+        result = await send_message(self._caller.core, endpoint, f"msg_{new_id().hex}", message)
+        attempt = DeliveryAttempt(found.webhook_id, found.owner, None, TEST_TYPE, 1, result)
         async with self._caller.database.transaction() as transaction:
-            return await webhooks.log_delivery(transaction, sent)
+            return await webhooks.log_delivery(transaction, attempt)
 
-    def _let_it_send(self) -> None:
-        """Start the worker of this process, if it would start by itself for a job."""
+    def _start_sending(self) -> None:
+        """Start the worker of this process if it runs jobs on its own."""
         core = self._caller.core
         if core.in_process_worker.is_watching:
             core.in_process_worker.start(core.storage.database, core.tenant)
 
     async def _check_address(self, url: object) -> str:
-        """The URL, if messages may be sent there. A name that is not known yet may become known."""
+        """The URL, if sending there is allowed. A host name that does not resolve yet is accepted."""
         checked = check_url(url)
         allow_private = self._caller.core.settings.webhook_private_addresses
         with suppress(DeliveryError):

@@ -1,14 +1,14 @@
-"""`AsyncMemory("https://…")`: the same calls, made by a server.
+"""The HTTP backend of `AsyncMemory("https://…")`: it sends every call to a Mnemic server.
 
-Nothing here is written per call. `remote_twin` takes a class of the SDK and gives a subclass of it in which
-every public call sends itself to the server, by its line in `mnemic.sdk.http.surface` and its own signature.
-Two calls are streams and need more: `retain_many` sends one, `events.subscribe` receives one.
+Nothing here is written per call. The request of a call follows from its line in `mnemic.sdk.http.surface` and
+from its signature. Two calls are streams and have a method each: `retain_many` sends one, `events.subscribe`
+receives one.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from functools import cache, wraps
-from inspect import isfunction
-from typing import Any, TypeVar, get_type_hints
+from functools import cache
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -17,195 +17,155 @@ from mnemic.db.tenancy import Tenant
 from mnemic.errors import ClosedError, ConfigurationError
 from mnemic.events.consumers import check_start
 from mnemic.retain.items import as_items
-from mnemic.runtime.core import Caller, Core
-from mnemic.runtime.models_in_use import Models
-from mnemic.runtime.storage import Storage
-from mnemic.sdk.http.connection import Link, read_answer
-from mnemic.sdk.http.event_stream import Step, follow, follow_as, stream
-from mnemic.sdk.http.surface import LOCAL, ON_THIS_SIDE, ROUTES, WHO_AM_I
-from mnemic.sdk.http.wire import Call, Request, line_of
+from mnemic.runtime.core import Core
+from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.http.connection import HttpConnection, parse_response
+from mnemic.sdk.http.event_stream import StreamItem, follow, follow_as_consumer, stream_events
+from mnemic.sdk.http.surface import LOCAL_ONLY, ROUTES, WHO_AM_I
+from mnemic.sdk.http.wire import Call, Request, json_line
 from mnemic.sdk.progress import progress_reporter
+from mnemic.sdk.routing import CallGroup
 from mnemic.types.event import Event, check_event_types
 from mnemic.types.scope import check_name
 from mnemic.types.whoami import WhoAmI
 
-SENT_BYTES = 64 * 1024
-"""Lines are sent together until they are this much."""
+CHUNK_BYTES = 64 * 1024
+"""`retain_many` collects items until they are this many bytes of JSON, then sends them."""
 
-Local = TypeVar("Local")
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
+Group = TypeVar("Group", bound=CallGroup)
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 
-class RemoteCore(Core):
-    """What a remote memory and its views share: the link, and whose memory it leads to."""
+
+class HttpBackend:
+    """Sends calls to a Mnemic server. States: new → open → closed."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, Models(settings))
-        self._link: Link | None = None
+        self._settings = settings
+        self._connection: HttpConnection | None = None
         self._tenant: Tenant | None = None
+        self._closed = False
+        self._opening = asyncio.Lock()
 
     @property
-    def link(self) -> Link:
-        """The open link; an error that says what is wrong when there is none."""
+    def connection(self) -> HttpConnection:
+        """The open connection; ClosedError before `open` and after `aclose`."""
         if self._closed:
             raise ClosedError("This Memory is closed. Open a new one.")
-        if self._link is None:
+        if self._connection is None:
             raise ClosedError("This AsyncMemory is not open yet. Use `async with`, or await its open().")
-        return self._link
+        return self._connection
+
+    @property
+    def core(self) -> Core:
+        """Always an error: the database and the models are the server's."""
+        _ = self.connection
+        raise ConfigurationError("This needs the database itself, and this memory speaks to a server.")
 
     @property
     def tenant(self) -> Tenant:
-        """The tenant that the API key opens."""
-        _ = self.link
-        assert self._tenant is not None, "an open link has a tenant"
+        """The tenant of the API key."""
+        _ = self.connection
+        assert self._tenant is not None, "open() sets the tenant together with the connection"
         return self._tenant
 
-    @property
-    def storage(self) -> Storage:
-        """There is none: the database is the server's."""
-        _ = self.link
-        raise ConfigurationError("This needs the database itself, and this memory speaks to a server.")
-
     async def open(self) -> None:
-        """Ask the server who we are, once."""
+        """Connect, check the API key and learn its tenant. Opening twice does nothing."""
         async with self._opening:
             if self._closed:
                 raise ClosedError("This Memory is closed. Open a new one.")
-            if self._link is not None:
+            if self._connection is not None:
                 return
-            link = Link(self.settings)
+            connection = HttpConnection(self._settings)
             try:
-                self._tenant = await self._find_tenant(link)
+                self._tenant = await self._read_tenant(connection)
             except BaseException:
-                await link.aclose()
+                await connection.aclose()
                 raise
-            self._link = link
+            self._connection = connection
 
     async def aclose(self) -> None:
-        """Close the link, once and for all."""
+        """Close the connection for good. Closing twice does nothing."""
         async with self._opening:
-            link, self._link, self._closed = self._link, None, True
-            if link is not None:
-                await link.aclose()
+            connection, self._connection, self._closed = self._connection, None, True
+            if connection is not None:
+                await connection.aclose()
 
-    async def _find_tenant(self, link: Link) -> Tenant:
-        answer = await link.send(Request("GET", WHO_AM_I), None, is_repeatable=True)
-        found = read_answer(_WHO_AM_I, answer)
-        wanted = self.settings.tenant
-        if "tenant" in self.settings.model_fields_set and wanted != found.tenant:
+    def call(
+        self,
+        name: str,
+        body: Callable[Concatenate[Group, Parameters], Returned],
+        group: Group,
+        /,
+        *arguments: Parameters.args,
+        **named: Parameters.kwargs,
+    ) -> Returned:
+        """Send the call to the server; ConfigurationError if it exists only on a local backend."""
+        if name in LOCAL_ONLY:
+            raise ConfigurationError(f"memory.{name} is not available over HTTP: {LOCAL_ONLY[name]}.")
+        send: Callable[..., Any] = self._send
+        if name == "retain_many":
+            send = self._send_items
+        elif name == "events.subscribe":
+            send = self._subscribe
+        return cast("Returned", send(_call(name, body), group, *arguments, **named))
+
+    async def _send(self, call: Call, group: CallGroup, /, *arguments: Any, **named: Any) -> Any:
+        request = call.request(group, *arguments, **named)
+        response = await self.connection.send(request, group._scope, is_idempotent=call.route.is_idempotent)
+        return None if call.returns_nothing else parse_response(call.response, response)
+
+    async def _send_items(
+        self, call: Call, group: CallGroup, /, items: Iterable[Any], *, progress: Any = False, **named: Any
+    ) -> Any:
+        """`retain_many`: send the items as lines of JSON, so that neither side holds all of them."""
+        request = call.request(group, items, **named)
+        with progress_reporter(progress) as report:
+            lines = _chunks(as_items(items), report)
+            response = await self.connection.send_stream(request, group._scope, lines)
+            return parse_response(call.response, response)
+
+    def _subscribe(
+        self, call: Call, group: AsyncEvents, /, consumer: str | None = None, **named: Any
+    ) -> AsyncIterator[Event]:
+        """`events.subscribe`: read the event stream; with a consumer, its position is kept on the server."""
+        request = call.request(group, **named)
+        # The stream opens when the first event is requested; invalid arguments must fail before that.
+        check_event_types("types", named.get("types"))
+        check_start("start", named.get("start", "now"))
+
+        def open_stream(after: int | None) -> AsyncGenerator[StreamItem, None]:
+            return stream_events(lambda: self.connection, group._scope, request, after)
+
+        if consumer is None:
+            return follow(open_stream)
+        return follow_as_consumer(group, check_name("consumer", consumer), open_stream, **named)
+
+    async def _read_tenant(self, connection: HttpConnection) -> Tenant:
+        response = await connection.send(Request("GET", WHO_AM_I), None, is_idempotent=True)
+        found = parse_response(_WHO_AM_I, response)
+        wanted = self._settings.tenant
+        if "tenant" in self._settings.model_fields_set and wanted != found.tenant:
             raise ConfigurationError(
-                f"The API key is one of the tenant {found.tenant!r}, not of {wanted!r}: leave the tenant "
-                "out, the key decides."
+                f"The API key belongs to the tenant {found.tenant!r}, not to {wanted!r}: leave out the "
+                "tenant, the key decides it."
             )
         return Tenant(found.tenant_id, found.tenant)
 
 
 @cache
-def remote_twin(local: type[Local], group: str = "") -> type[Local]:
-    """A subclass of a memory, or of the group of that name, that makes its calls by a server."""
-    members = {
-        name: twin
-        for name, member in vars(local).items()
-        if not name.startswith("_") and (twin := _twin(group, name, member)) is not None
-    }
-    return type(local.__name__, (local,), members)
+def _call(name: str, body: Callable[..., Any]) -> Call:
+    return Call(ROUTES[name], body)
 
 
-def _twin(group: str, name: str, member: Any) -> Any:
-    """What stands in a member's place; None leaves it as it is."""
-    path = f"{group}.{name}" if group else name
-    if isinstance(member, property):
-        given = get_type_hints(member.fget)["return"]
-        return _group(name, given) if hasattr(given, "__name__") and _is_group(given) else None
-    if not isfunction(member) or path in ON_THIS_SIDE:
-        return None
-    if path not in ROUTES:
-        return _refusing(path, member)
-    call = Call(ROUTES[path], member)
-    return wraps(member)(_SPECIAL.get(path, _sending)(call))
-
-
-def _is_group(given: type) -> bool:
-    return given.__name__.startswith("Async")
-
-
-def _group(name: str, local: type) -> property:
-    def make(self: Any) -> Any:
-        return remote_twin(local, name)(self._caller)
-
-    return property(make)
-
-
-def _sending(call: Call) -> Callable[..., Any]:
-    async def send(self: Any, *arguments: Any, **named: Any) -> Any:
-        caller: Caller = self._caller
-        request = call.request(self, *arguments, **named)
-        answer = await _link(caller).send(request, caller.scope, is_repeatable=call.route.is_repeatable)
-        return None if call.has_no_answer else read_answer(call.answer, answer)
-
-    return send
-
-
-def _sending_lines(call: Call) -> Callable[..., Any]:
-    """`retain_many`: the items go as lines of JSON, so that neither side holds all of them."""
-
-    async def send(self: Any, items: Iterable[Any], *, progress: Any = False, **named: Any) -> Any:
-        caller: Caller = self._caller
-        request = call.request(self, items, **named)
-        with progress_reporter(progress) as report:
-            lines = _lines(as_items(items), report)
-            answer = await _link(caller).send_lines(request, caller.scope, lines)
-            return read_answer(call.answer, answer)
-
-    return send
-
-
-async def _lines(items: Iterable[Any], report: Callable[[int], None]) -> AsyncIterator[bytes]:
+async def _chunks(items: Iterable[Any], report: Callable[[int], None]) -> AsyncIterator[bytes]:
     pending = bytearray()
     for count, item in enumerate(items, start=1):
-        pending += line_of(item)
-        if len(pending) >= SENT_BYTES:
+        pending += json_line(item)
+        if len(pending) >= CHUNK_BYTES:
             yield bytes(pending)
             pending.clear()
             report(count)
     yield bytes(pending)
-
-
-def _following(call: Call) -> Callable[..., Any]:
-    """`events.subscribe`: a stream of the server's; with a consumer's name its place is the server's, too."""
-
-    def subscribe(self: Any, consumer: str | None = None, **named: Any) -> AsyncIterator[Event]:
-        request = call.request(self, **named)
-        # A stream is opened when its first event is asked for: what cannot be right is told before.
-        check_event_types("types", named.get("types"))
-        check_start("start", named.get("start", "now"))
-        caller: Caller = self._caller
-
-        def open_stream(after: int | None) -> AsyncGenerator[Step, None]:
-            return stream(lambda: _link(caller), caller.scope, request, after)
-
-        if consumer is None:
-            return follow(open_stream)
-        return follow_as(self, check_name("consumer", consumer), open_stream, **named)
-
-    return subscribe
-
-
-def _refusing(path: str, member: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(member)
-    def refuse(self: Any, *arguments: Any, **named: Any) -> Any:
-        raise ConfigurationError(f"memory.{path} is not there over HTTP: {LOCAL[path]}.")
-
-    return refuse
-
-
-def _link(caller: Caller) -> Link:
-    core = caller.core
-    assert isinstance(core, RemoteCore), "a remote twin has a remote core"
-    return core.link
-
-
-_SPECIAL: dict[str, Callable[[Call], Callable[..., Any]]] = {
-    "retain_many": _sending_lines,
-    "events.subscribe": _following,
-}

@@ -1,10 +1,11 @@
-"""Following the events of a server: its stream, begun again behind the last event when it breaks.
+"""Following the events of a Mnemic server: read its stream, reconnect after the last event when it breaks.
 
-Under a consumer's name the same happens as at the database (`mnemic.events.following`): the consumer is taken
-first, the stream begins behind its place, and the place is moved when the next event is asked for. That place
-is in the database, so it outlives this program, the connection and the server. What is not certain to have
-been moved is moved again, which changes nothing if it was. Events that came ahead of the place, over the
-stream, are nobody's: whoever has lost the consumer learns that from the first move, and hands out no more.
+With a consumer name this does the same as the local backend (`mnemic.events.following`): take the consumer,
+start the stream after its position, and store the position when the next event is requested. The position is
+stored in the database, so it outlives this program, the connection and the server. If the response to storing
+a position is lost, the request is repeated; repeating it does nothing. The stream may deliver events before
+their position is stored. A reader that has lost the consumer gets a ConflictError from the next request that
+stores a position, and yields no further event.
 """
 
 import asyncio
@@ -24,79 +25,79 @@ from mnemic.errors import (
     ServerUnavailableError,
     TooManyRequestsError,
 )
-from mnemic.events.following import carry_on
+from mnemic.events.following import retry_while_unavailable
 from mnemic.sdk.groups.events import AsyncEvents
-from mnemic.sdk.http.connection import Link, read_answer
+from mnemic.sdk.http.connection import HttpConnection, parse_response
 from mnemic.sdk.http.wire import Request
 from mnemic.types.event import Event, EventReading
 from mnemic.types.scope import Scope
 
-STREAM_PAUSE_S = 0.5
-"""Between the end of a stream and the next attempt."""
+RECONNECT_DELAY_S = 0.5
+"""The delay between the end of a stream and the next attempt to open it."""
 
-HELD_S = 1.0
-"""For so long after a move the place is one's own; later it is looked at before an event is handed out."""
+RECHECK_AFTER_S = 1.0
+"""After this time without a request, `confirm` asks the server whether the reader still has the consumer."""
 
-PASSING: tuple[type[MnemicError], ...] = (
+TRANSIENT_ERRORS: tuple[type[MnemicError], ...] = (
     ServerUnavailableError,
     DatabaseUnavailableError,
     QueryTimeoutError,
     TooManyRequestsError,
 )
-"""What does not end a stream that has begun: the server is being restarted, or has too much to do."""
+"""Errors that do not end a stream that has started: the server restarts, or is overloaded."""
 
 EVENT_ID = "id: "
 EVENT_DATA = "data: "
 
-Step = Event | int
-"""An event, or the position up to which there is none that is wanted."""
-OpenStream = Callable[[int | None], AsyncGenerator[Step, None]]
-"""Gives what follows a position, without end; None begins where the request says."""
+StreamItem = Event | int
+"""An event, or a position up to which no further event matches."""
+OpenStream = Callable[[int | None], AsyncGenerator[StreamItem, None]]
+"""Opens the stream after a position; None starts where the request says."""
 
 _EVENT = TypeAdapter(Event)
 
-logger = logging.getLogger("mnemic.remote")
+logger = logging.getLogger("mnemic.http")
 
 
 async def follow(open_stream: OpenStream) -> AsyncIterator[Event]:
-    """Events without a name: where one is lives as long as the iteration."""
-    async with aclosing(open_stream(None)) as steps:
-        async for step in steps:
-            if isinstance(step, Event):
-                yield step
+    """Yield events without storing a position."""
+    async with aclosing(open_stream(None)) as items:
+        async for item in items:
+            if isinstance(item, Event):
+                yield item
 
 
-async def follow_as(
+async def follow_as_consumer(
     events: AsyncEvents, consumer: str, open_stream: OpenStream, **named: Any
 ) -> AsyncIterator[Event]:
-    """Events under a consumer's name; `events` makes its calls by the server."""
-    place = KeptPlace(events, await events.take_consumer(consumer, **named))
-    async with aclosing(open_stream(place.position)) as steps:
-        async for step in steps:
-            if isinstance(step, Event):
-                await place.hold()
-                yield step
-            await place.move(step.position if isinstance(step, Event) else step)
+    """Yield events under a consumer's name; `events` is the group that sends its calls to the server."""
+    position = ConsumerPosition(events, await events.take_consumer(consumer, **named))
+    async with aclosing(open_stream(position.position)) as items:
+        async for item in items:
+            if isinstance(item, Event):
+                await position.confirm()
+                yield item
+            await position.move(item.position if isinstance(item, Event) else item)
 
 
-class KeptPlace:
-    """How far a consumer is, as the server keeps it for this reader."""
+class ConsumerPosition:
+    """The position of a consumer, stored on the server for this reader."""
 
     def __init__(self, events: AsyncEvents, reading: EventReading) -> None:
         self.position = reading.position
         self._events = events
         self._reading = reading
-        self._held_at_s = monotonic()
+        self._confirmed_at_s = monotonic()
 
     async def move(self, position: int) -> None:
-        """Done with everything up to here; ConflictError if another reader has taken over."""
-        await carry_on(lambda: self._send(position), PASSING)
+        """Store that everything up to `position` is processed; ConflictError if another reader took over."""
+        await retry_while_unavailable(lambda: self._send(position), TRANSIENT_ERRORS)
         self.position = position
-        self._held_at_s = monotonic()
+        self._confirmed_at_s = monotonic()
 
-    async def hold(self) -> None:
-        """The same about what it is done with already, if nobody has asked for some time."""
-        if monotonic() - self._held_at_s > HELD_S:
+    async def confirm(self) -> None:
+        """Check that this reader still has the consumer, unless that is known from a recent request."""
+        if monotonic() - self._confirmed_at_s > RECHECK_AFTER_S:
             await self.move(self.position)
 
     async def _send(self, position: int) -> None:
@@ -110,44 +111,44 @@ class KeptPlace:
         )
 
 
-async def stream(
-    open_link: Callable[[], Link], scope: Scope, request: Request, after: int | None
-) -> AsyncGenerator[Step, None]:
-    """What a server tells, without end. Once a position is known, it is patient with the server."""
+async def stream_events(
+    open_connection: Callable[[], HttpConnection], scope: Scope, request: Request, after: int | None
+) -> AsyncGenerator[StreamItem, None]:
+    """Yield events and positions without end; a stream that has started reconnects on transient errors."""
     has_begun = after is not None
     while True:
-        pause_s = STREAM_PAUSE_S
+        delay_s = RECONNECT_DELAY_S
         headers = {"Last-Event-ID": str(after)} if after is not None else {}
         try:
-            async with open_link().stream(request, scope, headers) as lines:
+            async with open_connection().stream(request, scope, headers) as lines:
                 has_begun = True
-                async with aclosing(_steps(lines)) as steps:
-                    async for step in steps:
-                        yield step
-                        after = step.position if isinstance(step, Event) else step
-        except PASSING as error:
+                async with aclosing(_items(lines)) as items:
+                    async for item in items:
+                        yield item
+                        after = item.position if isinstance(item, Event) else item
+        except TRANSIENT_ERRORS as error:
             if not has_begun:
                 raise
-            pause_s = error.retry_after_s if isinstance(error, TooManyRequestsError) else STREAM_PAUSE_S
-            logger.warning("following events pauses for %.1f s: %s", pause_s, error)
-        await asyncio.sleep(pause_s)
+            delay_s = error.retry_after_s if isinstance(error, TooManyRequestsError) else RECONNECT_DELAY_S
+            logger.warning("event stream interrupted, reconnecting in %.1f s: %s", delay_s, error)
+        await asyncio.sleep(delay_s)
 
 
-async def _steps(lines: AsyncIterator[str]) -> AsyncGenerator[Step, None]:
-    """What the lines of a stream say. Each part ends with an empty line, and an event has its data in one."""
-    passed: int | None = None
+async def _items(lines: AsyncIterator[str]) -> AsyncGenerator[StreamItem, None]:
+    """The events and positions in a stream. An empty line ends a part; an event has one data line."""
+    position: int | None = None
     async for line in lines:
         if line.startswith(EVENT_ID):
-            passed = _position(line.removeprefix(EVENT_ID))
+            position = _position(line.removeprefix(EVENT_ID))
         elif line.startswith(EVENT_DATA):
-            passed = None
-            yield read_answer(_EVENT, line.removeprefix(EVENT_DATA))
-        elif not line and passed is not None:
-            yield passed
-            passed = None
+            position = None
+            yield parse_response(_EVENT, line.removeprefix(EVENT_DATA))
+        elif not line and position is not None:
+            yield position
+            position = None
 
 
 def _position(text: str) -> int:
     if not text.isascii() or not text.isdecimal():
-        raise ServerError("The stream of events cannot be understood: is there a Mnemic server at this URL?")
+        raise ServerError("The event stream is malformed: is there a Mnemic server at this URL?")
     return int(text)

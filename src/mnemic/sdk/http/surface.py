@@ -1,12 +1,13 @@
-"""Every call of the SDK as HTTP: one line per call, and the only place where a path is written.
+"""The HTTP request of every call of the SDK: one line per call. Paths are written only here.
 
-The server builds its routes from this table (`mnemic.server.routes`), the remote SDK its requests
-(`mnemic.sdk.http.client`), and both read parameters and answers off the signatures of the calls themselves
-(`mnemic.sdk.http.wire`). A call that is neither in `SURFACE` nor in `LOCAL` fails a test.
+The server builds its routes from this table (`mnemic.server.routes`), the HTTP backend its requests
+(`mnemic.sdk.http.client`). Both derive parameters and responses from the signatures of the calls
+(`mnemic.sdk.http.wire`). Every public call has a line in `SURFACE`, `LOCAL_ONLY` or `CLIENT_SIDE`; a test
+checks that.
 
-Ids and names stand in the path, percent-encoded; reads and deletes have the rest of their parameters in the
-query, other calls in a JSON object. `role` is what an API key needs. A key that is bound to an owner may
-only make calls that reach an owner: those that take `owner`.
+Ids and names are in the path, percent-encoded. The other parameters of reads and deletes are in the query,
+those of other calls in a JSON object. `role` is the role that an API key needs. A key that is bound to an
+owner may only make calls of reach "owner", which take `owner`.
 """
 
 from dataclasses import dataclass
@@ -20,30 +21,37 @@ Reach = Literal["owner", "tenant"]
 
 @dataclass(frozen=True)
 class Route:
-    """One call: its name from `memory` on, its HTTP method and path, and who may make it."""
+    """One call: its name after `memory.`, its HTTP method and path, and the API keys that may make it."""
 
     call: str
     method: Method
     path: str
     role: Role
     reach: Reach = "owner"
-    apart: frozenset[str] = frozenset()
-    """Parameters that do not travel as one piece of JSON: a stream, or a function of the caller's."""
-    knows_repetition: bool = False
-    """Whether the call itself takes a repetition for what it is."""
-    tells_secret: bool = False
-    """Whether its answer holds something that is told once and stored nowhere."""
+    excluded: frozenset[str] = frozenset()
+    """Parameters that the request does not carry as JSON: a stream, or a callback of the caller."""
+    detects_retries: bool = False
+    """Whether the call itself detects that it is repeated."""
+    returns_secret: bool = False
+    """Whether the response holds a secret that is not stored; it must not be cached."""
+    omits_nulls: bool = False
+    """Whether the response leaves out fields that are null, unless the query has `nulls=true`."""
 
     @property
-    def is_repeatable(self) -> bool:
-        """Whether making it twice is the same as making it once, whatever else happens."""
-        return self.role == "read" or self.method == "GET" or self.knows_repetition
+    def is_stream(self) -> bool:
+        """Whether the call sends or receives a stream."""
+        return bool(self.excluded)
+
+    @property
+    def is_idempotent(self) -> bool:
+        """Whether a request may be repeated as it is, without an `Idempotency-Key`."""
+        return self.role == "read" or self.method == "GET" or self.detects_retries
 
 
 SURFACE: tuple[Route, ...] = (
     Route("retain", "POST", "/v1/memories", "write"),
-    Route("retain_many", "POST", "/v1/memories/batch", "write", apart=frozenset({"items", "progress"})),
-    Route("recall", "POST", "/v1/recall", "read"),
+    Route("retain_many", "POST", "/v1/memories/batch", "write", excluded=frozenset({"items", "progress"})),
+    Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
@@ -116,7 +124,7 @@ SURFACE: tuple[Route, ...] = (
     Route("shares.grant", "POST", "/v1/shares", "write"),
     Route("shares.revoke", "POST", "/v1/shares/{grant_id}/revoke", "write"),
     Route("events.list", "GET", "/v1/events", "read"),
-    Route("events.subscribe", "GET", "/v1/events/stream", "read", apart=frozenset({"consumer"})),
+    Route("events.subscribe", "GET", "/v1/events/stream", "read", excluded=frozenset({"consumer"})),
     Route("events.consumers", "GET", "/v1/event-consumers", "read"),
     Route("events.take_consumer", "POST", "/v1/event-consumers/{consumer}/take", "write"),
     Route(
@@ -124,19 +132,19 @@ SURFACE: tuple[Route, ...] = (
         "POST",
         "/v1/event-consumers/{consumer}/move",
         "write",
-        knows_repetition=True,
+        detects_retries=True,
     ),
     Route("events.replay", "POST", "/v1/event-consumers/{consumer}/replay", "write"),
     Route("events.forget_consumer", "DELETE", "/v1/event-consumers/{consumer}", "write"),
     Route("webhooks.list", "GET", "/v1/webhooks", "admin", "tenant"),
-    Route("webhooks.create", "POST", "/v1/webhooks", "admin", "tenant", tells_secret=True),
+    Route("webhooks.create", "POST", "/v1/webhooks", "admin", "tenant", returns_secret=True),
     Route("webhooks.get", "GET", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.update", "PATCH", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.delete", "DELETE", "/v1/webhooks/{webhook_id}", "admin", "tenant"),
     Route("webhooks.enable", "POST", "/v1/webhooks/{webhook_id}/enable", "admin", "tenant"),
     Route("webhooks.disable", "POST", "/v1/webhooks/{webhook_id}/disable", "admin", "tenant"),
     Route(
-        "webhooks.rotate", "POST", "/v1/webhooks/{webhook_id}/rotate", "admin", "tenant", tells_secret=True
+        "webhooks.rotate", "POST", "/v1/webhooks/{webhook_id}/rotate", "admin", "tenant", returns_secret=True
     ),
     Route("webhooks.test", "POST", "/v1/webhooks/{webhook_id}/test", "admin", "tenant"),
     Route("webhooks.deliveries", "GET", "/v1/webhooks/{webhook_id}/deliveries", "admin", "tenant"),
@@ -154,7 +162,7 @@ SURFACE: tuple[Route, ...] = (
     Route("schedules.pause", "POST", "/v1/schedules/{name}/pause", "admin", "tenant"),
     Route("schedules.resume", "POST", "/v1/schedules/{name}/resume", "admin", "tenant"),
     Route("keys.list", "GET", "/v1/keys", "admin"),
-    Route("keys.create", "POST", "/v1/keys", "admin", tells_secret=True),
+    Route("keys.create", "POST", "/v1/keys", "admin", returns_secret=True),
     Route("keys.get", "GET", "/v1/keys/{key_id}", "admin"),
     Route("keys.revoke", "POST", "/v1/keys/{key_id}/revoke", "admin"),
     Route("log.list", "GET", "/v1/log", "read"),
@@ -168,21 +176,25 @@ SURFACE: tuple[Route, ...] = (
 )
 
 WHO_AM_I = "/v1/whoami"
-"""Whose key it is; asked when a remote memory is opened. No call of the SDK."""
+"""Returns tenant, role and owner of the API key. The HTTP backend requests it when it opens."""
 
 ROUTES: dict[str, Route] = {route.call: route for route in SURFACE}
 
-_WORKER = "handlers run in a worker, which needs the database itself"
-_FILES = "it reads or writes a file on the machine where the database is: run it there, or by `mnemic {}`"
-LOCAL: dict[str, str] = {
+_WORKER = "handlers run in a worker, which needs direct access to the database"
+_FILES = "it reads or writes a file on the machine of the database: run it there, or use `mnemic {}`"
+_TENANTS = "the API key decides the tenant: manage tenants at the database, by `mnemic tenants`"
+LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
     "admin.export": _FILES.format("export"),
     "admin.import_": _FILES.format("import"),
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),
+    "admin.tenants": _TENANTS,
+    "admin.create_tenant": _TENANTS,
+    "admin.delete_tenant": _TENANTS,
 }
-"""Calls that are not made over HTTP, and why."""
+"""Calls that are not available over HTTP, and why."""
 
-ON_THIS_SIDE = frozenset({"open", "aclose", "scope", "documents.ingest_file", "events.on", "jobs.wait"})
-"""What is done where it is called, wherever the memory lives; it may make other calls for that."""
+CLIENT_SIDE = frozenset({"open", "aclose", "scope", "documents.ingest_file", "events.on", "jobs.wait"})
+"""Calls that always run in the process of the caller. They may make other calls, which are routed."""

@@ -43,12 +43,6 @@ CREATE TABLE queue.schedules (
     )
 );
 COMMENT ON TABLE queue.schedules IS 'Jobs that come again and again, and when.';
--- The schedules of the default tenant; the trigger create_default_schedules gives them to every later one. The migrator
--- owns state.tenants but is subject to its policies as long as row-level security is forced.
-ALTER TABLE state.tenants NO FORCE ROW LEVEL SECURITY;
-INSERT INTO queue.schedules (tenant_id, name, job_type, every_s, next_run_at)
-SELECT tenants.tenant_id, first.* FROM state.tenants, mnemic.default_schedules(tenants.tenant_id) AS first;
-ALTER TABLE state.tenants FORCE ROW LEVEL SECURITY;
 CALL mnemic.protect('queue.schedules');
 GRANT UPDATE (next_run_at, planned_at, last_run_at, last_job_id, enabled, problem) ON queue.schedules TO mnemic_definer;
 

@@ -4,20 +4,20 @@
 -- One conversation.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 
 -- name: list
 -- Conversations of an owner, the latest first, a page at a time.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND (%(channel)s::text IS NULL OR channel = %(channel)s)
   AND (%(before)s::timestamptz IS NULL OR last_turn_at < %(before)s)
 ORDER BY last_turn_at DESC, conversation
 LIMIT %(limit)s
 
 -- name: turns
--- Turns of a conversation in order, from a place on; chunks of a long turn follow each other.
+-- Turns of a conversation in order, from a position on; the chunks of a long turn follow each other.
 SELECT * FROM state.memory_records
 WHERE owner = %(owner)s AND conversation = %(conversation)s AND "position" >= %(from_position)s
   AND deleted_at IS NULL
@@ -39,19 +39,20 @@ ORDER BY "position" DESC, chunk_index DESC
 LIMIT %(limit)s
 
 -- name: add_tool
--- Records one call of a tool; no row if the conversation, or the turn, is not there.
+-- Records a tool call; no row if the conversation or the turn does not exist.
 INSERT INTO state.tool_invocations (
     tenant_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 )
 SELECT tenant_id, owner, conversation, %(memory_id)s, %(tool)s, %(arguments)s, %(result)s, %(succeeded)s,
     %(duration_ms)s, coalesce(%(at)s, now())
 FROM state.conversations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE conversations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
   AND (
       %(memory_id)s::uuid IS NULL
       OR EXISTS (
           SELECT FROM state.memories
-          WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND conversation = %(conversation)s
+          WHERE memories.tenant_id = %(tenant_id)s
+            AND owner = %(owner)s AND memory_id = %(memory_id)s AND conversation = %(conversation)s
       )
   )
 RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
@@ -60,6 +61,6 @@ RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result
 -- Tools called in a conversation, in order.
 SELECT invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 FROM state.tool_invocations
-WHERE owner = %(owner)s AND conversation = %(conversation)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 ORDER BY at, invocation_id
 LIMIT %(limit)s

@@ -1,7 +1,7 @@
--- What `mnemic doctor` asks the database. Nothing here needs more than the application's rights.
+-- Queries of `mnemic doctor`. They need only the application's privileges.
 
 -- name: role
--- One row: whether the working role could get around the tenants' wall.
+-- One row: whether the role could bypass row-level security.
 SELECT
     session_user AS role,
     me.rolsuper AS is_superuser,
@@ -10,7 +10,7 @@ FROM pg_roles AS me
 WHERE me.rolname = session_user
 
 -- name: unprotected_tables
--- Tables of the four chambers that lack forced row-level security or a policy; there should be none.
+-- Tables of tenants that lack forced row-level security or a policy; there should be none.
 SELECT format('%I.%I', nspname, relname) AS table_name
 FROM pg_class
 JOIN pg_namespace ON pg_namespace.oid = relnamespace

@@ -1,8 +1,8 @@
--- Entities: who and what an owner knows. What is handed out comes from the view state.entity_records.
+-- Entities of an owner. Results come from the view state.entity_records.
 
 -- name: put
--- Makes the entity or adds to it, and holds its row until the transaction ends: whoever adds to the same
--- entity waits here. `updated_at` is the moment of the change, after the waiting.
+-- Creates the entity or adds to it, and locks its row until the transaction ends, so that concurrent writers wait here.
+-- `updated_at` is the time of the change, after the wait.
 INSERT INTO state.entities AS kept (tenant_id, owner, category, name, salience, metadata, process)
 VALUES (%(tenant_id)s, %(owner)s, mnemic.name_key(%(category)s), %(name)s, coalesce(%(salience)s::real, 0.5),
     %(metadata)s, %(process)s)
@@ -20,12 +20,13 @@ ON CONFLICT DO NOTHING
 RETURNING name
 
 -- name: retire_facts
--- Retires the living values that the given ones replace. A value stays if it is the same, from the same
--- kind of source, at least as certain, and has evidence or none is given.
+-- Retires the living values that the given ones replace. A value stays if it is the same, from the same kind of
+-- source, at least as certain, and has evidence or none is given.
 UPDATE state.entity_facts AS kept
 SET retired_at = greatest(%(moment)s, kept.recorded_at)
 FROM jsonb_each(%(facts)s) AS given (attribute, value)
-WHERE kept.entity_id = %(entity_id)s AND kept.attribute = given.attribute AND kept.retired_at IS NULL
+WHERE tenant_id = %(tenant_id)s
+  AND kept.entity_id = %(entity_id)s AND kept.attribute = given.attribute AND kept.retired_at IS NULL
   AND NOT (
       kept.value = given.value AND kept.provenance = %(provenance)s AND kept.confidence >= %(confidence)s::real
       AND (kept.memory_id IS NOT NULL OR %(memory_id)s::uuid IS NULL)
@@ -40,7 +41,8 @@ SELECT %(tenant_id)s, %(owner)s, %(entity_id)s, given.attribute, given.value, %(
 FROM jsonb_each(%(facts)s) AS given (attribute, value)
 WHERE NOT EXISTS (
     SELECT FROM state.entity_facts AS living
-    WHERE living.entity_id = %(entity_id)s AND living.attribute = given.attribute AND living.retired_at IS NULL
+    WHERE living.tenant_id = %(tenant_id)s
+      AND living.entity_id = %(entity_id)s AND living.attribute = given.attribute AND living.retired_at IS NULL
 )
 
 -- name: read
@@ -55,8 +57,8 @@ ORDER BY wanted.place
 -- Entities that are called so, those whose own name it is first, then the most salient.
 SELECT entities.entity_id, entities.name_key = names.name_key AS is_own_name
 FROM state.entity_names AS names
-JOIN state.entities ON entities.entity_id = names.entity_id
-WHERE names.owner = %(owner)s AND names.name_key = mnemic.name_key(%(name)s)
+JOIN state.entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = names.entity_id
+WHERE names.tenant_id = %(tenant_id)s AND names.owner = %(owner)s AND names.name_key = mnemic.name_key(%(name)s)
   AND (%(category)s::text IS NULL OR entities.category = mnemic.name_key(%(category)s))
 ORDER BY is_own_name DESC, entities.salience DESC, entities.entity_id
 LIMIT %(limit)s
@@ -72,9 +74,9 @@ ORDER BY entity_id DESC
 LIMIT %(limit)s
 
 -- name: hold
--- Which of these entities the owner has; none of them can be deleted until the transaction ends.
+-- Which of these entities the owner has; they cannot be deleted until the transaction ends.
 SELECT entity_id
 FROM state.entities
-WHERE owner = %(owner)s AND entity_id = ANY(%(entity_ids)s::uuid[])
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = ANY(%(entity_ids)s::uuid[])
 ORDER BY entity_id
 FOR KEY SHARE

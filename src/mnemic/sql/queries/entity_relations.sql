@@ -1,4 +1,4 @@
--- Relations between entities, and what can be reached along them.
+-- Relations between entities, and the graph that they form.
 
 -- name: put
 -- Relates two entities, or renews what is known about their relation; evidence is kept unless replaced.
@@ -14,14 +14,15 @@ RETURNING from_id, to_id, kind, confidence, provenance, memory_id, process, crea
 -- name: delete
 -- Takes one relation away.
 DELETE FROM state.entity_relations
-WHERE owner = %(owner)s AND from_id = %(from_id)s AND to_id = %(to_id)s AND kind = %(kind)s
+WHERE tenant_id = %(tenant_id)s
+  AND owner = %(owner)s AND from_id = %(from_id)s AND to_id = %(to_id)s AND kind = %(kind)s
 
 -- name: walk
--- The entities that can be reached from one of the owner's within some steps, whichever way relations
--- point, nearest first; no row if the start is not there. A row
--- of `walk` is a whole step: whom it reached first (`frontier`), whom all steps so far (`visited`), and
--- whether it met a limit (`is_cut`). So nobody is visited twice, cycles end, and a step never reads more
--- than `edges_max` relations in a direction nor reaches more than `limit` entities in all.
+-- The entities that can be reached from one of the owner's within some steps, whichever way relations point,
+-- nearest first; no row if the start is not there. A row of `walk` is a whole step: whom it reached first
+-- (`frontier`), whom all steps so far (`visited`), and whether it met a limit (`is_cut`). So nobody is visited
+-- twice, cycles end, and a step never reads more than `edges_max` relations in a direction nor reaches more than
+-- `limit` entities in all.
 WITH RECURSIVE walk AS (
     SELECT 0 AS depth, ARRAY[%(start_id)s::uuid] AS frontier, ARRAY[%(start_id)s::uuid] AS visited, false AS is_cut
     UNION ALL
@@ -31,13 +32,15 @@ WITH RECURSIVE walk AS (
         WITH edges AS (
             (
                 SELECT to_id AS entity_id, confidence, true AS is_outgoing FROM state.entity_relations
-                WHERE from_id = ANY(walk.frontier) AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+                WHERE entity_relations.tenant_id = %(tenant_id)s
+                  AND from_id = ANY(walk.frontier) AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
                 LIMIT %(edges_max)s + 1
             )
             UNION ALL
             (
                 SELECT from_id, confidence, false FROM state.entity_relations
-                WHERE to_id = ANY(walk.frontier) AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
+                WHERE entity_relations.tenant_id = %(tenant_id)s
+                  AND to_id = ANY(walk.frontier) AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
                 LIMIT %(edges_max)s + 1
             )
         ),
@@ -62,7 +65,7 @@ SELECT entities.entity_id, entities.category, entities.name, entities.salience, 
     (SELECT bool_or(is_cut) FROM walk) AS is_cut
 FROM walk
 CROSS JOIN unnest(walk.frontier) WITH ORDINALITY AS reached (entity_id, place)
-JOIN state.entities ON entities.entity_id = reached.entity_id
+JOIN state.entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = reached.entity_id
 WHERE entities.owner = %(owner)s
 ORDER BY walk.depth, reached.place
 
@@ -70,7 +73,7 @@ ORDER BY walk.depth, reached.place
 -- The relations between some entities.
 SELECT from_id, to_id, kind, confidence, provenance, memory_id, process, created_at, updated_at
 FROM state.entity_relations
-WHERE from_id = ANY(%(entity_ids)s::uuid[]) AND to_id = ANY(%(entity_ids)s::uuid[])
+WHERE tenant_id = %(tenant_id)s AND from_id = ANY(%(entity_ids)s::uuid[]) AND to_id = ANY(%(entity_ids)s::uuid[])
   AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
 ORDER BY from_id, to_id, kind
 LIMIT %(relations_max)s

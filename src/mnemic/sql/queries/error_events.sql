@@ -1,4 +1,4 @@
--- Error events: what went wrong. Append-only.
+-- Error events. Append-only.
 
 -- name: append
 -- Adds an event and returns it.
@@ -8,16 +8,16 @@ VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(process)s, %(kind)s, %(message)
 RETURNING event_id, owner, channel, process, kind, message, detail, severity, at, recorded_at
 
 -- name: place
--- Where an event stands in the list, for the page behind it.
+-- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, event_id AS before_id
 FROM state.error_events
-WHERE owner = %(owner)s AND event_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND event_id = %(before)s
 
 -- name: list
--- Events of an owner, newest first, from the one behind (before_at, before_id) on.
+-- Events of an owner, newest first, starting after the cursor (before_at, before_id).
 SELECT event_id, owner, channel, process, kind, message, detail, severity, at, recorded_at
 FROM state.error_events
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (at, event_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)

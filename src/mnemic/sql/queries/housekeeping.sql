@@ -1,39 +1,42 @@
--- What is done to a tenant's rows, and to logs, from time to time.
+-- Periodic maintenance of a tenant's rows and of logs.
 
 -- name: archive_expired
--- Archives some memories whose time is over; recall passes them over already. Anybody else's hold on one leaves
--- it to the next time.
+-- Archives some expired memories, which recall ignores already. Locked rows are left to the next run.
 UPDATE state.memories
 SET status = 'archived', changed_by = 'system', change_reason = 'expired'
 FROM (
     SELECT memory_id FROM state.memories
-    WHERE expires_at IS NOT NULL AND expires_at <= now()
+    WHERE memories.tenant_id = %(tenant_id)s AND expires_at IS NOT NULL AND expires_at <= now()
       AND status IN ('active', 'pending_review') AND deleted_at IS NULL
     ORDER BY expires_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS over
-WHERE memories.memory_id = over.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
 
 -- name: archive_faint
--- Archives some memories of little weight that nobody has used for long; never anchored ones. Of a text in
--- several chunks all must be so. The number is that of the index memories_faint.
+-- Archives some memories of low salience that were not used for long; never anchored ones. All chunks of a text
+-- must qualify. The limit of salience is that of the index memories_faint.
 UPDATE state.memories
 SET status = 'archived', changed_by = 'system', change_reason = 'faint and unused'
 FROM (
     SELECT memory_id FROM state.memories AS faint
-    WHERE salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
+    WHERE faint.tenant_id = %(tenant_id)s
+      AND salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
       AND coalesce(
           greatest(
-              (SELECT last_retrieved_at FROM state.recall_counts WHERE recall_counts.memory_id = faint.memory_id),
+              (SELECT last_retrieved_at FROM state.recall_counts
+                  WHERE recall_counts.tenant_id = %(tenant_id)s AND recall_counts.memory_id = faint.memory_id),
               last_injected_at
           ),
           created_at
       ) < now() - make_interval(days => %(unused_days)s)
       AND NOT EXISTS (
           SELECT FROM state.memories AS chunk
-          LEFT JOIN state.recall_counts AS recalled ON recalled.memory_id = chunk.memory_id
-          WHERE chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
+          LEFT JOIN state.recall_counts AS recalled
+              ON recalled.tenant_id = %(tenant_id)s AND recalled.memory_id = chunk.memory_id
+          WHERE chunk.tenant_id = %(tenant_id)s
+            AND chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
             AND (
                 chunk.salience >= 0.1 OR chunk.anchored
                 OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
@@ -44,37 +47,38 @@ FROM (
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS over
-WHERE memories.memory_id = over.memory_id
+WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
 
 -- name: archive_conversations
--- Marks some conversations as archived in which nobody has said anything for long. What was said in them stays
--- as it is and is recalled as before.
+-- Marks some conversations as archived that had no turn for long. Their turns are recalled as before.
 UPDATE state.conversations
 SET archived_at = now()
 FROM (
     SELECT tenant_id, owner, conversation FROM state.conversations
-    WHERE archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
+    WHERE conversations.tenant_id = %(tenant_id)s
+      AND archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
     ORDER BY owner, conversation
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS silent
-WHERE conversations.tenant_id = silent.tenant_id AND conversations.owner = silent.owner
+WHERE conversations.tenant_id = %(tenant_id)s
+  AND conversations.tenant_id = silent.tenant_id AND conversations.owner = silent.owner
   AND conversations.conversation = silent.conversation
 
 -- name: make_log_days
--- Makes the partitions of the memory log for today and the days ahead, as far as they are missing.
+-- Creates the missing partitions of the memory log for today and the days ahead.
 SELECT mnemic.make_log_partitions(current_date, %(days)s) AS made
 
 -- name: drop_old_logs
--- Drops the partitions of days that are too old, for all tenants; returns how many those were.
+-- Drops the partitions of old days, for all tenants; returns how many.
 SELECT mnemic.drop_old_logs(%(keep_days)s) AS dropped
 
 -- name: prune_jobs
--- Forgets some jobs that ended long ago, of all tenants; returns how many those were.
+-- Deletes some jobs that ended long ago, of all tenants; returns how many.
 SELECT mnemic.prune_jobs(%(keep_days)s, %(limit)s) AS pruned
 
 -- name: take_snapshots
--- Keeps what the views of migration 0017 show now.
+-- Stores the current rows of the overview views (definitions/views/tenant_summary.sql).
 INSERT INTO traces.snapshots (tenant_id, name, rows)
 SELECT %(tenant_id)s::uuid, 'tenant_summary', coalesce(jsonb_agg(shown), '[]') FROM traces.tenant_summary AS shown
 UNION ALL
@@ -88,5 +92,5 @@ SELECT %(tenant_id)s::uuid, 'growth_7d', coalesce(jsonb_agg(shown ORDER BY day),
 ON CONFLICT (tenant_id, name) DO UPDATE SET rows = excluded.rows, taken_at = excluded.taken_at
 
 -- name: snapshots
--- What the views showed when they were last kept.
-SELECT name, rows, taken_at FROM traces.snapshots ORDER BY name
+-- The stored rows of the overview views.
+SELECT name, rows, taken_at FROM traces.snapshots WHERE tenant_id = %(tenant_id)s ORDER BY name

@@ -1,21 +1,23 @@
--- Answers to requests that may be repeated. See migration 0015 for the states of a row.
+-- Responses to requests that may be repeated. See migrations/0012_access.sql for the states of a row.
 
 -- name: prune
--- Forgets some of the tenant's oldest rows, if they are older than they are kept.
+-- Deletes some of the tenant's oldest rows that are past their retention.
 DELETE FROM queue.idempotent_requests AS old
 USING (
     SELECT tenant_id, key_id, request_hash
     FROM queue.idempotent_requests
-    WHERE started_at < now() - make_interval(secs => %(kept_s)s::float8)
+    WHERE idempotent_requests.tenant_id = %(tenant_id)s
+      AND started_at < now() - make_interval(secs => %(kept_s)s::float8)
     ORDER BY started_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ) AS found
-WHERE (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.key_id, found.request_hash)
+WHERE old.tenant_id = %(tenant_id)s
+  AND (old.tenant_id, old.key_id, old.request_hash) = (found.tenant_id, found.key_id, found.request_hash)
 
 -- name: begin
--- Reserves a request for this attempt; `is_begun` is false if another attempt runs or has its answer. An attempt that
--- has been running for too long died with its server, and its place is taken. Signed: a transaction by itself.
+-- Reserves a request for this attempt; `is_begun` is false if another attempt runs or has a response. An attempt
+-- that has run for too long died with its server and is replaced. Signed: a transaction by itself.
 WITH begun AS (
     INSERT INTO queue.idempotent_requests AS kept (tenant_id, key_id, request_hash, owner, attempt_id)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s
@@ -31,14 +33,15 @@ WITH begun AS (
 SELECT count(*) = 1 AS is_begun FROM begun
 
 -- name: get
--- What is kept of a request: its answer, or that it runs (`status` is NULL).
+-- The stored response of a request; `status` is NULL while it runs.
 SELECT body_hash, status, content_type, answer
 FROM queue.idempotent_requests
-WHERE key_id = %(key_id)s AND request_hash = %(request_hash)s
+WHERE tenant_id = %(tenant_id)s AND key_id = %(key_id)s AND request_hash = %(request_hash)s
 
 -- name: finish
--- Keeps the answer of this attempt, unless another attempt has taken its place; `is_kept` says so. Signed, and an INSERT
--- that meets its row: only where the row comes from is the tenant entered before a policy asks for it.
+-- Stores the response of this attempt, unless another attempt has replaced it; `is_kept` says so. Signed. It is an
+-- INSERT that conflicts with the row: only the source of the rows is evaluated before a policy, so the tenant is
+-- authenticated in time.
 WITH finished AS (
     INSERT INTO queue.idempotent_requests AS kept
         (tenant_id, key_id, request_hash, owner, attempt_id, body_hash, status, content_type, answer)
@@ -54,6 +57,7 @@ WITH finished AS (
 SELECT count(*) = 1 AS is_kept FROM finished
 
 -- name: abandon
--- Forgets a request that was not carried out, so that it can be made again.
+-- Deletes a request that was not carried out, so that it can be repeated.
 DELETE FROM queue.idempotent_requests
-WHERE key_id = %(key_id)s AND request_hash = %(request_hash)s AND attempt_id = %(attempt_id)s AND status IS NULL
+WHERE tenant_id = %(tenant_id)s
+  AND key_id = %(key_id)s AND request_hash = %(request_hash)s AND attempt_id = %(attempt_id)s AND status IS NULL

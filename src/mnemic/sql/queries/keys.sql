@@ -1,4 +1,4 @@
--- API keys. A key is active until it expires or is revoked; it is never deleted, and never stored but as a hash.
+-- API keys. A key is active until it expires or is revoked; it is never deleted, and only its hash is stored.
 
 -- name: create
 -- Adds a key and returns it as it is listed.
@@ -11,25 +11,26 @@ RETURNING key_id, name, role, owner, prefix, created_at, expires_at, revoked_at,
 -- One key; of an owner, if one is given.
 SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at
 FROM state.api_keys
-WHERE key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+WHERE tenant_id = %(tenant_id)s AND key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
 
 -- name: revoke
 -- Revokes a key; changes nothing if it is revoked already.
 UPDATE state.api_keys
 SET revoked_at = now()
-WHERE key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s) AND revoked_at IS NULL
+WHERE tenant_id = %(tenant_id)s
+  AND key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s) AND revoked_at IS NULL
 
 -- name: place
--- Where a key stands in the list, for the page behind it.
+-- The pagination cursor of a row: its sort key.
 SELECT created_at AS before_at, key_id AS before_id
 FROM state.api_keys
-WHERE key_id = %(before)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+WHERE tenant_id = %(tenant_id)s AND key_id = %(before)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
 
 -- name: list
--- Keys of an owner (NULL: of the whole tenant), newest first, from the one behind (before_at, before_id) on.
+-- Keys of an owner (NULL: of the whole tenant), newest first, starting after the cursor (before_at, before_id).
 SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at
 FROM state.api_keys
-WHERE (%(owner)s::text IS NULL OR owner = %(owner)s)
+WHERE tenant_id = %(tenant_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
   AND (created_at, key_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
   AND (
       %(include_ended)s
@@ -39,14 +40,14 @@ ORDER BY created_at DESC, key_id DESC
 LIMIT %(limit)s
 
 -- name: note_uses
--- Notes when keys were last used; what is noted already does not go back in time.
+-- Records when keys were last used; the time never goes back.
 UPDATE state.api_keys
 SET last_used_at = greatest(api_keys.last_used_at, used.last_used_at)
 FROM unnest(%(key_ids)s::uuid[], %(last_used_ats)s::timestamptz[]) AS used (key_id, last_used_at)
-WHERE api_keys.key_id = used.key_id
+WHERE api_keys.tenant_id = %(tenant_id)s AND api_keys.key_id = used.key_id
 
 -- name: find
--- The key that has this hash, its tenant, and whether it holds: `active`, `expired` or `revoked`.
+-- The key that has this hash, its tenant, and its condition: `active`, `expired` or `revoked`.
 SELECT tenant_id, tenant_name, condition, key_hash, key_id, name, role, owner, prefix, created_at, expires_at,
     revoked_at, last_used_at
 FROM mnemic.find_key(%(hash)s, %(signature)s)

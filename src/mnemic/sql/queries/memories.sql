@@ -5,7 +5,7 @@
 SELECT * FROM state.memory_records WHERE owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: list
--- Memories of an owner, newest first, a page at a time; NULL filters let everything through.
+-- Memories of an owner, newest first, a page at a time; NULL filters match everything.
 SELECT * FROM state.memory_records
 WHERE owner = %(owner)s
   AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
@@ -21,45 +21,48 @@ ORDER BY memory_id DESC
 LIMIT %(limit)s
 
 -- name: lock
--- One memory, held until the transaction ends so that nobody changes it meanwhile.
-SELECT memory_id FROM state.memories WHERE owner = %(owner)s AND memory_id = %(memory_id)s FOR UPDATE
+-- One memory, locked until the transaction ends.
+SELECT memory_id FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s FOR UPDATE
 
 -- name: write
--- Writes everything about a memory that may change; the database keeps what it was before.
+-- Writes all mutable columns of a memory; a trigger stores the previous version.
 UPDATE state.memories
 SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = %(metadata)s, channel = %(channel)s,
     source = %(source)s, provenance = %(provenance)s, evidence = %(evidence)s, confidence = %(confidence)s,
     anchored = %(anchored)s, status = %(status)s, superseded_by = %(superseded_by)s, merged_into = %(merged_into)s,
     at = %(at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, expires_at = %(expires_at)s,
     deleted_at = %(deleted_at)s, changed_by = %(changed_by)s, change_reason = %(change_reason)s
-WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: write_shared
--- Writes what the chunks of one text share to the other chunks of a memory's text.
+-- Copies the columns that the chunks of one text share to the other chunks of the text.
 UPDATE state.memories
 SET status = %(status)s, superseded_by = %(superseded_by)s, merged_into = %(merged_into)s, valid_from = %(valid_from)s,
     valid_to = %(valid_to)s, expires_at = %(expires_at)s, deleted_at = %(deleted_at)s, changed_by = %(changed_by)s,
     change_reason = %(change_reason)s
-WHERE owner = %(owner)s AND whole_id = %(whole_id)s AND memory_id <> %(memory_id)s
+WHERE memories.tenant_id = %(tenant_id)s
+  AND owner = %(owner)s AND whole_id = %(whole_id)s AND memory_id <> %(memory_id)s
   AND (status, superseded_by, merged_into, valid_from, valid_to, expires_at, deleted_at) IS DISTINCT FROM
       (%(status)s::text, %(superseded_by)s::uuid, %(merged_into)s::uuid, %(valid_from)s::timestamptz,
        %(valid_to)s::timestamptz, %(expires_at)s::timestamptz, %(deleted_at)s::timestamptz)
 
 -- name: unlink_mentions
--- Takes away the links from a memory to entities, except where it is the evidence for what is known of them.
+-- Deletes the links from a memory to entities, except where the memory is evidence for a fact or relation.
 DELETE FROM state.memory_entities AS link
-WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+WHERE link.tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
   AND NOT EXISTS (
       SELECT FROM state.entity_facts AS fact
-      WHERE fact.memory_id = link.memory_id AND fact.entity_id = link.entity_id
+      WHERE fact.tenant_id = %(tenant_id)s AND fact.memory_id = link.memory_id AND fact.entity_id = link.entity_id
   )
   AND NOT EXISTS (
       SELECT FROM state.entity_relations AS relation
-      WHERE relation.memory_id = link.memory_id AND link.entity_id IN (relation.from_id, relation.to_id)
+      WHERE relation.tenant_id = %(tenant_id)s
+        AND relation.memory_id = link.memory_id AND link.entity_id IN (relation.from_id, relation.to_id)
   )
 
 -- name: history
--- Every version of a memory, the first one first.
+-- Every version of a memory, oldest first.
 SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s
 ORDER BY version
@@ -70,7 +73,7 @@ SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND version = %(version)s
 
 -- name: as_of
--- A memory as it was known at a moment; no row if it was not known then.
+-- A memory as it was known at a time; no row if it was not known then.
 SELECT * FROM state.memory_history
 WHERE owner = %(owner)s AND memory_id = %(memory_id)s
   AND recorded_at <= %(moment)s AND (known_until IS NULL OR known_until > %(moment)s)
@@ -82,17 +85,18 @@ LIMIT 1
 SELECT chunks.content
 FROM state.memories AS part
 JOIN state.memories AS chunks
-    ON chunks.owner = part.owner
+    ON chunks.tenant_id = %(tenant_id)s AND chunks.owner = part.owner
     AND (chunks.memory_id = part.memory_id OR (part.whole_id IS NOT NULL AND chunks.whole_id = part.whole_id))
-WHERE part.owner = %(owner)s AND part.memory_id = %(memory_id)s
+WHERE part.tenant_id = %(tenant_id)s AND part.owner = %(owner)s AND part.memory_id = %(memory_id)s
 ORDER BY chunks.chunk_index
 
 -- name: relate
--- Relates two memories of one owner; no row if one of them is not there.
+-- Relates two memories of one owner; no row if one of them does not exist.
 INSERT INTO state.memory_relationships AS kept (tenant_id, from_id, to_id, kind, confidence, process)
 SELECT source.tenant_id, source.memory_id, target.memory_id, %(kind)s, %(confidence)s, %(process)s
 FROM state.memories AS source, state.memories AS target
-WHERE source.owner = %(owner)s AND source.memory_id = %(from_id)s
+WHERE source.tenant_id = %(tenant_id)s
+  AND target.tenant_id = %(tenant_id)s AND source.owner = %(owner)s AND source.memory_id = %(from_id)s
   AND target.owner = %(owner)s AND target.memory_id = %(to_id)s
 ON CONFLICT (tenant_id, from_id, to_id, kind) DO UPDATE SET confidence = excluded.confidence, process = excluded.process
 RETURNING from_id, to_id, kind, confidence, process, created_at
@@ -101,27 +105,29 @@ RETURNING from_id, to_id, kind, confidence, process, created_at
 -- Relationships of a memory in both directions, with those memories' owner checked.
 SELECT from_id, to_id, kind, memory_relationships.confidence, memory_relationships.process, memory_relationships.created_at
 FROM state.memory_relationships
-JOIN state.memories ON memories.memory_id = %(memory_id)s AND memories.owner = %(owner)s
-WHERE (from_id = %(memory_id)s OR to_id = %(memory_id)s)
+JOIN state.memories
+    ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = %(memory_id)s AND memories.owner = %(owner)s
+WHERE memory_relationships.tenant_id = %(tenant_id)s AND (from_id = %(memory_id)s OR to_id = %(memory_id)s)
   AND (%(kinds)s::text[] IS NULL OR kind = ANY(%(kinds)s::text[]))
 ORDER BY memory_relationships.created_at, from_id, to_id, kind
 LIMIT %(limit)s
 
 -- name: near_duplicates
--- Pairs of an owner's memories that look alike, are both alive and await a decision.
+-- Near duplicates among an owner's active memories that await a decision.
 SELECT near.memory_id, near.like_id, near.similarity, near.decision, near.found_at
 FROM state.near_duplicates AS near
-JOIN state.memories AS newer ON newer.memory_id = near.memory_id
-JOIN state.memories AS older ON older.memory_id = near.like_id
-WHERE newer.owner = %(owner)s AND near.decision = 'pending'
+JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = near.memory_id
+JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = near.like_id
+WHERE near.tenant_id = %(tenant_id)s AND newer.owner = %(owner)s AND near.decision = 'pending'
   AND newer.status = 'active' AND newer.deleted_at IS NULL AND older.status = 'active' AND older.deleted_at IS NULL
 ORDER BY near.found_at, near.memory_id, near.like_id
 LIMIT %(limit)s
 
 -- name: decide_near_duplicate
--- Records what somebody decided about a pair.
+-- Records the decision about a pair of near duplicates.
 UPDATE state.near_duplicates AS near
 SET decision = %(decision)s
 FROM state.memories
-WHERE memories.tenant_id = near.tenant_id AND memories.memory_id = near.memory_id AND memories.owner = %(owner)s
+WHERE near.tenant_id = %(tenant_id)s
+  AND memories.tenant_id = near.tenant_id AND memories.memory_id = near.memory_id AND memories.owner = %(owner)s
   AND near.memory_id = %(memory_id)s AND near.like_id = %(like_id)s

@@ -1,4 +1,4 @@
--- Metrics events: what was measured. Append-only.
+-- Metrics events. Append-only.
 
 -- name: append
 -- Adds an event and returns it.
@@ -14,7 +14,7 @@ SELECT kind, name, unit, count(*) AS count, avg(value) AS mean,
     percentile_cont(0.95) WITHIN GROUP (ORDER BY value) AS p95,
     percentile_cont(0.99) WITHIN GROUP (ORDER BY value) AS p99
 FROM state.metrics_events
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND at >= coalesce(%(since)s::timestamptz, '-infinity')
   AND at < coalesce(%(until)s::timestamptz, 'infinity')
   AND (%(channel)s::text IS NULL OR channel = %(channel)s)

@@ -43,10 +43,11 @@ GROUP BY set_name
 -- Every applied definition with what it created.
 SELECT set_name, name, checksum, objects FROM mnemic.definitions ORDER BY set_name, name
 
--- name: record_definition
--- Records a definition as applied, in the transaction that applies it.
+-- name: record_definitions
+-- Records definitions as applied, in the transaction that applies them.
 INSERT INTO mnemic.definitions (set_name, name, checksum, objects)
-VALUES (%(set_name)s, %(name)s, %(checksum)s, %(objects)s)
+SELECT set_name, name, checksum, objects
+FROM jsonb_to_recordset(%(rows)s) AS given (set_name text, name text, checksum text, objects text[])
 ON CONFLICT (set_name, name) DO UPDATE
 SET checksum = excluded.checksum, objects = excluded.objects, applied_at = now(), applied_by = current_user
 

@@ -1,4 +1,4 @@
--- Attributes of processes: one JSON value per owner, process and attribute, with where it comes from.
+-- Attributes of processes: one JSON value per owner, process and attribute, with its provenance.
 
 -- name: set
 -- Writes the value and returns it.
@@ -15,12 +15,12 @@ RETURNING owner, process, attribute, value, provenance, evidence, confidence, se
 -- One attribute.
 SELECT owner, process, attribute, value, provenance, evidence, confidence, set_by, created_at, updated_at
 FROM state.process_attributes
-WHERE owner = %(owner)s AND process = %(process)s AND attribute = %(attribute)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND process = %(process)s AND attribute = %(attribute)s
 
 -- name: list
 -- The attributes of a process by name, a page at a time.
 SELECT owner, process, attribute, value, provenance, evidence, confidence, set_by, created_at, updated_at
 FROM state.process_attributes
-WHERE owner = %(owner)s AND process = %(process)s AND attribute > %(after)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND process = %(process)s AND attribute > %(after)s
 ORDER BY attribute
 LIMIT %(limit)s

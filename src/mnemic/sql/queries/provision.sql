@@ -1,9 +1,9 @@
--- What must exist before the first migration: roles (which belong to the whole server, so that no
--- backup of one database brings them along), the vector extension, the schema with the list of
--- migrations. Every statement here may be run again at any time. They run as the migrator.
+-- Prerequisites of the first migration: roles (which belong to the whole server, so that a backup of one database
+-- does not contain them), the vector extension, and the tables that record migrations and definitions. Every
+-- statement can be repeated. They run as the migrator.
 
 -- name: needs
--- One row: what is missing, and whether the current role may make it.
+-- One row: what is missing, and whether the current role may create it.
 SELECT
     current_user AS role,
     current_database() AS database,
@@ -37,8 +37,8 @@ LEFT JOIN pg_roles AS definer ON definer.rolname = 'mnemic_definer'
 WHERE me.rolname = current_user
 
 -- name: make_app_role
--- Makes the role that holds what the application may do. Two databases of one server may be
--- migrated at the same moment, so being second is no error.
+-- Creates the role that holds the application's privileges. Two databases of one server may be migrated at the same
+-- time, so an existing role is no error.
 DO $$
 BEGIN
     CREATE ROLE mnemic_app NOLOGIN;
@@ -47,7 +47,7 @@ END
 $$
 
 -- name: make_definer_role
--- Makes the role that owns the SECURITY DEFINER functions.
+-- Creates the role that owns the SECURITY DEFINER functions.
 DO $$
 BEGIN
     CREATE ROLE mnemic_definer NOLOGIN;
@@ -56,19 +56,19 @@ END
 $$
 
 -- name: make_vector_extension
--- Brings in pgvector.
+-- Creates the extension pgvector.
 CREATE EXTENSION IF NOT EXISTS vector
 
 -- name: join_definer
--- Lets the migrator hand functions to mnemic_definer, within the transaction of a migration.
+-- Lets the migrator give functions to mnemic_definer, within the transaction of a migration.
 GRANT mnemic_definer TO CURRENT_USER
 
 -- name: leave_definer
--- Takes that back before the transaction commits, so that nobody can ever act as mnemic_definer.
+-- Revokes that before the transaction commits, so that nobody can act as mnemic_definer.
 REVOKE mnemic_definer FROM CURRENT_USER
 
 -- name: make_housekeeping
--- Makes the schema and the tables that record which migrations and definitions this database has.
+-- Creates the schema and the tables that record which migrations and definitions this database has.
 DO $$
 BEGIN
     IF to_regclass('mnemic.migrations') IS NULL THEN
@@ -111,19 +111,19 @@ WITH made AS (
 SELECT EXISTS (SELECT FROM made) AS made
 
 -- name: make_login
--- Makes or renews the application's own login.
+-- Creates or renews the application's login.
 CALL mnemic.make_login(%(login)s, %(verifier)s)
 
 -- name: make_database
--- Makes the embedded server's one database.
+-- Creates the database of the embedded server.
 CREATE DATABASE mnemic
 
 -- name: seal_again
--- Puts right who owns what after a backup was restored.
+-- Restores the owners of functions and tables after a backup was restored.
 CALL mnemic.restore_definer_ownership()
 
 -- name: has_mnemic
--- Whether this database holds anything of Mnemic's already.
+-- Whether this database has any schema of Mnemic.
 SELECT EXISTS (
     SELECT FROM pg_namespace WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue')
 ) AS has_mnemic

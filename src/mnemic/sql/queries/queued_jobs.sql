@@ -1,8 +1,8 @@
 -- Jobs as a tenant sees them. What workers do is in workers.sql.
 
 -- name: enqueue
--- Adds a job and returns it. With a run_at in the future it is scheduled until then. In a transaction of its own it is
--- signed.
+-- Adds a job and returns it. With a run_at in the future it is scheduled until then. Signed when it is a
+-- transaction by itself.
 INSERT INTO queue.jobs (tenant_id, owner, type, payload, priority, run_at, state, max_attempts)
 SELECT
     tenant_id, %(owner)s::text, %(type)s, %(payload)s, %(priority)s,
@@ -15,7 +15,7 @@ RETURNING
     NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at, NULL::timestamptz AS finished_at
 
 -- name: enqueue_once
--- The same under a key; no row when the key is taken. Waits for whoever is just adding a job under the same key.
+-- The same under an idempotency key; no row if the key is taken. Waits for a concurrent insertion of the same key.
 WITH reserved AS (
     INSERT INTO queue.job_keys (tenant_id, type, key, job_id, owner)
     VALUES (%(tenant_id)s, %(type)s, %(key)s, mnemic.new_id(), %(owner)s::text)
@@ -51,12 +51,12 @@ added AS (
 SELECT job_id FROM given ORDER BY number
 
 -- name: get
--- One job, wherever it is by now.
+-- One job, unfinished or finished.
 SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     result, error, worker, started_at, created_at, finished_at
 FROM queue.all_jobs
-WHERE job_id = %(job_id)s
+WHERE tenant_id = %(tenant_id)s AND job_id = %(job_id)s
 
 -- name: get_by_key
 -- The job that was added under a key.
@@ -64,18 +64,21 @@ SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     result, error, worker, started_at, created_at, finished_at
 FROM queue.all_jobs
-WHERE job_id = (SELECT job_keys.job_id FROM queue.job_keys WHERE type = %(type)s AND key = %(key)s)
+WHERE all_jobs.tenant_id = %(tenant_id)s
+  AND job_id = (
+      SELECT job_keys.job_id FROM queue.job_keys
+      WHERE job_keys.tenant_id = %(tenant_id)s AND type = %(type)s AND key = %(key)s
+  )
 
 -- name: attempts
 -- All attempts at a job that have ended, oldest first.
 SELECT outcome, error, worker, started_at, ended_at
 FROM queue.all_attempts
-WHERE job_id = %(job_id)s
+WHERE tenant_id = %(tenant_id)s AND job_id = %(job_id)s
 ORDER BY claim
 
 -- name: list
--- Jobs, the newest first; ids sort by the time at which they were made. Both halves end by themselves, so that each
--- goes by its index.
+-- Jobs, newest first; ids sort by creation time. Each half has its own LIMIT, so that each uses its index.
 SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested, progress,
     result, error, worker, started_at, created_at, finished_at
@@ -86,7 +89,8 @@ FROM (
             progress, NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at,
             NULL::timestamptz AS finished_at
         FROM queue.jobs
-        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        WHERE jobs.tenant_id = %(tenant_id)s
+          AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           AND (%(state)s::text IS NULL OR state = %(state)s)
           AND (%(type)s::text IS NULL OR type = %(type)s)
           AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -99,7 +103,8 @@ FROM (
             job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
             state = 'cancelled', progress, result, error, worker, started_at, created_at, finished_at
         FROM queue.finished_jobs
-        WHERE job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        WHERE finished_jobs.tenant_id = %(tenant_id)s
+          AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           AND (%(state)s::text IS NULL OR state = %(state)s)
           AND (%(type)s::text IS NULL OR type = %(type)s)
           AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -111,12 +116,12 @@ ORDER BY job_id DESC
 LIMIT %(limit)s
 
 -- name: dead
--- Dead letters, the newest first. A query of its own, so that it has an index of its own.
+-- Dead letters, newest first. Separate from `list`, so that it uses its own index.
 SELECT
     job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts,
     false AS cancel_requested, progress, result, error, worker, started_at, created_at, finished_at
 FROM queue.finished_jobs
-WHERE state = 'dead'
+WHERE tenant_id = %(tenant_id)s AND state = 'dead'
   AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(type)s::text IS NULL OR type = %(type)s)
   AND (%(owner)s::text IS NULL OR owner = %(owner)s)
@@ -124,17 +129,19 @@ ORDER BY job_id DESC
 LIMIT %(limit)s
 
 -- name: cancel
--- Cancels a job, or asks its worker to; the state it has then, or NULL.
+-- Cancels a job, or requests it from its worker; the state afterwards, or NULL.
 SELECT mnemic.cancel_job(%(job_id)s) AS state
 
 -- name: replay
--- Lets a dead job wait again; whether there was one.
+-- Makes a dead job wait again; whether there was one.
 SELECT mnemic.replay_job(%(job_id)s) AS replayed
 
 -- name: any_waiting
--- Whether there is a job of these types that somebody should work on, now or later, or what makes jobs: a webhook, or
--- a schedule that is due within the hour.
+-- Whether there is an unfinished job of these types, an enabled webhook, or a schedule that is due within the hour:
+-- something for a worker to do.
 SELECT EXISTS (
-    SELECT FROM queue.jobs WHERE type = ANY (%(types)s::text[])
-) OR EXISTS (SELECT FROM queue.webhooks WHERE state = 'enabled')
-OR EXISTS (SELECT FROM queue.schedules WHERE enabled AND next_run_at < now() + interval '1 hour') AS any_waiting
+    SELECT FROM queue.jobs WHERE jobs.tenant_id = %(tenant_id)s AND type = ANY (%(types)s::text[])
+) OR EXISTS (SELECT FROM queue.webhooks WHERE webhooks.tenant_id = %(tenant_id)s AND state = 'enabled')
+OR EXISTS (SELECT FROM queue.schedules
+    WHERE schedules.tenant_id = %(tenant_id)s
+      AND enabled AND next_run_at < now() + interval '1 hour') AS any_waiting

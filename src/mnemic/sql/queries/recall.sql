@@ -1,7 +1,7 @@
--- The reading side. Filters are mnemic.recall_filter; see migration 0010.
+-- Recall. Filters are of the type mnemic.recall_filter (migrations/0004_search.sql).
 
 -- name: terms
--- What must be known about a query before searching; see mnemic.recall_terms.
+-- Analyzes a query before the search; see mnemic.recall_terms.
 SELECT known.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
@@ -9,7 +9,7 @@ CROSS JOIN LATERAL mnemic.recall_terms(
 ) AS known
 
 -- name: words
--- What has the words of a query, what is around it, and their vectors; see migration 0027.
+-- Lexical candidates, the turns around them, and their vectors; see mnemic.recall_by_words.
 SELECT found.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
@@ -25,25 +25,27 @@ CROSS JOIN LATERAL mnemic.recall_vectors(
 ) AS theirs
 
 -- name: find_filtered
--- The newest memories of an owner that pass a filter.
+-- The newest memories of an owner that match a filter.
 SELECT memory_id
 FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
 
 -- name: mentioning
--- The newest memories that mention one of these entities (`hops` 0) or one that is related to them
--- (`hops` 1), the nearer ones first.
+-- The newest memories that mention one of these entities (`hops` 0) or a related one (`hops` 1), nearest first.
 WITH near AS (
     SELECT entity_id, 0 AS hops FROM unnest(%(entity_ids)s::uuid[]) AS given (entity_id)
     UNION
-    SELECT to_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
+    SELECT to_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s
+      AND owner = %(owner)s AND from_id = ANY(%(entity_ids)s::uuid[])
     UNION
-    SELECT from_id, 1 FROM state.entity_relations WHERE owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
+    SELECT from_id, 1 FROM state.entity_relations
+    WHERE entity_relations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND to_id = ANY(%(entity_ids)s::uuid[])
 )
 SELECT linked.memory_id, min(near.hops) AS hops
 FROM near
 CROSS JOIN LATERAL (
     SELECT memory_id FROM state.memory_entities
-    WHERE entity_id = near.entity_id AND owner = %(owner)s
+    WHERE memory_entities.tenant_id = %(tenant_id)s AND entity_id = near.entity_id AND owner = %(owner)s
     ORDER BY memory_id DESC
     LIMIT %(limit)s
 ) AS linked
@@ -52,8 +54,8 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- What is near in meaning, and what is around it; see migration 0027. `near_cosines` go with `near_ids`,
--- `other_cosines` with `other_ids`, the rest of what has a vector.
+-- Vector candidates and the turns around them; see mnemic.recall_by_vector. `near_cosines` belong to `near_ids`,
+-- `other_cosines` to `other_ids`, the other candidates that have a vector.
 SELECT found.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_vector(
@@ -70,22 +72,17 @@ CROSS JOIN LATERAL mnemic.recall_cosines(
 ) AS theirs
 
 -- name: records
--- Memories by id as they are.
+-- Memories by id.
 SELECT found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_records(entered.tenant_id, %(ids)s::uuid[]) AS found
 
 -- name: records_as_of
--- Memories by id as they were known at a moment.
+-- Memories by id as they were known at a time.
 SELECT found.*
 FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 CROSS JOIN LATERAL (
-    SELECT
-        memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags,
-        metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from,
-        valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index,
-        chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-        last_injected_at
+    SELECT *
     FROM state.memory_history
     WHERE memory_history.memory_id = given.memory_id
       AND recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true)
@@ -93,21 +90,24 @@ CROSS JOIN LATERAL (
 ) AS found
 
 -- name: entity_names
--- The names of the entities that memories mention, in the order of the alphabet.
+-- The names of the entities that memories mention, in alphabetical order.
 SELECT linked.memory_id, array_agg(entities.name ORDER BY entities.name) AS names
 FROM state.memory_entities AS linked
-JOIN state.entities ON entities.owner = linked.owner AND entities.entity_id = linked.entity_id
-WHERE linked.memory_id = ANY(%(ids)s::uuid[])
+JOIN state.entities
+    ON entities.tenant_id = %(tenant_id)s
+      AND entities.owner = linked.owner AND entities.entity_id = linked.entity_id
+WHERE linked.tenant_id = %(tenant_id)s AND linked.memory_id = ANY(%(ids)s::uuid[])
 GROUP BY linked.memory_id
 
 -- name: reinforce
--- Counts that memories were recalled; `last_s` is when last, in seconds since 1970. The rows are written in one order,
--- so that two calls wait for each other and not in a circle; what was erased meanwhile is left out.
+-- Counts recalls of memories; `last_s` is the time of the last one in seconds since 1970. Rows are inserted in a
+-- fixed order to avoid deadlocks; erased memories are skipped.
 INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count, last_retrieved_at)
 SELECT found.tenant_id, given.memory_id, given.times, to_timestamp(given.last_s)
 FROM unnest(%(ids)s::uuid[], %(times)s::int[], %(last_s)s::float8[]) AS given (memory_id, times, last_s)
 CROSS JOIN LATERAL (
-    SELECT tenant_id FROM state.memories WHERE memories.memory_id = given.memory_id OFFSET 0
+    SELECT tenant_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id OFFSET 0
 ) AS found
 ORDER BY given.memory_id
 ON CONFLICT (tenant_id, memory_id) DO UPDATE

@@ -1,7 +1,7 @@
--- Connections: who they are, whose transaction they carry, and how they are cleaned.
+-- Connections: their roles, their transactions, and how they are cleaned.
 
 -- name: who
--- One row: what the role of this connection is and may do, asked once when a database is opened.
+-- One row: the role of this connection and its privileges, read once when a database is opened.
 SELECT
     session_user AS role,
     me.rolsuper AS is_superuser,
@@ -36,14 +36,14 @@ WHERE me.rolname = session_user
 SELECT key FROM mnemic.signing_key
 
 -- name: own_settings
--- One row for each place where settings for the login of this connection are stored; normally none.
+-- Stored settings of this connection's login, one row per database; normally none.
 SELECT setdatabase
 FROM pg_db_role_setting
 JOIN pg_roles ON pg_roles.oid = setrole
 WHERE rolname = session_user
 
 -- name: forget_own_settings
--- Takes them away, for all databases. Whoever has them now keeps them until the connection ends.
+-- Removes them for all databases. Open connections keep them until they end.
 DO $$
 DECLARE
     place text;
@@ -63,12 +63,12 @@ END
 $$
 
 -- name: begin
--- Begins, and returns how the database names this transaction in proofs; one round trip for both.
+-- Begins, and returns the identity of this transaction for proofs, in one round trip.
 BEGIN;
 SELECT mnemic.transaction_identity() AS moment
 
 -- name: begin_snapshot
--- The same for a transaction whose queries all see one moment.
+-- The same for a transaction whose queries share one snapshot.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT mnemic.transaction_identity() AS moment
 
@@ -83,27 +83,27 @@ SELECT
 SELECT mnemic.verified_claim(%(purpose)s) IS NOT NULL AS holds
 
 -- name: process
--- How the database names the server process of this connection in signatures.
+-- The identity of this connection's backend process, for signatures.
 SELECT mnemic.backend_identity() AS process
 
 -- name: half_vectors
--- The type of pgvector's vectors of half precision, and of arrays of them, which every server numbers otherwise.
+-- The type of pgvector's half-precision vectors and of arrays of them; their oids differ between servers.
 SELECT pg_type.oid, typarray AS array_oid
 FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
 WHERE extname = 'vector' AND typname = 'halfvec'
 
 -- name: make_tenant
--- Makes the tenant whose opening was proved, unless it exists.
+-- Creates the tenant whose opening was proved, unless it exists.
 INSERT INTO state.tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING
 
 -- name: find_tenant
--- The id of the tenant whose opening was proved.
-SELECT tenant_id FROM state.tenants WHERE name = %(name)s
+-- The tenant whose opening was proved: its id, and which default schedules it has been given.
+SELECT tenant_id, default_schedules FROM state.tenants WHERE name = %(name)s
 
 -- name: clean
--- Takes away whatever a transaction may have left on its connection: cursors, settings, temporary
--- tables, listens, locks. The last statement counts the statements that were prepared by SQL: the
--- driver prepares by protocol, so there is none unless somebody planted it for the next tenant.
+-- Removes everything that a transaction may have left on its connection: cursors, settings, temporary tables,
+-- listens, locks. The last statement counts statements that were prepared by SQL: the driver prepares by protocol,
+-- so there is none unless injected SQL planted one for the next tenant.
 CLOSE ALL;
 UNLISTEN *;
 RESET ROLE;
@@ -114,8 +114,8 @@ SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
 
 -- name: commit_and_clean
--- Commits, tells what the transaction left as hints (see mnemic/db/wakeups.py), then does what `clean` does; one
--- round trip for all of it. A commit that fails ends it there.
+-- Commits, returns the requested wakeups (see mnemic.request_wakeup), then does the same as `clean`, in one round
+-- trip. A commit that fails ends it there.
 COMMIT;
 SELECT current_setting('mnemic.hints', true) AS hints;
 CLOSE ALL;
@@ -128,6 +128,6 @@ SELECT pg_advisory_unlock_all();
 SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
 
 -- name: notify
--- Wakes whoever listens on a channel. In a transaction of its own, since NOTIFY makes commits wait for each other, and
+-- Sends a wakeup to the listeners of a channel. In a transaction of its own, since NOTIFY serializes commits and
 -- this one has nothing to write.
 SELECT pg_notify(%(channel)s, '')

@@ -1,7 +1,7 @@
 -- Grants between owners. A grant is active until it expires or is revoked; it is never deleted.
 
 -- name: hold_reader
--- Lets one call at a time grant something to an owner, so that the limit on active grants is exact.
+-- Serializes grants to one owner, so that the limit on active grants is exact.
 SELECT pg_advisory_xact_lock(hashtextextended(%(tenant_id)s::text || %(granted_to)s::text, 0))
 
 -- name: grant
@@ -12,7 +12,7 @@ SELECT %(tenant_id)s, %(grant_id)s, %(owner)s, %(granted_to)s, %(channel)s, %(ca
     %(conversation)s, %(expires_at)s::timestamptz, %(process)s, %(reason)s
 WHERE %(active_max)s > (
     SELECT count(*) FROM state.grants
-    WHERE granted_to = %(granted_to)s AND revoked_at IS NULL
+    WHERE grants.tenant_id = %(tenant_id)s AND granted_to = %(granted_to)s AND revoked_at IS NULL
       AND (expires_at IS NULL OR expires_at > statement_timestamp())
 )
 RETURNING grant_id, owner, granted_to, channel, categories, tags, conversation, expires_at, process, reason,
@@ -23,39 +23,39 @@ RETURNING grant_id, owner, granted_to, channel, categories, tags, conversation, 
 SELECT grant_id, owner, granted_to, channel, categories, tags, conversation, expires_at, process, reason,
     created_at, revoked_at, revoking_reason
 FROM state.grants
-WHERE owner = %(owner)s AND grant_id = %(grant_id)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND grant_id = %(grant_id)s
 
 -- name: revoke
 -- Revokes a grant that an owner gave; changes nothing if it is revoked already.
 UPDATE state.grants
 SET revoked_at = now(), revoking_reason = %(reason)s
-WHERE owner = %(owner)s AND grant_id = %(grant_id)s AND revoked_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND grant_id = %(grant_id)s AND revoked_at IS NULL
 
 -- name: readable
--- For recall: the grants that let an owner read now, the oldest first. Revoking shows in the next statement
--- of a transaction that reads what is committed, and so does expiring.
+-- For recall: the grants that let an owner read now, oldest first. Revocation and expiry take effect with the next
+-- statement.
 SELECT grant_id, owner, channel, categories, tags, conversation
 FROM state.grants
-WHERE granted_to = %(granted_to)s AND revoked_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND granted_to = %(granted_to)s AND revoked_at IS NULL
   AND (expires_at IS NULL OR expires_at > statement_timestamp())
 ORDER BY grant_id
 
 -- name: place
--- Where a grant stands in the list, for the page behind it.
+-- The pagination cursor of a row: its sort key.
 SELECT created_at AS before_at, grant_id AS before_id
 FROM state.grants
-WHERE grant_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND grant_id = %(before)s
   AND (%(given)s AND owner = %(owner)s OR %(received)s AND granted_to = %(owner)s)
 
 -- name: list
--- Grants that an owner gave, received, or both, newest first, from the one behind (before_at, before_id)
--- on. Two lists, each by its own index, then merged; no grant is in both, since nobody grants to himself.
+-- Grants that an owner gave, received, or both, newest first, starting after the cursor (before_at, before_id). Two
+-- lists, each by its own index, then merged; no grant is in both, since nobody grants to themselves.
 SELECT grant_id, owner, granted_to, channel, categories, tags, conversation, expires_at, process, reason,
     created_at, revoked_at, revoking_reason
 FROM (
     (
         SELECT * FROM state.grants
-        WHERE %(given)s AND owner = %(owner)s
+        WHERE grants.tenant_id = %(tenant_id)s AND %(given)s AND owner = %(owner)s
           AND (created_at, grant_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
           AND (
               %(include_ended)s
@@ -67,7 +67,7 @@ FROM (
     UNION ALL
     (
         SELECT * FROM state.grants
-        WHERE %(received)s AND granted_to = %(owner)s
+        WHERE grants.tenant_id = %(tenant_id)s AND %(received)s AND granted_to = %(owner)s
           AND (created_at, grant_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)
           AND (
               %(include_ended)s

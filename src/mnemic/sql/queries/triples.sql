@@ -11,10 +11,10 @@ SET confidence = excluded.confidence, provenance = excluded.provenance, process 
 RETURNING triple_id, owner, subject, predicate, object, confidence, provenance, memory_id, process, recorded_at
 
 -- name: list
--- Statements of an owner, newest first, a page at a time; NULL lets every subject, predicate or object through.
+-- Statements of an owner, newest first, a page at a time; NULL matches every subject, predicate or object.
 SELECT triple_id, owner, subject, predicate, object, confidence, provenance, memory_id, process, recorded_at
 FROM state.triples
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND triple_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(subject)s::text IS NULL OR subject = %(subject)s)
   AND (%(predicate)s::text IS NULL OR predicate = %(predicate)s)
@@ -23,5 +23,5 @@ ORDER BY triple_id DESC
 LIMIT %(limit)s
 
 -- name: remove
--- Takes one statement away.
-DELETE FROM state.triples WHERE owner = %(owner)s AND triple_id = %(triple_id)s
+-- Deletes one statement.
+DELETE FROM state.triples WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND triple_id = %(triple_id)s

@@ -1,4 +1,4 @@
--- What was sent to webhooks, attempt by attempt.
+-- Delivery attempts of webhooks.
 
 -- name: add
 -- Writes an attempt down, if the webhook is still there.
@@ -8,20 +8,20 @@ INSERT INTO queue.webhook_deliveries (
 SELECT tenant_id, webhook_id, %(owner)s::text, %(event_position)s::bigint, %(event_type)s::text, %(attempt)s::int,
     %(status_code)s::int, %(error)s::text, %(duration_ms)s::real
 FROM queue.webhooks
-WHERE webhook_id = %(webhook_id)s
+WHERE webhooks.tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s
 RETURNING delivery_id, webhook_id, owner, event_position, event_type, attempt, status_code, error, duration_ms, at
 
 -- name: place
--- Where an attempt stands in the list of its webhook.
+-- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, delivery_id AS before_id
 FROM queue.webhook_deliveries
-WHERE webhook_id = %(webhook_id)s AND delivery_id = %(before)s
+WHERE tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s AND delivery_id = %(before)s
 
 -- name: list
 -- Attempts to deliver to a webhook, newest first, a page at a time.
 SELECT delivery_id, webhook_id, owner, event_position, event_type, attempt, status_code, error, duration_ms, at
 FROM queue.webhook_deliveries
-WHERE webhook_id = %(webhook_id)s
+WHERE tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s
   AND (at, delivery_id) < (
       coalesce(%(before_at)s::timestamptz, 'infinity'),
       coalesce(%(before_id)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')

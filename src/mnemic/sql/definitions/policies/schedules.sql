@@ -4,7 +4,3 @@
 -- For run_due_schedules, which serves all tenants.
 DROP POLICY IF EXISTS run_schedules ON queue.schedules;
 CREATE POLICY run_schedules ON queue.schedules TO mnemic_definer USING ((SELECT mnemic.may_run_schedules()));
-
--- For create_default_schedules: the trigger inserts for a tenant that is not proved yet.
-DROP POLICY IF EXISTS default_schedules ON queue.schedules;
-CREATE POLICY default_schedules ON queue.schedules FOR INSERT TO mnemic_definer WITH CHECK (true);

@@ -11,6 +11,12 @@ DROP POLICY IF EXISTS opening ON state.tenants;
 CREATE POLICY opening ON state.tenants FOR INSERT
 WITH CHECK (name = (SELECT mnemic.verified_claim('opening')));
 
+-- The column default_schedules is the only one that the application may update.
+DROP POLICY IF EXISTS own_defaults ON state.tenants;
+CREATE POLICY own_defaults ON state.tenants FOR UPDATE
+USING (tenant_id = (SELECT mnemic.current_tenant()))
+WITH CHECK (tenant_id = (SELECT mnemic.current_tenant()));
+
 -- For workers, who serve all tenants.
 DROP POLICY IF EXISTS workers ON state.tenants;
 CREATE POLICY workers ON state.tenants FOR SELECT TO mnemic_definer

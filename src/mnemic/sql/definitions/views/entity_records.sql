@@ -4,12 +4,13 @@ SELECT
     entity_id, owner, category, name,
     ARRAY(
         SELECT aliases.name FROM state.entity_names AS aliases
-        WHERE aliases.entity_id = entities.entity_id AND aliases.name_key <> entities.name_key
+        WHERE aliases.tenant_id = entities.tenant_id AND aliases.entity_id = entities.entity_id
+          AND aliases.name_key <> entities.name_key
         ORDER BY aliases.name_key
     ) AS aliases,
     (
         SELECT coalesce(jsonb_object_agg(facts.attribute, facts.value), '{}') FROM state.entity_facts AS facts
-        WHERE facts.entity_id = entities.entity_id AND facts.retired_at IS NULL
+        WHERE facts.tenant_id = entities.tenant_id AND facts.entity_id = entities.entity_id AND facts.retired_at IS NULL
     ) AS facts,
     salience, metadata, process, version, created_at, updated_at
 FROM state.entities;

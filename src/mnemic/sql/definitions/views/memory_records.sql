@@ -1,5 +1,5 @@
--- A memory as the SDK returns it, with its recall count. Runs with the caller's privileges, so that row-level
--- security applies.
+-- The columns of a memory as the API returns it: the fields of mnemic.types.memory.MemoryRecord, in their order.
+-- Everything else that reads whole memories selects from this view or from state.memory_history.
 CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
 SELECT
     memory_id, version, owner, channel, process, conversation, "position", role, name, content, category, tags, metadata,

@@ -1,0 +1,212 @@
+"""Authentication by API key: from the `Authorization` header to a memory in the scope of the key.
+
+Every path under `/v1` needs a key, including paths that do not exist, so that an unauthenticated client
+learns nothing. The middleware looks the key up in the database in each request, before it reads the body: a
+revoked key is refused from the next request on. The route then requires a role (`require`) and gets a memory
+of the key's tenant, scoped to the key's owner if it has one.
+
+A recall with a cached key does not wait for the lookup: the lookup and the recall run concurrently, and the
+response waits for both. The tenant, role and owner of a key never change; a key can only end. If it has
+ended, the response is 401 and the recall is cancelled. Only recalls are handled this way, because they only
+read. If the recall finishes before the refusal, it is counted and logged although the client gets no hits.
+
+The server accepts a key from one place only: `Authorization: Bearer mn_…`.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemic.db.database import TenantDatabase
+from mnemic.errors import ForbiddenError, NotAuthenticatedError
+from mnemic.govern import keys
+from mnemic.govern.keys import FoundKey
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.tenants import Tenants
+from mnemic.server.auditing import begin_act, needs_audit
+from mnemic.server.key_usage import KeyUsage
+from mnemic.server.rate_limit import RateLimiter
+from mnemic.server.request_context import raw_path
+from mnemic.types.key import ApiKey, Role, allows
+
+__all__ = ["AuthenticatedCaller", "AuthenticationMiddleware", "Authenticator", "RequireRole", "Role"]
+
+GUARDED = "/v1"
+RECALL = "/v1/recall"
+MCP = "/mcp"
+CACHED_KEYS_MAX = 10_000
+"""Cached keys; the least recently used one is evicted and waits for its next lookup."""
+
+
+@dataclass(frozen=True)
+class AuthenticatedCaller:
+    """A caller whose key has the required role.
+
+    `memory` belongs to the key's tenant and, if the key is bound to an owner, is scoped to that owner;
+    `owner` is that owner.
+    """
+
+    memory: AsyncMemory
+    key: ApiKey | None
+    owner: str | None
+
+
+RequireRole = Callable[[Role], Callable[[Request], Awaitable[AuthenticatedCaller]]]
+"""Returns the dependency of a route that needs this role."""
+
+
+class Authenticator:
+    """Looks up the keys of all tenants and caches those that are valid."""
+
+    def __init__(self, tenants: Tenants, *, recall_rate_per_minute: int) -> None:
+        self._tenants = tenants
+        self.uses = KeyUsage()
+        self.recall_limiter = RateLimiter(recall_rate_per_minute)
+        self._cached: OrderedDict[bytes, FoundKey] = OrderedDict()
+
+    def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
+        """Return the dependency that authenticates a request and requires this role."""
+
+        async def require(request: Request) -> AuthenticatedCaller:
+            found = await self.key_of(request.scope)
+            if not allows(found.key.role, role):
+                raise ForbiddenError(
+                    f"This call needs a key with the role {role}; this one has {found.key.role}."
+                )
+            request_id = request.scope["state"]["request_id"]
+            if role == "admin" and needs_audit(request.scope):
+                await begin_act(request.scope, await self.database_of(request.scope), found.key)
+            return AuthenticatedCaller(await self.memory_of(found, request_id), found.key, found.key.owner)
+
+        return require
+
+    async def key_of(self, scope: Scope) -> FoundKey:
+        """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
+        state = scope.setdefault("state", {})
+        if "found_key" not in state:
+            state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
+        found: FoundKey = state["found_key"]
+        return found
+
+    def cached_key_of(self, scope: Scope) -> FoundKey | None:
+        """The cached key of a request; None if it was not looked up before or was not valid."""
+        return self._cached.get(_digest(bearer_token(Headers(scope=scope))))
+
+    async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
+        """The memory in the scope of a key; its audit records name the key, and the request if given."""
+        memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
+        return memory.scope(owner=found.key.owner)
+
+    async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
+        """For the MCP server: the memory and the role of a bearer token."""
+        found = await self._find(token)
+        return await self.memory_of(found), found.key.role
+
+    async def database_of(self, scope: Scope) -> TenantDatabase:
+        """The database of the tenant of a request's key."""
+        return TenantDatabase(self._tenants.database, (await self.key_of(scope)).tenant)
+
+    async def recheck(self, scope: Scope) -> None:
+        """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
+        await self._find(bearer_token(Headers(scope=scope)))
+
+    async def _find(self, token: str) -> FoundKey:
+        try:
+            found = await keys.find(self._tenants.database, token)
+        except NotAuthenticatedError:
+            self._cached.pop(_digest(token), None)
+            raise
+        self.uses.note(found)
+        self._cached[_digest(token)] = found
+        self._cached.move_to_end(_digest(token))
+        if len(self._cached) > CACHED_KEYS_MAX:
+            self._cached.popitem(last=False)
+        return found
+
+
+class AuthenticationMiddleware:
+    """Refuses requests without a valid key, and recalls above the rate limit, before the body is read."""
+
+    def __init__(self, app: ASGIApp, *, authenticator: Authenticator) -> None:
+        self._app = app
+        self._authenticator = authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass an authenticated request on; otherwise raise the error."""
+        if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
+            await self._app(scope, receive, send)
+            return
+        known = self._authenticator.cached_key_of(scope) if _is_recall(scope) else None
+        if known is not None:
+            await self._authenticate_meanwhile(known, scope, receive, send)
+            return
+        found = await self._authenticator.key_of(scope)
+        if _counts_as_recall(scope):
+            send = _with_headers(send, self._authenticator.recall_limiter.take(found.key.key_id))
+        await self._app(scope, receive, send)
+
+    async def _authenticate_meanwhile(
+        self, known: FoundKey, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Run a request with its cached key while the key is looked up again; respond when both are done."""
+        scope["state"]["found_key"] = known
+        try:
+            async with asyncio.TaskGroup() as group:
+                checking = group.create_task(self._authenticator.recheck(scope))
+
+                async def send_checked(message: Message) -> None:
+                    await checking
+                    await send(message)
+
+                try:
+                    rate_headers = self._authenticator.recall_limiter.take(known.key.key_id)
+                    await self._app(scope, receive, _with_headers(send_checked, rate_headers))
+                except Exception:
+                    # An error is a response, too: a key that is no longer valid gets 401 and nothing else.
+                    await checking
+                    raise
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
+
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers)
+        await send(message)
+
+    return send_with_headers
+
+
+def bearer_token(headers: Headers) -> str:
+    """The token in the only `Authorization` header; NotAuthenticatedError if there is none."""
+    given = headers.getlist("authorization")
+    if not given:
+        raise NotAuthenticatedError("This needs an API key, in the header: Authorization: Bearer mn_…")
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise NotAuthenticatedError("The header must be given once, as: Authorization: Bearer mn_…")
+    return token.strip()
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode()).digest()
+
+
+def _is_recall(scope: Scope) -> bool:
+    return bool(scope["method"] == "POST" and raw_path(scope) == RECALL)
+
+
+def _counts_as_recall(scope: Scope) -> bool:
+    """Every MCP request counts as a recall: which tool it calls is known only from its body."""
+    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(raw_path(scope), MCP))
+
+
+def _is_under(path: str, *roots: str) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)

@@ -1,0 +1,19 @@
+-- The deduplication backlog (docs/adr/0018-compared-later.md).
+
+-- name: next_owner
+-- An owner with memories in the backlog; no row if it is empty.
+SELECT owner FROM queue.deduplication_backlog WHERE tenant_id = %(tenant_id)s ORDER BY owner LIMIT 1
+
+-- name: compare
+-- Deduplicates some memories of an owner from the backlog; returns how many.
+SELECT mnemic.find_near_duplicates(
+    %(tenant_id)s, %(owner)s, %(alike_from)s, %(before_most)s, %(after_most)s, %(most)s
+) AS compared_count
+
+-- name: mark
+-- Adds memories to the backlog that got their vector only now.
+INSERT INTO queue.deduplication_backlog (tenant_id, owner, memory_id)
+SELECT %(tenant_id)s, owner, memory_id
+FROM unnest(%(owners)s::text[], %(ids)s::uuid[]) AS given (owner, memory_id)
+ORDER BY owner, memory_id
+ON CONFLICT DO NOTHING

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
 from mnemic.govern import idempotent_requests
-from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
+from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 from mnemic.sdk.memory import AsyncMemory
@@ -124,10 +124,10 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     """What a server keeps of somebody who calls it: a key, and an answer in case it is asked again."""
     key = await own.keys.create(role="write", name=f"key of {word}")
     database = own._core.storage.tenant_database
-    request = Repeatable(key.key_id, sha256(word.encode()).digest(), owner)
+    request = IdempotentRequest(key.key_id, sha256(word.encode()).digest(), owner)
     begun = await idempotent_requests.begin(database, request)
-    assert isinstance(begun, Begun)
-    answer = Answer(bytes(32), 200, "application/json", word.encode())
+    assert isinstance(begun, StartedAttempt)
+    answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
     await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
     await own.keys.revoke(key.key_id)
 

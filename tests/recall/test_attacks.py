@@ -46,7 +46,13 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "terms": ["'secret'"],
         "along_bytes": 1_000,
     }
-    words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "with_vectors": True}
+    words = {
+        "searched": ["'secret'"],
+        "weights": None,
+        "memory_total": 1,
+        "mean_bytes": None,
+        "with_vectors": True,
+    }
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
     return {
         "recall.words": {**around, **words},

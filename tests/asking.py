@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from tests.waiting import PAUSE_S
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 async def until(condition: Callable[[], Awaitable[bool]], *, what: str = "the condition") -> None:

@@ -163,5 +163,5 @@ async def test_following_resumes_after_a_restart_of_the_server(password_server: 
         password_server.stop()
         password_server.run()
         await memory.state.set("after", 1)
-        await wait_for(lambda: seen == ["before", "after"], timeout_s=20)
+        await wait_for(lambda: seen == ["before", "after"])
     password_server.execute("DROP DATABASE followed WITH (FORCE)")

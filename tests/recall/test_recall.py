@@ -445,7 +445,7 @@ async def test_a_model_that_takes_long_keeps_no_connection_from_others(
         await wait_for(all_are_free, what="the transaction to end while the model still works")
 
     engine.meanwhile = outlast_the_transaction
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         found = await memory.recall("tractor", explain=True)
     assert contents(found)[0] == FACTS[1]
     assert "vector" in explained(found.hits[0]).found_by

@@ -400,7 +400,7 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     try:
         for number in range(5):
             await memory.state.set(f"key {number}", 1, owner="alice")
-        await wait_for(lambda: len(receiver.received) >= 5, timeout_s=25)
+        await wait_for(lambda: len(receiver.received) >= 5)
     finally:
         worker.stop()
         await working

@@ -231,10 +231,15 @@ def filled(route: Route) -> str:
     return path.replace("{", "").replace("}", "")
 
 
-@pytest.mark.parametrize("route", SURFACE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_requires_its_role(
-    route: Route, stranger: httpx.Client, weak_clients: dict[str, httpx.Client]
+    stranger: httpx.Client, weak_clients: dict[str, httpx.Client], subtests: pytest.Subtests
 ) -> None:
+    for route in SURFACE:
+        with subtests.test(f"{route.method} {route.path}"):
+            check_role(route, stranger, weak_clients)
+
+
+def check_role(route: Route, stranger: httpx.Client, weak_clients: dict[str, httpx.Client]) -> None:
     assert stranger.request(route.method, filled(route)).status_code == 401
     for role, client in weak_clients.items():
         if not allows(role, route.role):  # type: ignore[arg-type]

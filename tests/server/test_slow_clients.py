@@ -109,8 +109,12 @@ def test_a_client_that_sends_after_the_response_is_disconnected(impatient: Runni
         connection.sendall(head("nobody") + b"Content-Length: 1000000000\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 401 ")
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            while True:
-                connection.sendall(b"x" * 1000)
+            send_forever(connection)
+
+
+def send_forever(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"x" * 1000)
 
 
 def test_the_server_survives_a_client_that_disconnects(impatient: RunningServer, key: str) -> None:

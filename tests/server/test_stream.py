@@ -11,8 +11,8 @@ import pytest
 
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
-from tests.waiting import wait_until
 from tests.server.test_authentication import is_problem
+from tests.waiting import wait_until
 
 STREAM = "/v1/events/stream"
 

@@ -11,6 +11,7 @@ from mnemic.models.tokens import count_tokens
 from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
+from tests.opened import core_of
 from tests.recall.conftest import OpenWith
 from tests.unsteady_engine import Unsteady
 from tests.waiting import wait_for
@@ -371,7 +372,7 @@ async def test_the_settings_say_when_to_refuse_and_the_call_has_the_last_word(op
 async def test_a_failing_embedder_leaves_the_words(open_with: OpenWith) -> None:
     memory = await open_with()
     await memory.retain(FACTS)
-    memory._core.embedder._engine.failing = True  # type: ignore[attr-defined]
+    core_of(memory).embedder._engine.failing = True  # type: ignore[attr-defined]
     found = await memory.recall("tractor")
     assert contents(found)[0] == FACTS[1]
     assert [note for note in found.notes if note.startswith("vector was left out")]

@@ -67,7 +67,7 @@ def test_answers_are_as_the_document_says(
 
 
 def check_answers(
-    operation: schemathesis.schemas.APIOperation[Any, Any, Any, Any, Any],
+    operation: schemathesis.schemas.APIOperation[Any, Any, Any, Any],
     mode: schemathesis.GenerationMode,
     session: requests.Session,
     server: RunningServer,

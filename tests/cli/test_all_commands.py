@@ -143,6 +143,6 @@ def run(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
         | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )

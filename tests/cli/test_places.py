@@ -167,7 +167,7 @@ def run(
         env=os.environ | {"MNEMIC_DATA_DIR": str(folder), "MNEMIC_EMBEDDER": "test"} | environment,
         input=stdin,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -23,7 +23,7 @@ from tests.server.running import RunningServer, running_server
 from tests.server.test_authentication import is_problem
 
 EVENTS = 60
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 NAME = "my cache"
 TAKE = "/v1/event-consumers/my%20cache/take"
 MOVE = "/v1/event-consumers/my%20cache/move"

@@ -1,4 +1,4 @@
-"""With 100,000 memories of one owner, recall uses indexes, as the application's role.
+"""With 40,000 memories of one owner, recall uses indexes, as the application's role.
 
 The server counts the scans of each index and each table, and the rows fetched. A recall runs on a pool of one
 connection, which then flushes its counters, so that they include nothing else.
@@ -19,7 +19,7 @@ from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
 from tests.opened import core_of, opened
 
-MEMORIES = 100_000
+MEMORIES = 40_000
 FETCHED_MAX = 5_000
 """Rows that a recall may fetch: a fraction of its owner's, and far fewer than all owners' together."""
 FETCHED_BY_FEW_MAX = 200

@@ -34,7 +34,7 @@ def prove(
     return proof
 
 
-def process_of(connection: psycopg.Connection[Any]) -> str:
+def backend_identity(connection: psycopg.Connection[Any]) -> str:
     """How the database names the server process of a connection in signatures."""
     (process,) = connection.execute(query("session.process")).fetchone() or ("",)
     return str(process)
@@ -48,12 +48,12 @@ def wrong_signature(
     whose: str, access: Access, connection: psycopg.Connection[Any], *, mine: Tenant, theirs: Tenant
 ) -> str | None:
     """One of `WRONG_SIGNATURES`, to be tried on a connection against the tenant `theirs`."""
-    process = process_of(connection)
+    process = backend_identity(connection)
     with psycopg.connect(access.conninfo(), autocommit=True) as other:
         return {
             "nobody": None,
             "no one": "",
-            "another process": access.key.signature("enter", str(theirs.id), process=process_of(other)),
+            "another process": access.key.signature("enter", str(theirs.id), process=backend_identity(other)),
             "another tenant": access.key.signature("enter", str(mine.id), process=process),
             "a turn": access.key.signature("turn", str(theirs.id), process=process),
         }[whose]

@@ -11,7 +11,7 @@ from psycopg import errors as pg
 
 from mnemic.db import database as database_module
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, Committed, Limits
+from mnemic.db.connection import AppConnection, CommitResult, Limits
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, DatabaseError
@@ -99,9 +99,9 @@ def no_cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
     async def leave_it(connection: AppConnection) -> None:
         pass
 
-    async def only_commit(connection: AppConnection) -> Committed:
+    async def only_commit(connection: AppConnection) -> CommitResult:
         await connection.commit()
-        return Committed(is_clean=False)
+        return CommitResult(is_clean=False)
 
     monkeypatch.setattr(database_module, "clean_or_close", leave_it)
     monkeypatch.setattr(database_module, "commit_and_clean", only_commit)
@@ -165,9 +165,9 @@ async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
 
 def test_committing_and_cleaning_takes_away_all_that_cleaning_does() -> None:
     """The first one is what happens after almost every transaction, the other one after the rest."""
-    commit, hints, *cleaning = statements("session.commit_and_clean")
+    commit, wakeups, *cleaning = statements("session.commit_and_clean")
     assert commit == "COMMIT"
-    assert hints == "SELECT current_setting('mnemic.hints', true) AS hints"
+    assert wakeups == "SELECT current_setting('mnemic.wakeups', true) AS wakeups"
     assert cleaning == statements("session.clean")
 
 

@@ -50,7 +50,7 @@ async def test_what_has_no_file_any_more_is_dropped(admin_conninfo: str, admin: 
         admin_conninfo, ("x/number", NUMBER), ("x/numbers", needing + view), ("x/grants", needing + policy)
     )
     status = await apply(admin_conninfo)
-    assert status.gone == ("extra/x/grants", "extra/x/number", "extra/x/numbers")
+    assert status.removed == ("extra/x/grants", "extra/x/number", "extra/x/numbers")
     assert value(admin, "to_regproc('mnemic.number')") is None
     assert value(admin, "to_regclass('traces.numbers')") is None
     assert value(admin, "count(*) FROM pg_policy WHERE polname = 'odd'") == 0

@@ -97,7 +97,7 @@ async def test_an_installed_package_brings_its_definitions(
     assert admin.execute("SELECT mnemic.billing_total()").fetchone() == (2,)
 
     package.remove("definitions/billing/billing_total.sql")
-    assert (await migrate(admin_conninfo, LIMITS)).gone == ("billing/billing/billing_total",)
+    assert (await migrate(admin_conninfo, LIMITS)).removed == ("billing/billing/billing_total",)
     assert admin.execute("SELECT to_regproc('mnemic.billing_total')").fetchone() == (None,)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from typing import Final
 
-from mnemic.db.pool import WarmPool
+from mnemic.db.pool import LifoPool
 
 WAIT_S: Final = 30
 # Of the event loop, until what the pool has begun with is done, and all but one of its tasks wait.
@@ -16,7 +16,7 @@ async def test_what_connects_in_the_background_ends_when_it_is_cancelled() -> No
         silent.setblocking(False)
         address = f"host=127.0.0.1 port={silent.getsockname()[1]} sslmode=disable"
         before = asyncio.all_tasks()
-        pool = WarmPool(address, min_size=1, max_size=1, open=False)
+        pool = LifoPool(address, min_size=1, max_size=1, open=False)
         await pool.open()
         workers = asyncio.all_tasks() - before
         accepting = asyncio.get_running_loop().sock_accept(silent)

@@ -15,7 +15,7 @@ from tests.waiting import wait_for
 
 async def leave_wakeup(database: Database, tenant: Tenant, text: str, *, fails: bool = False) -> None:
     async with database.transaction(tenant) as transaction:
-        await transaction.connection.execute("SELECT set_config('mnemic.hints', %s, false)", (text,))
+        await transaction.connection.execute("SELECT set_config('mnemic.wakeups', %s, false)", (text,))
         assert 1 / (0 if fails else 1)
 
 
@@ -30,7 +30,7 @@ async def test_a_wakeup_reaches_this_process_after_the_commit(database: Database
     database.on_wakeup("jobs", lambda: heard.append("jobs"))
     unregister = database.on_wakeup("events", lambda: heard.append("events"))
     async with database.transaction(tenant_a) as transaction:
-        await transaction.connection.execute("SELECT set_config('mnemic.hints', 'jobs,events', false)")
+        await transaction.connection.execute("SELECT set_config('mnemic.wakeups', 'jobs,events', false)")
         assert heard == []
     assert sorted(heard) == ["events", "jobs"]
     unregister()

@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer, patience, server_binaries
+from mnemic.db.embedded import EmbeddedServer, deadline, server_binaries
 from mnemic.db.embedded.account import server_account
 from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import prepare_folder
-from mnemic.db.embedded.launch import Launch, _run_keeper
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.launch import StartOptions, _run_keeper
 from mnemic.db.embedded.socket_folder import make_socket_folder
 from mnemic.errors import EmbeddedServerError
 from tests.embedded.conftest import StartUser
@@ -195,11 +195,11 @@ def test_a_server_that_nobody_waits_for_ends_even_before_it_has_begun(data_dir: 
     """Without a share in our hands the keeper stops the server in the moment that it starts it."""
     folder = prepare_folder(data_dir)
     account = server_account(folder, "nobody")
-    launch = Launch(folder, account.name, {}, server_binaries())
-    binaries = runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S))
+    options = StartOptions(folder, account.name, {}, server_binaries())
+    binaries = runnable_binaries(account, server_binaries(), Deadline(WAIT_LIMIT_S))
     for _ in range(5):
         socket_dir = make_socket_folder(account, lambda path: None)
-        _run_keeper(launch, account, binaries, socket_dir, Patience(WAIT_LIMIT_S))
+        _run_keeper(options, account, binaries, socket_dir, Deadline(WAIT_LIMIT_S))
         wait_until_nothing_runs(data_dir)
 
 
@@ -220,7 +220,7 @@ def test_the_wait_for_recovery_is_announced(
 ) -> None:
     two_writers(data_dir, start_user)
     kill(postmaster_of(data_dir))
-    monkeypatch.setattr(patience, "MESSAGE_INTERVAL_S", 0.0)
+    monkeypatch.setattr(deadline, "MESSAGE_INTERVAL_S", 0.0)
     with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
         EmbeddedServer.start(data_dir).close()
     assert "after a crash it recovers first" in caplog.text

@@ -13,9 +13,9 @@ import pytest
 from mnemic.db.embedded import EmbeddedServer, binaries, cluster, folder, server_binaries
 from mnemic.db.embedded.account import Account, server_account
 from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import find_folder
 from mnemic.db.embedded.locks import FileLock
-from mnemic.db.embedded.patience import Patience
 from mnemic.errors import DataFolderError, EmbeddedServerError, UnsupportedMachineError
 from tests.embedded.processes import WAIT_LIMIT_S, postmaster_of, wait_for, wait_until_nothing_runs
 from tests.embedded.user_process import connect
@@ -112,7 +112,7 @@ def test_a_foreign_server_on_the_folder_is_named(data_dir: Path) -> None:
     account = account_of(data_dir)
     os.chown(socket_dir, account.uid, -1)
     fd = os.open(data_dir / "pgdata", os.O_RDONLY)
-    postgres = str(runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S)).folder / "postgres")
+    postgres = str(runnable_binaries(account, server_binaries(), Deadline(WAIT_LIMIT_S)).folder / "postgres")
     command = [postgres, "-D", f"/proc/self/fd/{fd}", "-k", str(socket_dir), "-c", "listen_addresses="]
     with running_as_server_user(data_dir, command, fd) as foreign:
         wait_for((data_dir / "pgdata" / "postmaster.pid").exists, "the foreign server to start")
@@ -274,7 +274,7 @@ def test_binaries_that_are_not_there_are_an_error(data_dir: Path, tmp_path: Path
 
 
 def test_a_removed_socket_folder_is_explained(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemic.db.embedded.launch.UNSEEN_SOCKET_LIMIT_S", 0.1)
+    monkeypatch.setattr("mnemic.db.embedded.launch.SOCKET_TIMEOUT_S", 0.1)
     with EmbeddedServer.start(data_dir) as server:
         shutil.rmtree(server.socket_dir)
         with pytest.raises(EmbeddedServerError, match="cannot see its socket"):

@@ -15,7 +15,7 @@ import pytest
 from mnemic.db.embedded import EmbeddedServer, binaries, server_binaries, stop
 from mnemic.db.embedded.account import Account
 from mnemic.db.embedded.binaries import runnable_binaries
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.errors import ConfigurationError, DataFolderError, EmbeddedServerError
 from tests.embedded.conftest import NEEDS_ROOT, SHARED_MEMORY, leave_nothing
 from tests.embedded.processes import HERE, living, postmaster_of, wait_until_nothing_runs
@@ -100,7 +100,7 @@ def test_home_data_and_binaries_below_a_closed_folder_work_and_stay_closed(
     monkeypatch.setattr(tempfile, "tempdir", str(room))
     monkeypatch.setenv("HOME", str(room))
     monkeypatch.setenv("API_KEY", "secret")
-    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (open_dir / "mnemic",))
     assert stat.S_IMODE(room.stat().st_mode) == 0o700
     before = snapshot(room, closed_binaries.parents[2], open_dir)
     with (
@@ -121,25 +121,25 @@ def test_binaries_within_reach_are_not_copied(
     open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     within_reach = _installed_again(open_dir / "site-packages")
-    monkeypatch.setattr(binaries, "COPY_PLACES", ())
-    assert runnable_binaries(nobody, within_reach, Patience(10)).folder == within_reach
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", ())
+    assert runnable_binaries(nobody, within_reach, Deadline(10)).folder == within_reach
 
 
 def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
     closed_binaries: Path, open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (open_dir / "mnemic",))
     previous_umask = os.umask(0o077)
     try:
-        copied = runnable_binaries(nobody, closed_binaries, Patience(60)).folder
+        copied = runnable_binaries(nobody, closed_binaries, Deadline(60)).folder
     finally:
         os.umask(previous_umask)
     first = (copied / "postgres").stat().st_ino
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder == copied
     assert (copied / "postgres").stat().st_ino == first
     victim = next(copied.parent.glob("share/**/vector.control"))
     victim.unlink()
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder == copied
     assert victim.exists()
     written_by_others = [path for path, (mode, _, _) in snapshot(copied.parent).items() if mode & 0o022]
     assert [
@@ -156,11 +156,11 @@ def test_a_place_that_others_could_have_filled_is_passed_over(
     writable.mkdir()
     writable.chmod(0o777)
     link.symlink_to(foreign)
-    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link, good))
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder.is_relative_to(good)
-    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (foreign, writable, link, good))
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder.is_relative_to(good)
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (foreign, writable, link))
     with pytest.raises(EmbeddedServerError, match="only root can write"):
-        runnable_binaries(nobody, closed_binaries, Patience(60))
+        runnable_binaries(nobody, closed_binaries, Deadline(60))
     assert not any(foreign.iterdir())
     assert not any(writable.iterdir())
 

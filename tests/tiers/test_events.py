@@ -184,7 +184,7 @@ async def test_a_bad_question_is_refused(memory: AsyncMemory, bad: dict[str, Any
 
 async def test_an_unknown_cursor_is_an_error_and_not_an_empty_page(memory: AsyncMemory, kind: Kind) -> None:
     await kind.append(memory)
-    with pytest.raises(NotFoundError, match="Pass the id of a row that it gave"):
+    with pytest.raises(NotFoundError, match="Pass the id of a row of this list"):
         await kind.list(memory, before="018f0000-0000-7000-8000-000000000000")
 
 

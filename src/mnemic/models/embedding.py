@@ -84,11 +84,11 @@ class TextEmbedder:
             # The one door to models of all makers, each with errors of its own: none may pass untranslated.
             message = f"The embedding model {self.name} failed: {type(error).__name__}: {error}"
             raise EmbeddingError(message) from error
-        if problem := self._misfit(vectors, len(texts)):
+        if problem := self._shape_problem(vectors, len(texts)):
             raise self._unusable(problem)
         return self._scaled(vectors)
 
-    def _misfit(self, vectors: FloatArray, count: int) -> str | None:
+    def _shape_problem(self, vectors: FloatArray, count: int) -> str | None:
         """Why these cannot be the vectors of `count` texts, if so."""
         if vectors.ndim != 2 or len(vectors) != count:
             return f"an array of shape {vectors.shape} for {count} texts"

@@ -37,7 +37,9 @@ REASON_MAX_CHARACTERS = 300
 """How much of what a provider says about its failure is repeated."""
 
 # Control characters but tab, line feed and carriage return; and halves of a surrogate pair.
-_UNUSABLE = {code: None for code in (*range(0x20), 0x7F, *range(0xD800, 0xE000)) if code not in (9, 10, 13)}
+_REMOVED_CHARACTERS = {
+    code: None for code in (*range(0x20), 0x7F, *range(0xD800, 0xE000)) if code not in (9, 10, 13)
+}
 
 
 def open_language_model(spec: LanguageModelSpec | None) -> "LanguageModel | None":
@@ -104,7 +106,7 @@ class LanguageModel:
 
 def usable_text(text: str, max_characters: int) -> str:
     """`text` without what PostgreSQL and providers refuse (NUL, lone surrogates), trimmed and cut."""
-    return text.translate(_UNUSABLE).strip()[:max_characters].rstrip()
+    return text.translate(_REMOVED_CHARACTERS).strip()[:max_characters].rstrip()
 
 
 def _reason(error: Exception) -> str:

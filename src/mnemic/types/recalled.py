@@ -50,7 +50,7 @@ Pack = Callable[[Sequence[Hit]], tuple[str, int]]
 """Gives the text of hits, and its tokens."""
 
 
-class _PackedLater:
+class _PackedOnFirstRead:
     """Has `text` and `token_count` made when one of them is first read: many callers want the hits alone.
 
     Until then both are slots that were not filled. Whatever reads the fields fills them: a comparison, a
@@ -72,7 +72,7 @@ class _PackedLater:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(_PackedLater):
+class Recalled(_PackedOnFirstRead):
     """The answer to a recall: hits, best first, or a refusal with its reason and no hits.
 
     `confidence` says how sure Mnemic is that it knows anything about the query, from 0 to 1; below the
@@ -108,7 +108,7 @@ class Recalled(_PackedLater):
         return bool(self.hits)
 
 
-def packed_later(answer: Recalled, pack: Pack) -> Recalled:
+def packed_on_first_read(answer: Recalled, pack: Pack) -> Recalled:
     """The same answer, whose `text` and `token_count` are made by `pack` when one of them is first read."""
     later = replace(answer)
     object.__setattr__(later, "_pack", pack)

@@ -33,7 +33,7 @@ class Refused:
 class Retained:
     """What became of the items of one call; `index` counts them from 0.
 
-    The counts are exact. Of very large calls only the first `OUTCOMES_KEPT` outcomes of each kind
+    The counts are exact. Of very large calls only the first `OUTCOMES_LISTED_MAX` outcomes of each kind
     are listed, so that the answer stays small.
     """
 
@@ -53,4 +53,4 @@ class Retained:
         return tuple(memory_id for _, memory_id in sorted(known))
 
 
-OUTCOMES_KEPT = 10_000
+OUTCOMES_LISTED_MAX = 10_000

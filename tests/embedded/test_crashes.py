@@ -223,7 +223,7 @@ def test_the_wait_for_recovery_is_announced(
     monkeypatch.setattr(deadline, "MESSAGE_INTERVAL_S", 0.0)
     with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
         EmbeddedServer.start(data_dir).close()
-    assert "after a crash it recovers first" in caplog.text
+    assert "after a crash it runs recovery first" in caplog.text
 
 
 def test_the_socket_of_a_killed_server_is_cleared_away(data_dir: Path) -> None:

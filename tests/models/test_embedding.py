@@ -173,7 +173,7 @@ async def test_a_model_that_changes_its_dimensions_is_stopped() -> None:
     embedder = open_embedder(model)
     await embedder.embed_query("first")
     model.answer = constant(1, 2, 3)
-    with pytest.raises(EmbeddingError, match="3 dimensions where there were 2"):
+    with pytest.raises(EmbeddingError, match="3 dimensions, not 2 as before"):
         await embedder.embed_query("second")
     assert embedder.dimensions == 2
 

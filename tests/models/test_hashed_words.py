@@ -64,7 +64,7 @@ async def test_blocks_do_not_show_in_the_answer() -> None:
 async def test_a_model_told_to_fail_fails_until_told_otherwise() -> None:
     engine = HashedWords(failing=True)
     embedder = open_embedder(engine)
-    with pytest.raises(EmbeddingError, match="told to fail"):
+    with pytest.raises(EmbeddingError, match="set to fail"):
         await embedder.embed_documents(["anything"])
     engine.failing = False
     assert (await embedder.embed_documents(["anything"])).shape == (1, 64)

@@ -1,4 +1,4 @@
-"""A tenant in numbers."""
+"""Row counts of a tenant."""
 
 from dataclasses import dataclass
 

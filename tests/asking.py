@@ -1,4 +1,4 @@
-"""Waiting for something that only an awaited call can tell; see `tests.waiting` for the rest."""
+"""Waiting for an asynchronous condition; `tests.waiting` is for synchronous ones."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ TIMEOUT_S = 20.0
 
 
 async def until(condition: Callable[[], Awaitable[bool]], *, what: str = "the condition") -> None:
-    """Return as soon as the condition holds; fail when it does not in time."""
+    """Return as soon as the condition holds; fail after the time limit."""
     deadline = time.monotonic() + TIMEOUT_S
     while not await condition():
         assert time.monotonic() < deadline, f"waited {TIMEOUT_S} s for {what}"

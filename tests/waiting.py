@@ -10,7 +10,7 @@ PAUSE_S = 0.01
 def wait_until(
     condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition"
 ) -> None:
-    """Return as soon as the condition holds; fail when it does not in time."""
+    """Return as soon as the condition holds; fail after the time limit."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"

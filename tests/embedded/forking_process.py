@@ -1,4 +1,4 @@
-"""Starts the server, forks, and checks that the children do no harm. Ends with 0 if they did none.
+"""Starts the server, forks, and checks that the children do not affect it. Exits with 0 if so.
 
     python forking_process.py DATA_DIR
 

@@ -40,7 +40,7 @@ def backend_identity(connection: psycopg.Connection[Any]) -> str:
     return str(process)
 
 
-WRONG_SIGNATURES = ("nobody", "no one", "another process", "another tenant", "a turn")
+WRONG_SIGNATURES = ("none", "empty", "another process", "another tenant", "another purpose")
 """Signatures that an attacker could try without a valid one."""
 
 
@@ -51,9 +51,9 @@ def wrong_signature(
     process = backend_identity(connection)
     with psycopg.connect(access.conninfo(), autocommit=True) as other:
         return {
-            "nobody": None,
-            "no one": "",
+            "none": None,
+            "empty": "",
             "another process": access.key.signature("enter", str(theirs.id), process=backend_identity(other)),
             "another tenant": access.key.signature("enter", str(mine.id), process=process),
-            "a turn": access.key.signature("turn", str(theirs.id), process=process),
+            "another purpose": access.key.signature("turn", str(theirs.id), process=process),
         }[whose]

@@ -75,7 +75,7 @@ LEFTOVERS = {
         "EXECUTE _pg3_0 ('', '', '')",
     ),
 }
-GONE = (
+NOT_FOUND_ERRORS = (
     pg.InvalidCursorName,
     pg.UndefinedTable,
     pg.UndefinedFunction,
@@ -119,7 +119,7 @@ async def find(database: Database, tenant: Tenant, question: str) -> list[object
             async with transaction.connection.transaction():
                 cursor = await transaction.connection.execute(question.encode())
                 return [value for row in await cursor.fetchall() for value in row.values()]
-        except GONE:
+        except NOT_FOUND_ERRORS:
             return []
 
 

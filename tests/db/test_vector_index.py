@@ -71,7 +71,7 @@ async def test_an_index_is_for_one_owner_of_one_tenant(
     name = await found(database, tenant_a, filled.table)
     assert name is not None
     assert (name[:5], len(name)) == ("hnsw_", 21)
-    assert await found(database, tenant_a, filled.table, "somebody else") is None
+    assert await found(database, tenant_a, filled.table, "another owner") is None
     assert await found(database, tenant_b, filled.table) is None
 
 
@@ -120,7 +120,7 @@ async def test_vectors_of_owners_are_counted(database: Database, tenant_a: Tenan
 async def test_exact_search_returns_the_nearest_and_the_cosine_statistics(
     database: Database, tenant_a: Tenant, tenant_b: Tenant, filled: Filled
 ) -> None:
-    await give_vectors(database, tenant_a, "somebody else", clustered(50, seed=3))
+    await give_vectors(database, tenant_a, "another owner", clustered(50, seed=3))
     await give_vectors(database, tenant_b, OWNER, clustered(50, seed=4))
     query = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
@@ -175,7 +175,7 @@ async def test_the_limit_may_exceed_ef_search(
 async def test_a_search_reads_only_the_owners_index(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
 ) -> None:
-    await give_vectors(database, tenant_a, "somebody else", clustered(ROWS, seed=3))
+    await give_vectors(database, tenant_a, "another owner", clustered(ROWS, seed=3))
     await build(admin_conninfo, filled.table, tenant_a)
     name = await found(database, tenant_a, filled.table)
     assert name is not None
@@ -183,7 +183,7 @@ async def test_a_search_reads_only_the_owners_index(
     async with database.transaction(tenant_a) as transaction:
         await nearest(transaction, filled.table, OWNER, vector, 100, ROWS)
         assert await scans_of(transaction, name) == 1
-        await nearest(transaction, filled.table, "somebody else", vector, 100, ROWS)
+        await nearest(transaction, filled.table, "another owner", vector, 100, ROWS)
         assert await scans_of(transaction, name) == 1
 
 
@@ -196,7 +196,7 @@ async def test_repeated_searches_of_several_owners_use_the_index(
     vector = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
         for _ in range(8):
-            await nearest(transaction, filled.table, "somebody else", vector, 10, ROWS)
+            await nearest(transaction, filled.table, "another owner", vector, 10, ROWS)
             await nearest(transaction, filled.table, OWNER, vector, 10, ROWS)
         assert await scans_of(transaction, name) == 8
 
@@ -274,7 +274,7 @@ async def test_one_process_builds_at_a_time(
 async def test_progress_is_reported(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     with writing(admin_conninfo, filled.table) as writer:
         building = asyncio.create_task(
             build_index(
@@ -284,13 +284,13 @@ async def test_progress_is_reported(
                 tenant_a,
                 OWNER,
                 row_count=ROWS,
-                on_progress=told.append,
+                on_progress=reported.append,
             )
         )
-        await wait_for(lambda: bool(told), what="a word about progress")
+        await wait_for(lambda: bool(reported), what="progress")
         writer.rollback()
         await building
-    assert all(0 <= done <= ROWS for done in told)
+    assert all(0 <= done <= ROWS for done in reported)
 
 
 async def test_the_number_of_indexes_of_a_table_is_limited(

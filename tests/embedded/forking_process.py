@@ -27,7 +27,7 @@ def main(data_dir: str) -> None:
         connection.execute("select 1")
     lingering_child = os.fork()
     if lingering_child == 0:
-        os.closerange(0, 3)  # Or whoever reads what we say would wait for the child.
+        os.closerange(0, 3)  # Otherwise a reader of our output would wait for the child.
         signal.pause()
     print(lingering_child)
 

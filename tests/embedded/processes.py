@@ -137,4 +137,4 @@ def _open_files(process: Path) -> set[str]:
     try:
         return {os.readlink(link) for link in (process / "fd").iterdir()}
     except OSError:
-        return set()  # It ended meanwhile, or it is somebody else's.
+        return set()  # It has ended, or belongs to another user.

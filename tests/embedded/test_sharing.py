@@ -132,7 +132,7 @@ def test_ensure_running_does_not_restart_a_running_server(data_dir: Path) -> Non
 
 def test_a_kept_running_server_runs_without_users_until_stop(data_dir: Path) -> None:
     EmbeddedServer.start(data_dir, keep_running=True).close()
-    wait_for(lambda: not keeper_waits(data_dir), "the keeper to notice that nobody is left")
+    wait_for(lambda: not keeper_waits(data_dir), "the keeper to notice that there are no users")
     postmaster = postmaster_of(data_dir)
     with EmbeddedServer.start(data_dir) as server:
         assert status(data_dir).keep_running

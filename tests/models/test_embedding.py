@@ -192,7 +192,7 @@ async def test_a_provider_that_does_not_respond_times_out(monkeypatch: pytest.Mo
     class SilentModel(ScriptedModel):
         async def embed(self, *args: object, **settings: object) -> EmbeddingResult:
             await asyncio.Event().wait()
-            raise AssertionError("nobody sets that event")
+            raise AssertionError("the event is never set")
 
     monkeypatch.setattr(pydantic_bridge, "REQUEST_TIMEOUT_S", 0.01)
     with pytest.raises(EmbeddingError, match="no answer within"):

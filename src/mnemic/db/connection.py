@@ -133,7 +133,7 @@ async def remove_login_settings(connection: AppConnection) -> None:
         logger.error("the login %s has settings that only an administrator can remove", connection.info.user)
         return
     await connection.close()
-    raise DirtyConnectionError("the application's login had settings of its own, which were removed")
+    raise DirtyConnectionError("settings stored for the application's login were removed")
 
 
 async def _has_own_settings(connection: AppConnection) -> bool:

@@ -308,7 +308,7 @@ def _on_table(table: VectorTable) -> dict[str, str]:
 async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
     """A connection with the privileges of the tables' owner.
 
-    An administrator that is not a superuser is a member of mnemic_definer meanwhile, as during a migration.
+    An administrator that is not a superuser joins mnemic_definer for the block, as for a migration.
     """
     async with admin_connection(conninfo, limits) as connection:
         needs = await _one(connection, "provision.needs")

@@ -181,8 +181,8 @@ _KIND_RANGES = (
 def _kinds_of_characters() -> _Kinds:
     """The kind of every character of Unicode: 1 MB, made in a millisecond when first needed."""
     kinds = np.empty(0x110000, np.uint8)
-    for kind, first, behind in _KIND_RANGES:
-        kinds[first:behind] = kind
+    for kind, first, end in _KIND_RANGES:
+        kinds[first:end] = kind
     return kinds
 
 

@@ -9,7 +9,7 @@ NAME_MAX_CHARACTERS = 256
 
 OWNER_REQUIRED = (
     "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
-    "Every memory belongs to somebody."
+    "Every memory belongs to an owner."
 )
 """How the SDK says it; the command line and the server have texts of their own."""
 

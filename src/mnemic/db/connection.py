@@ -28,7 +28,7 @@ logger = logging.getLogger("mnemic.connection")
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things may take, in seconds, and how many connections one process holds."""
+    """Timeouts in seconds, and the maximum size of the connection pool."""
 
     pool_size: int = 10
     statement_timeout_s: float = 30.0

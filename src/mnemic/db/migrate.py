@@ -51,7 +51,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class MigrationStatus:
-    """What a database has and what it lacks."""
+    """Applied and pending migrations, and definitions that differ from this code."""
 
     applied: tuple[Applied, ...]
     pending: tuple[Migration, ...]
@@ -110,7 +110,7 @@ async def migrate(
 
 
 async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
-    """What is applied, pending and outdated; changes nothing."""
+    """The status of a database; changes nothing."""
     async with admin_connection(conninfo, limits) as connection:
         return await status_of(connection)
 

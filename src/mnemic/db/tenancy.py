@@ -77,11 +77,11 @@ class SigningKey:
         return cls(secret)
 
     def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
-        """What `mnemic.verified_claim` in the database accepts for this purpose, subject and transaction."""
+        """The proof of a subject for one transaction; `mnemic.verified_claim` in the database verifies it."""
         return self._sign(f"{purpose}\n{subject}\n{moment}")
 
     def signature(self, purpose: SignedPurpose, subject: str, *, process: str) -> str:
-        """What a database function that takes a signature accepts in this backend process."""
+        """The signature of a subject for one backend process; the called database function verifies it."""
         return self._sign(f"{purpose}\n{subject}\n{process}")
 
     @property

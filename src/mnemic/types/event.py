@@ -38,7 +38,7 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """What it is about: the id of a memory or an entity, the key of a state document."""
+    """The changed object: the id of a memory or an entity, the key of a state document."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime
@@ -56,7 +56,7 @@ class EventConsumer:
     position: int
     """The last event that it has processed."""
     behind: int
-    """How many positions there are after that one."""
+    """Number of positions after that one."""
     created_at: datetime
     updated_at: datetime
 

@@ -20,7 +20,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long calls of one kind took; percentiles are None where there was no call."""
+    """Latency of calls of one kind; percentiles are None without calls."""
 
     call_count: int
     failed_count: int

@@ -10,7 +10,7 @@ ErasureMode = Literal["erase", "archive"]
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """What erasing (or archiving) an owner did, in rows per table.
+    """Erased (or archived) rows of an owner, per table.
 
     The audit log has the same counts under `receipt_id`, without the owner's name: keep the receipt to know
     the owner.

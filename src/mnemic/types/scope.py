@@ -11,7 +11,7 @@ OWNER_REQUIRED = (
     "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
     "Every memory belongs to an owner."
 )
-"""How the SDK says it; the command line and the server have texts of their own."""
+"""Message of the SDK; the command line and the server have their own."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The jobs that keep a place in order: what they archive, forget and drop, and what they leave alone."""
+"""Maintenance jobs: what they archive, forget and drop, and what they keep."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,14 +32,12 @@ async def statuses(memory: AsyncMemory) -> dict[str, str]:
 
 
 async def clean_up(memory: AsyncMemory, job: RunningJob) -> Any:
-    """What was archived; that all is compared by the way is tested with comparing."""
+    """The archived memories; comparing is tested elsewhere."""
     done: Any = await maintenance.clean_up(memory._core, job)
     return {name: count for name, count in done.items() if name != "compared_count"}
 
 
-async def test_what_has_expired_is_archived_as_a_version_of_the_system(
-    memory: AsyncMemory, job: RunningJob
-) -> None:
+async def test_expired_memories_are_archived_by_the_system(memory: AsyncMemory, job: RunningJob) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
     kept = await memory.retain("Bob visits tomorrow.", expires_at=soon)
     await memory.retain("Bob lives in Oslo.")
@@ -52,7 +50,7 @@ async def test_what_has_expired_is_archived_as_a_version_of_the_system(
     assert (await memory.memories.get(kept.memory_ids[0])).status == "active"
 
 
-async def test_what_is_faint_and_unused_is_archived_unless_anchored(
+async def test_unused_memories_of_low_salience_are_archived_unless_anchored(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     for content in ("faint", "faint but used", "faint but young", "strong"):
@@ -68,7 +66,7 @@ async def test_what_is_faint_and_unused_is_archived_unless_anchored(
     assert archived == ["faint"]
 
 
-async def test_a_text_of_several_chunks_fades_as_a_whole(
+async def test_all_chunks_of_a_text_are_archived_together(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     retained = await memory.retain("A long story. " * 1500)
@@ -82,7 +80,7 @@ async def test_a_text_of_several_chunks_fades_as_a_whole(
     assert await clean_up(memory, job) == NOTHING | {"faint_count": chunk_count}
 
 
-async def test_a_silent_conversation_is_archived_and_what_was_said_is_still_recalled(
+async def test_an_inactive_conversation_is_archived_and_its_turns_are_still_recalled(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     await memory.retain({"role": "user", "content": "I keep bees in Bergen."}, conversation="old")
@@ -97,7 +95,7 @@ async def test_a_silent_conversation_is_archived_and_what_was_said_is_still_reca
     assert "I keep bees in Bergen." in [hit.memory.content for hit in found]
 
 
-async def test_more_than_a_batch_is_cleaned_up(
+async def test_clean_up_continues_after_a_full_batch(
     memory: AsyncMemory, job: RunningJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "BATCH_ROWS", 3)
@@ -106,7 +104,7 @@ async def test_more_than_a_batch_is_cleaned_up(
     assert await clean_up(memory, job) == NOTHING | {"expired_count": 9}
 
 
-async def test_another_tenant_is_left_alone(
+async def test_another_tenant_is_not_affected(
     memory: AsyncMemory, foreign_memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     theirs = opened(foreign_memory._core.storage.database, foreign_memory.tenant, embedder="test")
@@ -134,7 +132,7 @@ async def test_old_jobs_and_events_are_pruned(
     assert await maintenance.prune(memory._core, job) == PRUNED
 
 
-async def test_answers_to_old_requests_are_pruned(
+async def test_responses_to_old_requests_are_pruned(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     database = memory._core.storage.tenant_database
@@ -151,7 +149,7 @@ async def test_answers_to_old_requests_are_pruned(
     assert left == 1
 
 
-async def test_log_days_are_made_ahead_and_dropped_when_too_old(
+async def test_log_partitions_are_created_ahead_and_dropped_after_the_retention(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     async with memory._core.storage.tenant_database.transaction() as transaction:
@@ -159,6 +157,6 @@ async def test_log_days_are_made_ahead_and_dropped_when_too_old(
             b"SELECT mnemic.make_log_partitions(current_date - 92, 3) AS made"
         )
         assert await made.fetchone() == {"made": 3}
-    # 92 and 91 days ago are too old; 90 days ago is the last day that is kept.
+    # Days 92 and 91 are too old; day 90 is the oldest that is kept.
     assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 8, "dropped_count": 2}
     assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 0, "dropped_count": 0}

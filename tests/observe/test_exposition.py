@@ -15,6 +15,7 @@ from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from tests.conftest import AppConnection, ConnectAs
+from tests.opened import core_of
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ async def test_jobs_schedules_and_events_are_counted_over_all_tenants(
     for name in ("acme", "globex"):
         memory = (await tenants.memory(name)).scope(owner="alice")
         await memory.retain("Alice plays the cello.")
-        async with memory._core.storage.tenant_database.transaction() as transaction:
+        async with core_of(memory).storage.tenant_database.transaction() as transaction:
             await enqueue(transaction, "sync.run")
             await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 hour' WHERE state = 'waiting'")
@@ -106,7 +107,7 @@ def names_in(families: list[MetricFamily]) -> set[str]:
 
 async def test_rare_job_types_share_a_label(tenants: Tenants, admin: AppConnection) -> None:
     memory: AsyncMemory = await tenants.memory("acme")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         for number in range(103):
             await enqueue(transaction, f"made.up.{number:03}")
     jobs = (await values(tenants))["mnemic_jobs"]

@@ -14,7 +14,7 @@ from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0, "answer_count": 0}
 RECALLED = "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, %s FROM state.memories"
@@ -33,7 +33,7 @@ async def statuses(memory: AsyncMemory) -> dict[str, str]:
 
 async def clean_up(memory: AsyncMemory, job: RunningJob) -> Any:
     """The archived memories; comparing is tested elsewhere."""
-    done: Any = await maintenance.clean_up(memory._core, job)
+    done: Any = await maintenance.clean_up(core_of(memory), job)
     return {name: count for name, count in done.items() if name != "compared_count"}
 
 
@@ -107,7 +107,7 @@ async def test_clean_up_continues_after_a_full_batch(
 async def test_another_tenant_is_not_affected(
     memory: AsyncMemory, foreign_memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    theirs = opened(foreign_memory._core.storage.database, foreign_memory.tenant, embedder="test")
+    theirs = opened(core_of(foreign_memory).storage.database, foreign_memory.tenant, embedder="test")
     await theirs.retain("theirs", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     assert await clean_up(memory, job) == NOTHING
     assert await statuses(theirs) == {"theirs": "active"}
@@ -118,7 +118,7 @@ async def test_old_jobs_and_events_are_pruned(
 ) -> None:
     await memory.retain("something happened")
     admin.execute("UPDATE queue.event_inbox SET at = now() - interval '31 days'")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await transaction.execute("events.sequence", {"most": 100})
     for days in (29, 31):
         admin.execute(
@@ -128,14 +128,14 @@ async def test_old_jobs_and_events_are_pruned(
             " now() - make_interval(days => %s))",
             [memory.tenant.id, days],
         )
-    assert await maintenance.prune(memory._core, job) == PRUNED | {"job_count": 1, "event_count": 1}
-    assert await maintenance.prune(memory._core, job) == PRUNED
+    assert await maintenance.prune(core_of(memory), job) == PRUNED | {"job_count": 1, "event_count": 1}
+    assert await maintenance.prune(core_of(memory), job) == PRUNED
 
 
 async def test_responses_to_old_requests_are_pruned(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    database = memory._core.storage.tenant_database
+    database = core_of(memory).storage.tenant_database
     for hours in (23, 25):
         request = IdempotentRequest(new_id(), bytes(32), "alice")
         assert isinstance(await idempotent_requests.begin(database, request), StartedAttempt)
@@ -144,7 +144,7 @@ async def test_responses_to_old_requests_are_pruned(
             " WHERE key_id = %s",
             [hours, request.key_id],
         )
-    assert await maintenance.prune(memory._core, job) == PRUNED | {"answer_count": 1}
+    assert await maintenance.prune(core_of(memory), job) == PRUNED | {"answer_count": 1}
     (left,) = admin.execute("SELECT count(*) FROM queue.idempotent_requests").fetchone() or ()
     assert left == 1
 
@@ -152,11 +152,17 @@ async def test_responses_to_old_requests_are_pruned(
 async def test_log_partitions_are_created_ahead_and_dropped_after_the_retention(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         made = await transaction.connection.execute(
             b"SELECT mnemic.make_log_partitions(current_date - 92, 3) AS made"
         )
         assert await made.fetchone() == {"made": 3}
     # Days 92 and 91 are too old; day 90 is the oldest that is kept.
-    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 8, "dropped_count": 2}
-    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 0, "dropped_count": 0}
+    assert await maintenance.rotate_log_partitions(core_of(memory), job) == {
+        "made_count": 8,
+        "dropped_count": 2,
+    }
+    assert await maintenance.rotate_log_partitions(core_of(memory), job) == {
+        "made_count": 0,
+        "dropped_count": 0,
+    }

@@ -13,7 +13,7 @@ from mnemic.jobs.queue import enqueue
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.overview import SNAPSHOT_NAMES
 from tests.conftest import AppConnection, ConnectAs
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
     await memory.recall("quantum chromodynamics", refuse_below=1)
     with pytest.raises(InvalidInputError):
         await memory.retain("")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
         await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 minute' WHERE state = 'waiting'")
@@ -62,7 +62,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
 
 async def test_another_tenant_is_not_counted(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.retain("Alice plays the cello.")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
     theirs = await foreign_memory.metrics.overview()
     assert (theirs.queue.waiting_count, theirs.events.unsequenced_count, theirs.latency_24h) == (0, 0, {})

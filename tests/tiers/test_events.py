@@ -13,7 +13,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from mnemic.types.tiers import Event
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.two_tenants import CountRows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -212,7 +212,7 @@ async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection
         "limit": 20,
         "tenant_id": memory.tenant.id,
     }
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute("EXPLAIN " + query(f"{table}.list"), parameters)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
     assert f"Index Scan using {table}_recent" in plan

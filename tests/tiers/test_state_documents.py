@@ -13,7 +13,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import StateDocument
 from tests.conftest import AppConnection
 from tests.many_writers import WRITERS
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.two_tenants import CountRows
 from tests.waiting import wait_for
 
@@ -59,7 +59,7 @@ async def test_a_concurrently_deleted_document_is_not_recreated(
 ) -> None:
     """A writer that expects version 1 waits for a deletion that commits."""
     await wide_memory.state.set("plan", 1)
-    place = wide_memory._core.storage.tenant_database
+    place = core_of(wide_memory).storage.tenant_database
     async with place.transaction() as transaction:
         parameters = {"owner": "alice", "key": "plan", "expected_version": None}
         await transaction.execute("state_documents.delete", parameters)

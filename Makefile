@@ -98,7 +98,7 @@ bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls 
 	@$(BIN)/python -m bench.load $(ARGS)
 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
-	@$(BIN)/python -m bench.queue $(ARGS)
+	@$(BIN)/python -m bench.queue_speed $(ARGS)
 
 generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql from the code
 	@$(BIN)/python tools/generate_sync.py

@@ -1,4 +1,4 @@
-"""Mnemic's queue, for bench/queue.py."""
+"""Mnemic's queue, for bench/queue_speed.py."""
 
 import asyncio
 from collections.abc import Callable

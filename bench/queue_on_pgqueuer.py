@@ -1,4 +1,4 @@
-"""pgqueuer, for bench/queue.py, over asyncpg, its fastest driver. Runs in its own environment."""
+"""pgqueuer, for bench/queue_speed.py, over asyncpg, its fastest driver. Runs in its own environment."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""procrastinate, for bench/queue.py. Runs in its own environment."""
+"""procrastinate, for bench/queue_speed.py. Runs in its own environment."""
 
 import logging
 from collections.abc import Callable

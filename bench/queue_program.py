@@ -1,4 +1,4 @@
-"""The common part of the programs that bench/queue.py starts; standard library only.
+"""The common part of the programs that bench/queue_speed.py starts; standard library only.
 
 A program runs one task. It reads `task` and its arguments as one line of JSON from standard input, prints
 ``ready`` when it is set up, waits for ``go``, runs the task, and prints the seconds that it took as one line

@@ -232,11 +232,11 @@ def measure_proving(connection: psycopg.Connection[Any], access: Access, rounds:
 
 
 def as_table(results: list[Result], proving_ms: float) -> str:
-    lines = [f"{'statement':<20} {'open ms':>9} {'protected ms':>10} {'added ms':>9} {'ratio':>6}  limit"]
+    lines = [f"{'statement':<20} {'open ms':>9} {'protected ms':>12} {'added ms':>9} {'ratio':>6}  limit"]
     for result in results:
         limit = f"ratio ≤ {LIMIT_RATIO}" if result.open_ms > LONG_MS else f"added ≤ {LIMIT_MS} ms"
         lines.append(
-            f"{result.name:<20} {result.open_ms:>9.3f} {result.protected_ms:>10.3f} {result.added_ms:>9.3f}"
+            f"{result.name:<20} {result.open_ms:>9.3f} {result.protected_ms:>12.3f} {result.added_ms:>9.3f}"
             f" {result.ratio:>6.2f}  {limit}{'' if result.holds else '  EXCEEDED'}"
         )
     lines.append(

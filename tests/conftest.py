@@ -33,7 +33,7 @@ from tests.proofs import begin_as
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-LIMITS = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=5)
+LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
 
 SHARED_MEMORY = Path("/dev/shm")
 MEMORY_NEEDED_BYTES = 2 * 1024**3

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from mnemic.db.access import DATABASE_NAME, Access
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
@@ -59,6 +59,12 @@ def open_memory(shared_database: Database) -> OpenMemory:
 async def memory(open_memory: OpenMemory) -> AsyncMemory:
     """Alice's memory in a tenant of its own."""
     return await open_memory()
+
+
+@pytest.fixture
+def tenant_database(shared_database: Database, memory: AsyncMemory) -> TenantDatabase:
+    """The database of Alice's tenant, for functions below the memory."""
+    return TenantDatabase(shared_database, memory.tenant)
 
 
 class Rows:

@@ -33,3 +33,11 @@ def opened(
     models = Models(loaded, embedder, llm, reranker)
     core = Core(loaded, models, JOBS, storage=Storage(database, tenant, server=None))
     return memory_on_core(core, Scope(owner, channel, process), owns_core=True)
+
+
+def core_of(memory: AsyncMemory) -> Core:
+    """What a memory is made of, for functions below it: handlers of jobs, and steps that a test interrupts.
+
+    A test of what users see calls the memory instead.
+    """
+    return memory._core

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from mnemic.db.access import Access
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
@@ -19,6 +19,12 @@ CountRows = Callable[[], int]
 def memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """Tenant A's memory, used for alice."""
     return opened(database, tenant_a)
+
+
+@pytest.fixture
+def tenant_database(database: Database, tenant_a: Tenant) -> TenantDatabase:
+    """Tenant A's database, for functions below the memory."""
+    return TenantDatabase(database, tenant_a)
 
 
 @pytest.fixture

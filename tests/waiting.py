@@ -8,7 +8,7 @@ PAUSE_S = 0.01
 
 
 def wait_until(
-    condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition"
+    condition: Callable[[], bool], *, timeout_s: float = 60.0, what: str = "the condition"
 ) -> None:
     """Return as soon as the condition holds; fail after the time limit."""
     deadline = time.monotonic() + timeout_s
@@ -18,7 +18,7 @@ def wait_until(
 
 
 async def wait_for(
-    condition: Callable[[], bool], *, timeout_s: float = 10.0, what: str = "the condition"
+    condition: Callable[[], bool], *, timeout_s: float = 60.0, what: str = "the condition"
 ) -> None:
     """The same without blocking the event loop."""
     deadline = time.monotonic() + timeout_s
@@ -28,7 +28,7 @@ async def wait_for(
 
 
 async def wait_for_async(
-    condition: Callable[[], Awaitable[bool]], *, timeout_s: float = 20.0, what: str = "the condition"
+    condition: Callable[[], Awaitable[bool]], *, timeout_s: float = 60.0, what: str = "the condition"
 ) -> None:
     """The same for a condition that is awaited."""
     deadline = time.monotonic() + timeout_s

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
 from mnemic.govern import idempotent_requests
-from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
+from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 
@@ -56,7 +57,7 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await own.documents.put(f"document {word}", f"Second text of {word}.")
     await own.memories.forget(second, reason=f"{word} was wrong")
     await own.recall(f"I like {word}", refuse_below=0)
-    await own._core.write_recalled_counts()
+    await core_of(own).write_recalled_counts()
     await _ingest(own, word)
     return first
 
@@ -64,9 +65,9 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
 async def _ingest(own: AsyncMemory, word: str) -> None:
     """A document whose chunks wait for the vectors of another model."""
     filed = await own.documents.ingest(f"file {word}.md", f"# Heading {word}\n\nText of a file about {word}.")
-    await ingest_document(own._core, filed.document.document_id)
+    await ingest_document(core_of(own), filed.document.document_id)
     ids = [chunk.memory_id for chunk in await own.documents.chunks(f"file {word}.md")]
-    async with own._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(own).storage.tenant_database.transaction() as transaction:
         await transaction.execute("reembedding.mark", {"tenant_id": own.tenant.id, "ids": ids})
 
 
@@ -113,7 +114,7 @@ async def _have_done(own: AsyncMemory, word: str) -> None:
     async def fail(job: RunningJob) -> None:
         raise ValueError(word)
 
-    worker = Worker(own._core.storage.database, {"failing": fail}, only_tenant=own.tenant)
+    worker = Worker(core_of(own).storage.database, {"failing": fail}, only_tenant=own.tenant)
     work = asyncio.create_task(worker.run())
     await until(own, failing.job_id, lambda job: len(job.history) == 1)
     worker.stop(grace_s=0)
@@ -123,11 +124,11 @@ async def _have_done(own: AsyncMemory, word: str) -> None:
 async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     """What a server keeps of somebody who calls it: a key, and an answer in case it is asked again."""
     key = await own.keys.create(role="write", name=f"key of {word}")
-    database = own._core.storage.tenant_database
-    request = Repeatable(key.key_id, sha256(word.encode()).digest(), owner)
+    database = core_of(own).storage.tenant_database
+    request = IdempotentRequest(key.key_id, sha256(word.encode()).digest(), owner)
     begun = await idempotent_requests.begin(database, request)
-    assert isinstance(begun, Begun)
-    answer = Answer(bytes(32), 200, "application/json", word.encode())
+    assert isinstance(begun, StartedAttempt)
+    answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
     await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
     await own.keys.revoke(key.key_id)
 

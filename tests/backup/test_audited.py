@@ -21,7 +21,7 @@ from tests.fresh_tenants import OpenMemory, contents
 from tests.running_folder import running
 
 ROOT = Path(__file__).resolve().parents[2]
-KILL_TIMEOUT_S = 60
+KILL_TIMEOUT_S = 300
 SECRET = "xylophone"
 
 

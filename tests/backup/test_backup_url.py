@@ -15,6 +15,7 @@ from mnemic.maintenance.doctor import diagnose
 from mnemic.sdk.memory import AsyncMemory
 from tests.backup.everything import fill
 from tests.fresh_tenants import Rows, contents
+from tests.opened import core_of
 from tests.password_server import PasswordServer
 from tests.unsteady_engine import Unsteady
 
@@ -165,7 +166,7 @@ async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabase
     async with AsyncMemory(own.server.url(dbname=old), owner="alice", embedder="test") as memory:
         await memory.retain("Alice lives in Berlin.")
         await memory.admin.backup(tmp_path / "backup")
-        login = memory._core.storage.database.access.key.login
+        login = core_of(memory).storage.database.access.key.login
     admin = f"admin {uuid4()}"
     own.server.execute(
         f"CREATE ROLE \"{admin}\" LOGIN CREATEROLE BYPASSRLS PASSWORD 'secret'; "
@@ -187,7 +188,7 @@ async def test_an_administrator_who_is_no_superuser_can_restore(own: OwnDatabase
 async def test_a_login_that_may_not_see_everything_is_told_so(own: OwnDatabases, tmp_path: Path) -> None:
     name = await own.make_migrated()
     async with AsyncMemory(own.server.url(dbname=name), owner="alice", embedder="test") as memory:
-        key = memory._core.storage.database.access.key
+        key = core_of(memory).storage.database.access.key
     login = own.server.url(key.login, key.login_password, dbname=name)
     settings = load_settings(database_url=login, tenant_key=key.secret.hex())
     async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:

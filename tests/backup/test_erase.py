@@ -10,6 +10,7 @@ from mnemic.errors import InvalidInputError, MnemicError
 from mnemic.sdk.memory import AsyncMemory
 from tests.backup.everything import fill
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 ALL_TABLES = """
@@ -160,7 +161,7 @@ async def test_an_erasure_that_fails_erases_nothing_and_says_so(
 ) -> None:
     await memory.retain(["One.", "Two."], owner="bob")
     before = rows.counts(memory.tenant.id)
-    database: Database = memory._core.storage.database
+    database: Database = core_of(memory).storage.database
     transaction = type(database).transaction
 
     def without_proof(self: Database, tenant: Any, *, maintenance: bool = False, **options: Any) -> Any:

@@ -15,6 +15,7 @@ from mnemic.errors import ConflictError, InvalidInputError, MnemicError, NotFoun
 from mnemic.sdk.memory import AsyncMemory
 from tests.backup.everything import fill
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 LONG = "".join(f"Sentence {number} of a long text.\r\n" for number in range(800))
@@ -281,7 +282,7 @@ async def test_counts_of_recalls_come_from_where_older_exports_have_them(
     (tea, _) = (await memory.retain(["Alice likes tea.", "Nobody asks for this."])).memory_ids
     for _ in range(2):
         await memory.recall("What does Alice like?", limit=1, refuse_below=0)
-    await memory._core.write_recalled_counts()
+    await core_of(memory).write_recalled_counts()
     await memory.admin.export(tmp_path / "new")
     lines = lines_of(tmp_path / "new")
     counts = {line["row"]["memory_id"]: line["row"] for line in lines if is_of(line, "state.recall_counts")}

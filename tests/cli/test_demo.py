@@ -12,7 +12,7 @@ import pytest
 
 from mnemic.db.embedded import stop
 
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mnemic import Memory
 from tests.cli.conftest import Run
 from tests.server.running import running_server
 
-END_TIMEOUT_S = 20
+END_TIMEOUT_S = 60
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from mnemic.db.tenancy import SigningKey
 from mnemic.embeddings import indexes as indexing
 from mnemic.maintenance import doctor
 from tests.cli.conftest import Run
+from tests.opened import core_of
 from tests.password_server import PasswordServer
 
 ROWS_MIN = 20
@@ -81,7 +82,7 @@ def test_index_drops_what_serves_nobody(mnemic: Run, memory: Memory, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(indexing, "admin_conninfo", lambda place, settings: place.database.access.conninfo())
         memory.admin.erase("gone")
-    database = memory._async._core.storage.tenant_database
+    database = core_of(memory._async).storage.tenant_database
     assert len(memory._portal.run(indexing.survey_indexes(database, "test:hash-64")).leftovers) == 1
     assert mnemic("index").code == 0
     assert memory._portal.run(indexing.survey_indexes(database, "test:hash-64")).leftovers == ()

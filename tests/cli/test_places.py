@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from mnemic import __version__
-from mnemic.cli.app import app
 from mnemic.db.embedded import status
 from mnemic.sql.migration_files import all_definitions, all_migrations
 from tests.cli.conftest import Run
@@ -17,7 +17,6 @@ from tests.password_server import PasswordServer
 
 LABELS = [migration.label for migration in all_migrations()]
 DEFINITIONS = [definition.label for definition in all_definitions()]
-COMMANDS = [command.name for command in app.registered_commands]
 SECRET = "hunter2"
 
 
@@ -127,34 +126,28 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize("url", URLS)
-@pytest.mark.parametrize(
-    "command", ["retain", "export", "import", "backup", "restore", "embed", "migrate", "doctor"]
-)
 def test_no_command_ever_shows_a_password(
-    mnemic: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, url: str
+    mnemic: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setenv("MNEMIC_CONNECT_TIMEOUT_S", "2")
     (tmp_path / "file").write_bytes(b"PGDMP")
-    arguments: dict[str, list[object]] = {
+    commands: dict[str, list[object]] = {
         "retain": ["x"],
         "embed": [],
         "migrate": [],
         "doctor": [],
         "backup": [tmp_path / "new"],
+        "export": [tmp_path / "file"],
+        "import": [tmp_path / "file"],
+        "restore": [tmp_path / "file"],
     }
-    ended = mnemic(command, *arguments.get(command, [tmp_path / "file"]), "--url", url)
-    assert ended.code == 1
-    assert SECRET not in ended.out + ended.err
-    assert "Traceback" not in ended.err
-    assert ended.out == "" or command == "doctor"
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(mnemic: Run, command: str) -> None:
-    ended = mnemic(command, "--help")
-    assert (ended.code, ended.err) == (0, "")
-    assert "Usage" in ended.out
+    for (command, arguments), url in product(commands.items(), URLS):
+        with subtests.test(f"{command} {url}"):
+            ended = mnemic(command, *arguments, "--url", url)
+            assert ended.code == 1
+            assert SECRET not in ended.out + ended.err
+            assert "Traceback" not in ended.err
+            assert ended.out == "" or command == "doctor"
 
 
 def test_the_version_is_printed(mnemic: Run) -> None:
@@ -174,7 +167,7 @@ def run(
         env=os.environ | {"MNEMIC_DATA_DIR": str(folder), "MNEMIC_EMBEDDER": "test"} | environment,
         input=stdin,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -269,7 +269,7 @@ def test_characters_that_a_terminal_lacks_are_no_crash(folder: Path, tenant: str
             "PYTHONIOENCODING": "latin-1",
         },
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (shown.returncode, shown.stderr) == (0, b"")

@@ -63,22 +63,24 @@ def names(mnemic: Run) -> list[str]:
     return [each["name"] for each in mnemic("tenants", "list", "--limit", 1000, "--json").json]
 
 
-@pytest.mark.parametrize("arguments", READING, ids=" ".join)
-def test_a_command_that_reads_does_not_create_a_tenant(mnemic: Run, arguments: tuple[str, ...]) -> None:
-    ended = mnemic(*arguments, "--tenant", "typo")
-    assert (ended.code, ended.out) == (1, "")
-    assert ended.said.endswith(
-        "Error: There is no tenant 'typo' here. `mnemic tenants list` shows those that exist; "
-        "`mnemic tenants create typo` makes it."
-    )
+def test_a_command_that_reads_does_not_create_a_tenant(mnemic: Run, subtests: pytest.Subtests) -> None:
+    for arguments in READING:
+        with subtests.test(" ".join(arguments)):
+            ended = mnemic(*arguments, "--tenant", "typo")
+            assert (ended.code, ended.out) == (1, "")
+            assert ended.said.endswith(
+                "Error: There is no tenant 'typo' here. `mnemic tenants list` shows those that exist; "
+                "`mnemic tenants create typo` makes it."
+            )
     assert "typo" not in names(mnemic)
 
 
-@pytest.mark.parametrize("arguments", WRITING, ids=" ".join)
-def test_a_command_that_writes_creates_its_tenant(mnemic: Run, arguments: tuple[str, ...]) -> None:
-    name = f"new {uuid4()}"
-    assert mnemic(*arguments, "--tenant", name).code == 0
-    assert name in names(mnemic)
+def test_a_command_that_writes_creates_its_tenant(mnemic: Run, subtests: pytest.Subtests) -> None:
+    for arguments in WRITING:
+        with subtests.test(" ".join(arguments)):
+            name = f"new {uuid4()}"
+            assert mnemic(*arguments, "--tenant", name).code == 0
+            assert name in names(mnemic)
 
 
 def test_a_new_store_is_read_as_an_empty_one(

@@ -16,7 +16,7 @@ from tests.docs.printed import RECORDING, wrong_outputs
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 WITH_OUTPUTS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
 
 

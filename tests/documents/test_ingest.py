@@ -17,6 +17,7 @@ from tests.documents.counting_engine import Counting
 from tests.documents.test_reading import pdf
 from tests.documents.texts import paragraphs
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.opened import core_of
 
 GUIDE = """# Guide
 
@@ -46,7 +47,7 @@ async def counted(open_memory: OpenMemory, engine: Counting) -> AsyncMemory:
 async def ingest(memory: AsyncMemory, name: str, text: str, **options: Any) -> Ingestion:
     """File a document and do its job here."""
     filed = await memory.documents.ingest(name, text, **options)
-    await ingest_document(memory._core, filed.document.document_id)
+    await ingest_document(core_of(memory), filed.document.document_id)
     return await memory.documents.status(name)
 
 
@@ -63,7 +64,7 @@ async def test_a_document_is_found_by_words_and_meaning_and_says_where(counted: 
     )
     assert (filed.is_complete, filed.chunk_count, filed.media_type) == (False, 0, "text/markdown")
     assert (filed.document.title, filed.document.whole_id) == ("Guide", None)
-    done = await ingest_document(counted._core, filed.document.document_id)
+    done = await ingest_document(core_of(counted), filed.document.document_id)
     assert done == {"chunk_count": 3, "new_count": 3, "reembedded_count": 0, "gone_count": 0}
     status = await counted.documents.status("guide.md")
     assert (status.is_complete, status.chunk_count) == (True, 3)
@@ -219,7 +220,7 @@ async def test_deleting_a_document_forgets_its_chunks(counted: AsyncMemory, rows
 async def test_a_job_of_a_deleted_document_does_nothing(counted: AsyncMemory) -> None:
     filed = await counted.documents.ingest("guide.md", GUIDE)
     await counted.documents.delete("guide.md")
-    assert await ingest_document(counted._core, filed.document.document_id) is None
+    assert await ingest_document(core_of(counted), filed.document.document_id) is None
 
 
 @pytest.mark.parametrize("change", ["replaced", "deleted"])
@@ -236,7 +237,7 @@ async def test_a_document_that_changes_while_it_is_ingested_ends_as_its_last_ver
             await counted.documents.ingest("long.txt", new)
 
     engine.meanwhile = change_it
-    await ingest_document(counted._core, filed.document.document_id)
+    await ingest_document(core_of(counted), filed.document.document_id)
     wanted = (
         [] if change == "deleted" else [chunk.content for chunk in chunks_of(read_source(new, "text/plain"))]
     )
@@ -246,7 +247,7 @@ async def test_a_document_that_changes_while_it_is_ingested_ends_as_its_last_ver
 async def test_two_who_ingest_the_same_document_make_no_doubles(counted: AsyncMemory) -> None:
     text = "\n\n".join(paragraphs(200_000))
     filed = await counted.documents.ingest("long.txt", text)
-    await asyncio.gather(*(ingest_document(counted._core, filed.document.document_id) for _ in range(3)))
+    await asyncio.gather(*(ingest_document(core_of(counted), filed.document.document_id) for _ in range(3)))
     wanted = [chunk.content for chunk in chunks_of(read_source(text, "text/plain"))]
     assert sorted(contents(await active(counted))) == sorted(wanted)
     status = await counted.documents.status("long.txt")
@@ -264,10 +265,10 @@ async def test_one_that_broke_off_goes_on_where_it_was(counted: AsyncMemory, eng
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await ingest_document(counted._core, filed.document.document_id, break_off)
+        await ingest_document(core_of(counted), filed.document.document_id, break_off)
     assert (await counted.documents.status("long.txt")).chunk_count == 2 * INGEST_BATCH
     embedded = len(engine.texts)
-    await ingest_document(counted._core, filed.document.document_id)
+    await ingest_document(core_of(counted), filed.document.document_id)
     total = reported[0][1]
     assert len(engine.texts) - embedded == total - 2 * INGEST_BATCH
     assert len(await active(counted)) == total

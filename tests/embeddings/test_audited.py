@@ -9,6 +9,7 @@ from mnemic.types.scope import Scope
 from mnemic.types.traces import AuditRecord
 from tests.embeddings.models import Watched
 from tests.fresh_tenants import OpenMemory
+from tests.opened import core_of
 
 
 async def acts(memory: AsyncMemory) -> list[AuditRecord]:
@@ -57,7 +58,7 @@ async def test_a_change_that_is_called_off_has_failed(
     assert (calling_off.target, calling_off.detail) == (old.name, {"model": old.name, "next_model": new.name})
     assert (called_off.phase, called_off.intent_id) == ("succeeded", calling_off.audit_id)
     assert begun.job_id is not None
-    await finish_job(memory._core, begun.job_id)
+    await finish_job(core_of(memory), begun.job_id)
     *_, outcome = await acts(memory)
     assert (outcome.phase, outcome.intent_id, outcome.detail) == (
         "failed",

@@ -8,6 +8,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.embedding import ModelChange
 from tests.embeddings.models import Watched
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 TABLES = "SELECT count(*) FROM mnemic.vector_models WHERE model = %s"
@@ -20,12 +21,12 @@ ROWS = "SELECT count(*) FROM vectors.{} WHERE tenant_id = %s"
 
 async def change(memory: AsyncMemory) -> bool:
     """Change to the model that the memory was opened with, all of it."""
-    await begin_change(memory._core)
-    return await complete_change(memory._core, memory._core.embedder.name)
+    await begin_change(core_of(memory))
+    return await complete_change(core_of(memory), core_of(memory).embedder.name)
 
 
 async def state(memory: AsyncMemory) -> ModelChange:
-    return await read_change(memory._core.storage.tenant_database)
+    return await read_change(core_of(memory).storage.tenant_database)
 
 
 def vector_count(rows: Rows, model: str, memory: AsyncMemory) -> int | None:
@@ -67,18 +68,18 @@ async def test_an_interrupted_change_resumes(open_memory: OpenMemory, old: Watch
     memory = await open_memory(embedder=old)
     await memory.retain_many(f"fact number {number}" for number in range(1_000))
     memory = await open_memory(memory.tenant.name, embedder=new)
-    await begin_change(memory._core)
+    await begin_change(core_of(memory))
 
     def break_off(done: int, total: int) -> None:
         if done >= 512:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await complete_change(memory._core, new.name, break_off)
+        await complete_change(core_of(memory), new.name, break_off)
     now = await state(memory)
     assert (now.model, now.next_model, now.waiting_count) == (old.name, new.name, 1_000 - 512)
     embedded = new.count
-    assert await complete_change(memory._core, new.name)
+    assert await complete_change(core_of(memory), new.name)
     assert new.count - embedded == 1_000 - 512
 
 
@@ -88,7 +89,7 @@ async def test_memories_changed_meanwhile_are_embedded_with_their_new_text(
     before = await open_memory(embedder=old)
     first, second, third = (await before.retain(["one fact", "second fact", "third fact"])).memory_ids
     after = await open_memory(before.tenant.name, embedder=new)
-    await begin_change(after._core)
+    await begin_change(core_of(after))
     (fourth,) = (await before.retain("a fact from in between")).memory_ids
     await before.memories.update(first, content="one fact, changed")
 
@@ -98,7 +99,7 @@ async def test_memories_changed_meanwhile_are_embedded_with_their_new_text(
 
     new.meanwhile = meddle
     await before.retain("something of bob's", owner="bob")
-    assert await complete_change(after._core, new.name)
+    assert await complete_change(core_of(after), new.name)
     other = await open_memory(embedder=new)
     wanted = ["one fact, changed", "second fact, changed", "third fact", "a fact from in between"]
     expected = (await other.retain(wanted)).memory_ids
@@ -126,15 +127,15 @@ async def test_a_model_that_is_down_ends_the_attempt_and_loses_nothing(
     memory = await open_memory(embedder=old)
     await memory.retain("one fact")
     memory = await open_memory(memory.tenant.name, embedder=new)
-    await begin_change(memory._core)
+    await begin_change(core_of(memory))
     new.failing = True
     with pytest.raises(EmbeddingError):
-        await complete_change(memory._core, new.name)
+        await complete_change(core_of(memory), new.name)
     assert contents([hit.memory for hit in await memory.recall("one fact")]) == ["one fact"]
     with pytest.raises(EmbeddingError):
         await memory.admin.reembed()
     new.failing = False
-    assert await complete_change(memory._core, new.name)
+    assert await complete_change(core_of(memory), new.name)
 
 
 async def test_a_change_can_be_called_off_and_leaves_nothing(
@@ -154,7 +155,7 @@ async def test_a_change_can_be_called_off_and_leaves_nothing(
         if done == 256:
             new.meanwhile = call_off
 
-    assert not await complete_change(after._core, new.name, report)
+    assert not await complete_change(core_of(after), new.name, report)
     assert vector_count(rows, old.name, before) == 600
     assert vector_count(rows, new.name, before) is None
     assert "queue.reembedding" not in rows.counts(before.tenant.id)
@@ -168,7 +169,7 @@ async def test_a_table_stays_as_long_as_another_tenant_uses_it(
         await memory.retain("one fact")
     assert await change(await open_memory(one.tenant.name, embedder=new))
     assert (vector_count(rows, old.name, one), vector_count(rows, old.name, two)) == (0, 1)
-    async with one._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(one).storage.tenant_database.transaction() as transaction:
         assert (await transaction.one("reembedding.drop", {"model": old.name}))["is_gone"] is False
     assert contents([hit.memory for hit in await two.recall("one fact")]) == ["one fact"]
     assert await change(await open_memory(two.tenant.name, embedder=new))
@@ -225,7 +226,7 @@ async def test_writers_that_never_pause_do_not_prevent_the_switch(
     await memory.retain_many(f"fact number {number}" for number in range(600))
     busy = await open_memory(memory.tenant.name, embedder=old)
     memory = await open_memory(memory.tenant.name, embedder=new)
-    await begin_change(memory._core)
+    await begin_change(core_of(memory))
     written = 0
 
     async def write() -> None:
@@ -235,7 +236,7 @@ async def test_writers_that_never_pause_do_not_prevent_the_switch(
         await busy.retain(f"busy fact {written}")
 
     new.beside = write
-    assert await complete_change(memory._core, new.name)
+    assert await complete_change(core_of(memory), new.name)
     new.beside = None
     assert await memory.admin.embed_backlog() == 1
     assert vector_count(rows, new.name, memory) == 600 + written

@@ -2,11 +2,14 @@
 
 import asyncio
 import os
+from typing import Any
 
 import pytest
 
 from mnemic.models.testing import HashedWords
+from mnemic.recall.candidates import collection
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.recalled import Recalled
 from tests.embeddings.models import Watched
 from tests.fresh_tenants import OpenMemory, Rows
 
@@ -42,6 +45,38 @@ async def test_recall_and_retain_go_on(
     assert rows.select("SELECT FROM mnemic.vector_models WHERE model = %s", old.name) == []
     found = await after.recall(fact(3))
     assert next(iter(found)).memory.content == fact(3)
+
+
+@pytest.mark.parametrize("search", ["search_lexical", "search_semantic"])
+async def test_a_recall_during_which_the_model_is_switched_gives_the_results_of_the_new_model(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, old: Watched, new: Watched, search: str
+) -> None:
+    """The recall knows the old model's table; then the search finds another model, and the table gone."""
+    before = await open_memory(embedder=old)
+    await before.retain([fact(number) for number in range(40)])
+    after = await open_memory(before.tenant.name, embedder=new)
+    searched = getattr(collection, search)
+    switched = 0
+
+    async def switch_then_search(*arguments: Any) -> Any:
+        nonlocal switched
+        switched += 1
+        if switched == 1:
+            await after.admin.reembed(wait=True)
+        return await searched(*arguments)
+
+    monkeypatch.setattr(collection, search, switch_then_search)
+    query = "Which bear lives in burrow 21 today?"
+    found = await before.recall(query, explain=True)
+    assert switched == 2, "the recall ran again"
+    assert cosines(found) == cosines(await after.recall(query, explain=True))
+    assert found.counts["vector"] > 0
+    assert found.notes == ()
+
+
+def cosines(found: Recalled) -> dict[str, float | None]:
+    """How near each hit is, in the vectors of the model that served."""
+    return {hit.memory.content: hit.explain.cosine for hit in found if hit.explain is not None}
 
 
 async def recall_until(over: asyncio.Event, memory: AsyncMemory, size: int) -> int:

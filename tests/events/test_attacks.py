@@ -14,7 +14,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.webhooks.delivery import add_delivery
 from mnemic.webhooks.fan_out import fan_out_tenant
 from tests.conftest import AppConnection, ConnectAs
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.proofs import begin, prove
 
 TABLES = (
@@ -157,7 +157,7 @@ async def test_a_webhook_of_one_tenant_gets_no_event_of_another(
 ) -> None:
     memory = opened(database, tenant_a, owner=None)
     await memory.webhooks.create("https://nowhere.invalid/", start="beginning")
-    assert await fan_out_tenant(memory._core.storage.tenant_database, add_delivery) == 0
+    assert await fan_out_tenant(core_of(memory).storage.tenant_database, add_delivery) == 0
 
 
 async def test_without_a_tenant_there_is_nothing_to_sequence(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.db.database import Transaction
+from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.events.consumers import consume, take_consumer
 from mnemic.events.log import EventFilter, drop_events
@@ -75,13 +75,15 @@ async def test_of_two_readers_under_one_name_the_older_one_gets_a_conflict(memor
     assert [(await anext(newer)).subject for _ in range(2)] == ["key 1", "key 2"]
 
 
-async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemory) -> None:
+async def test_many_readers_under_one_name_see_no_event_twice(
+    memory: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
     """In any interleaving, each event is worked on once, in the transaction that advances the cursor."""
     await set_many(memory, 30)
-    database, done = memory._core.storage.tenant_database, list[int]()
+    done = list[int]()
 
     async def read_on() -> None:
-        reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
+        reading = await take_consumer(tenant_database, "worker", EventFilter(), start="beginning")
         after = reading.position
 
         async def work(transaction: Transaction, events: Sequence[Event]) -> None:
@@ -90,7 +92,7 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
         while True:
             worked: list[int] = []
             try:
-                page = await consume(database, reading, EventFilter(), work, after=after, limit=2)
+                page = await consume(tenant_database, reading, EventFilter(), work, after=after, limit=2)
             except ConflictError:
                 return await read_on()
             done.extend(worked)
@@ -102,34 +104,37 @@ async def test_many_readers_under_one_name_see_no_event_twice(memory: AsyncMemor
     assert sorted(done) == list(range(1, 31))
 
 
-async def test_of_two_concurrent_runs_of_one_reader_one_commits(memory: AsyncMemory) -> None:
+async def test_of_two_concurrent_runs_of_one_reader_one_commits(
+    memory: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
     """The second to commit finds the cursor advanced."""
     await set_many(memory, 2)
-    database = memory._core.storage.tenant_database
-    reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
+    reading = await take_consumer(tenant_database, "worker", EventFilter(), start="beginning")
     both_work = asyncio.Barrier(2)
 
     async def work(transaction: Transaction, events: Sequence[Event]) -> None:
         await both_work.wait()
 
     outcomes = await asyncio.gather(
-        *(consume(database, reading, EventFilter(), work, after=0) for _ in range(2)), return_exceptions=True
+        *(consume(tenant_database, reading, EventFilter(), work, after=0) for _ in range(2)),
+        return_exceptions=True,
     )
     assert sorted(isinstance(outcome, ConflictError) for outcome in outcomes) == [False, True]
 
 
-async def test_failed_work_does_not_advance_the_cursor(memory: AsyncMemory, rows: Rows) -> None:
+async def test_failed_work_does_not_advance_the_cursor(
+    memory: AsyncMemory, rows: Rows, tenant_database: TenantDatabase
+) -> None:
     await set_many(memory, 2)
-    database = memory._core.storage.tenant_database
-    reading = await take_consumer(database, "worker", EventFilter(), start="beginning")
+    reading = await take_consumer(tenant_database, "worker", EventFilter(), start="beginning")
 
     async def fail(transaction: Transaction, events: Sequence[Event]) -> None:
         await transaction.execute("events.delete_consumer", {"name": "other", "owner": None})
         raise RuntimeError("the work failed")
 
-    await take_consumer(database, "other", EventFilter(), start="beginning")
+    await take_consumer(tenant_database, "other", EventFilter(), start="beginning")
     with pytest.raises(RuntimeError):
-        await consume(database, reading, EventFilter(), fail, after=0)
+        await consume(tenant_database, reading, EventFilter(), fail, after=0)
     names = [(consumer.name, consumer.position) for consumer in await memory.scope().events.consumers()]
     assert names == [], "they follow everybody, so alice's memory does not list them"
     left = rows.select(
@@ -153,11 +158,13 @@ async def test_replay_reads_again_and_ends_the_present_reader(memory: AsyncMemor
     assert await take(memory, 1) == ["new"]
 
 
-async def test_a_consumer_whose_events_were_dropped_gets_an_error(memory: AsyncMemory, rows: Rows) -> None:
+async def test_a_consumer_whose_events_were_dropped_gets_an_error(
+    memory: AsyncMemory, rows: Rows, tenant_database: TenantDatabase
+) -> None:
     await set_many(memory, 4)
     assert await take(memory, 2) == ["key 0", "key 1"]
     age(rows, memory, up_to=3, days=31)
-    await drop_events(memory._core.storage.tenant_database, keep_days=30)
+    await drop_events(tenant_database, keep_days=30)
     with pytest.raises(NotFoundError, match="after position 1 up to 3 are no longer kept"):
         await take(memory, 1)
     await memory.events.replay("reader", "beginning")

@@ -17,7 +17,7 @@ from mnemic.events.following import StoredCursor
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import Event
 from tests.conftest import LIMITS, open_database
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.password_server import PasswordServer
 from tests.waiting import wait_for
 
@@ -55,7 +55,7 @@ async def test_a_commit_of_this_process_wakes(memory: AsyncMemory) -> None:
 @pytest.mark.usefixtures("without_polling")
 async def test_a_commit_of_another_process_wakes(memory: AsyncMemory) -> None:
     """Another pool stands for the process: its commits arrive only by NOTIFY."""
-    async with open_database(memory._core.storage.database.access) as elsewhere, following(memory) as seen:
+    async with open_database(core_of(memory).storage.database.access) as elsewhere, following(memory) as seen:
         other = opened(elsewhere, memory.tenant)
         await other.state.set("first", 1)
         await wait_for(lambda: seen == ["first"], what="the first event, perhaps read while beginning")
@@ -67,14 +67,14 @@ async def test_without_a_wakeup_polling_finds_the_event(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, shared_database: Database
 ) -> None:
     monkeypatch.setattr(signal, "POLL_S", 0.05)
-    monkeypatch.setattr(memory._core.event_signal, "wake", lambda: None)
+    monkeypatch.setattr(core_of(memory).event_signal, "wake", lambda: None)
     async with following(memory) as seen:
         await memory.state.set("key", 1)
         await wait_for(lambda: seen == ["key"])
 
 
 async def test_followers_share_one_connection_and_give_it_back(memory: AsyncMemory) -> None:
-    listening = memory._core.event_signal
+    listening = core_of(memory).event_signal
     async with following(memory) as one:
         await memory.state.set("key", 1)
         await wait_for(lambda: one == ["key"])
@@ -126,7 +126,7 @@ async def test_closing_the_memory_ends_following(database: Database, tenant_a: T
     memory = opened(database, tenant_a)
     events = memory.events.subscribe()
     task = asyncio.ensure_future(anext(events))
-    await wait_for(lambda: memory._core.event_signal._task is not None)
+    await wait_for(lambda: core_of(memory).event_signal._task is not None)
     await memory.aclose()
     with pytest.raises(ClosedError):
         await task
@@ -163,5 +163,5 @@ async def test_following_resumes_after_a_restart_of_the_server(password_server: 
         password_server.stop()
         password_server.run()
         await memory.state.set("after", 1)
-        await wait_for(lambda: seen == ["before", "after"], timeout_s=20)
+        await wait_for(lambda: seen == ["before", "after"])
     password_server.execute("DROP DATABASE followed WITH (FORCE)")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.events import log
 from mnemic.events.log import EventFilter, drop_events, read_page
@@ -87,15 +87,15 @@ async def test_a_rolled_back_transaction_publishes_nothing(
 
 
 async def test_a_page_scans_a_bounded_number_of_positions(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, tenant_database: TenantDatabase
 ) -> None:
     monkeypatch.setattr(log, "PAGE_POSITIONS", 3)
     await set_many(memory, 7)
     await memory.state.delete("key 0")
-    database, wanted = memory._core.storage.tenant_database, EventFilter(types=["state.deleted"])
+    wanted = EventFilter(types=["state.deleted"])
     pages, after = [], 0
     while True:
-        page = await read_page(database, wanted, after=after)
+        page = await read_page(tenant_database, wanted, after=after)
         pages.append((len(page.events), page.through, page.has_more))
         after = page.through
         if not page.has_more:
@@ -104,13 +104,13 @@ async def test_a_page_scans_a_bounded_number_of_positions(
 
 
 async def test_many_events_are_numbered_in_several_steps(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch, tenant_database: TenantDatabase
 ) -> None:
     monkeypatch.setattr(log, "SEQUENCE_MAX", 4)
     await set_many(memory, 10)
     positions, after = [], 0
     while True:
-        page = await read_page(memory._core.storage.tenant_database, EventFilter(), after=after)
+        page = await read_page(tenant_database, EventFilter(), after=after)
         positions += [event.position for event in page.events]
         after = page.through
         if not page.has_more:
@@ -118,13 +118,14 @@ async def test_many_events_are_numbered_in_several_steps(
     assert positions == list(range(1, 11))
 
 
-async def test_reading_dropped_events_is_an_error(memory: AsyncMemory, rows: Rows) -> None:
-    database = memory._core.storage.tenant_database
+async def test_reading_dropped_events_is_an_error(
+    memory: AsyncMemory, rows: Rows, tenant_database: TenantDatabase
+) -> None:
     await set_many(memory, 5)
     await memory.events.list()
     age(rows, memory, up_to=3, days=31)
-    assert await drop_events(database, keep_days=30) == 3
-    assert await drop_events(database, keep_days=30) == 0
+    assert await drop_events(tenant_database, keep_days=30) == 3
+    assert await drop_events(tenant_database, keep_days=30) == 0
     assert [event.position for event in await memory.events.list()] == [4, 5]
     assert [event.position for event in await memory.events.list(after=3)] == [4, 5]
     with pytest.raises(NotFoundError, match="after position 2 up to 3 are no longer kept"):
@@ -132,7 +133,7 @@ async def test_reading_dropped_events_is_an_error(memory: AsyncMemory, rows: Row
 
 
 async def test_dropping_goes_in_bounded_steps_and_includes_unread_events(
-    memory: AsyncMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch
+    memory: AsyncMemory, rows: Rows, monkeypatch: pytest.MonkeyPatch, tenant_database: TenantDatabase
 ) -> None:
     monkeypatch.setattr(log, "DROP_MAX", 2)
     monkeypatch.setattr(log, "SEQUENCE_MAX", 3)
@@ -141,7 +142,7 @@ async def test_dropping_goes_in_bounded_steps_and_includes_unread_events(
         "UPDATE queue.event_inbox SET at = at - interval '40 days' WHERE tenant_id = %s RETURNING 1",
         memory.tenant.id,
     )
-    assert await drop_events(memory._core.storage.tenant_database, keep_days=30) == 7
+    assert await drop_events(tenant_database, keep_days=30) == 7
     counts = rows.counts(memory.tenant.id)
     assert (counts.get("queue.events"), counts.get("queue.event_inbox")) == (None, None)
     await memory.state.set("next", 1)
@@ -183,6 +184,6 @@ async def test_bad_input_is_named(arguments: dict[str, Any], field: str, memory:
         await memory.events.list(**arguments)
 
 
-async def test_retention_keeps_at_least_a_day(memory: AsyncMemory) -> None:
+async def test_retention_keeps_at_least_a_day(memory: AsyncMemory, tenant_database: TenantDatabase) -> None:
     with pytest.raises(InvalidInputError, match="at least 1 day"):
-        await drop_events(memory._core.storage.tenant_database, keep_days=0)
+        await drop_events(tenant_database, keep_days=0)

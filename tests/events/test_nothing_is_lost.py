@@ -21,7 +21,7 @@ from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.events.consuming_process import MAKE_SEEN
 from tests.many_writers import wide_database
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 WRITERS = 8
 CONSUMERS = ["first", "second", "third"]
@@ -47,7 +47,7 @@ WRITE = """
 async def write(memory: AsyncMemory, writer: int) -> tuple[set[str], int]:
     """Write documents of its own and documents that all share; returns the own keys and how many events."""
     committed, count = set[str](), 0
-    database: Database = memory._core.storage.database
+    database: Database = core_of(memory).storage.database
     for number in range(WRITES):
         own, shared = f"{writer} {number}", f"shared {random.randrange(SHARED_KEYS)}"
         try:

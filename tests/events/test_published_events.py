@@ -10,6 +10,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.event import EVENT_TYPES
 from tests.events.conftest import changes
 from tests.fresh_tenants import OpenMemory, Rows
+from tests.opened import core_of
 
 
 async def test_the_life_of_a_memory(memory: AsyncMemory) -> None:
@@ -101,7 +102,7 @@ async def test_deleting_a_memory_publishes_an_event(memory: AsyncMemory, rows: R
 async def test_recalls_and_duplicates_publish_nothing(memory: AsyncMemory, rows: Rows) -> None:
     await memory.retain("Alice likes tea.")
     await memory.recall("What does Alice like?")
-    await memory._core.write_recalled_counts()
+    await core_of(memory).write_recalled_counts()
     await memory.retain("Alice likes tea.")
     assert rows.value(
         "SELECT retrieval_count > 0 AND reinforcement_count > 0"

@@ -54,7 +54,7 @@ def test_a_loop_in_a_thread_waits_for_events(memory: Memory) -> None:
     memory.state.set("first", 1)
     wait_until(lambda: seen == ["first"])
     memory.state.set("last", 1)
-    thread.join(timeout=30)
+    thread.join(timeout=60)
     assert seen == ["first", "last"]
 
 
@@ -78,7 +78,7 @@ def test_a_plain_handler_may_call_the_memory_and_ends_with_it(folder: Path) -> N
     memory.state.set("key", "value")
     wait_until(lambda: seen == ["value"])
     memory.close()
-    thread.join(timeout=30)
+    thread.join(timeout=60)
     assert [type(error) for error in ended] == [ClosedError]
 
 
@@ -90,10 +90,10 @@ def test_an_embedded_memory_sends_by_itself_also_when_opened_later(folder: Path)
         with Memory(settings=settings) as memory:
             memory.webhooks.create(receiver.url)
             memory.state.set("first", 1)
-            wait_until(lambda: subjects_of(receiver) == {"first"}, timeout_s=20)
+            wait_until(lambda: subjects_of(receiver) == {"first"})
         with Memory(settings=settings) as memory:
             memory.state.set("second", 1)
-            wait_until(lambda: subjects_of(receiver) == {"first", "second"}, timeout_s=20)
+            wait_until(lambda: subjects_of(receiver) == {"first", "second"})
     # Closing may come between the answer and our note of it: then it is sent again, with the same id.
     assert len({request.headers["webhook-id"] for request in receiver.received}) == 2
 

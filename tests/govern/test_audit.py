@@ -22,7 +22,7 @@ from mnemic.types.traces import AuditRecord
 from tests.conftest import LIMITS, AppConnection, ConnectAs
 from tests.govern.conftest import ALICE, BOB, NOBODY
 
-KILL_TIMEOUT_S = 60
+KILL_TIMEOUT_S = 300
 
 
 async def acts(place: TenantDatabase, scope: Scope = ALICE, **options: Any) -> list[AuditRecord]:

@@ -20,7 +20,7 @@ from mnemic.sql import query
 from mnemic.types.share import Grant, ReadableGrant
 from tests.conftest import AppConnection, ConnectAs
 from tests.many_writers import WRITERS
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
@@ -29,7 +29,7 @@ EXPIRE = "UPDATE state.grants SET created_at = now() - interval '2 h', expires_a
 
 
 async def readable(memory: AsyncMemory, reader: str) -> list[ReadableGrant]:
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         return await readable_grants(transaction, reader)
 
 
@@ -254,7 +254,7 @@ async def test_bad_input_is_refused_and_nothing_is_written(
 
 
 async def test_without_an_owner_there_is_no_call(memory: AsyncMemory, tenant_a: Tenant) -> None:
-    nobody = opened(memory._core.storage.database, tenant_a, owner=None)
+    nobody = opened(core_of(memory).storage.database, tenant_a, owner=None)
     for call in (nobody.shares.grant("bob"), nobody.shares.revoke(uuid4()), nobody.shares.list()):
         with pytest.raises(OwnerRequiredError):
             await call

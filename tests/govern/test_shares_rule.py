@@ -12,7 +12,7 @@ from mnemic.db.database import Database
 from mnemic.govern.shares import readable_grants
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 OWNERS = ("alice", "bob", "carol")
 PLACE = st.integers(0, 20)
@@ -95,7 +95,7 @@ async def test_exactly_the_active_grants_let_their_readers_read(
     for step, argument in steps:
         await model.do(step, argument)
         for owner in OWNERS:
-            async with memory._core.storage.tenant_database.transaction() as transaction:
+            async with core_of(memory).storage.tenant_database.transaction() as transaction:
                 readable = await readable_grants(transaction, owner)
             assert {grant.grant_id for grant in readable} == model.active(reader=owner)
             given_now = await memory.shares.list(owner=owner)

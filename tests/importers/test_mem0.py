@@ -19,7 +19,7 @@ from tests.fresh_tenants import OpenMemory, contents
 from tests.importers.conftest import Write
 
 WRITER = Path(__file__).with_name("mem0_writer.py")
-SECONDS_MAX = 120
+SECONDS_MAX = 300
 
 
 def answer(number: int, **changes: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from mnemic.db.access import Access
 from mnemic.db.tenancy import Tenant
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection, ConnectAs
+from tests.opened import core_of
 from tests.proofs import backend_identity, begin, prove
 
 HELD = "SELECT * FROM mnemic.list_claimed_jobs('ghost')"
@@ -145,7 +146,7 @@ def test_without_a_signature_nothing_is_entered(
 async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_statement_used(
     memory: AsyncMemory, access: Access, tenant_a: Tenant
 ) -> None:
-    async with memory._core.storage.database._pool.connection() as connection:
+    async with core_of(memory).storage.database._pool.connection() as connection:
         cursor = await connection.execute("SELECT mnemic.backend_identity() AS process")
         process = (await cursor.fetchone() or {})["process"]
         signed = access.key.signature("enter", str(tenant_a.id), process=process)

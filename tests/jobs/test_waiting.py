@@ -13,6 +13,7 @@ from mnemic.runtime.job_waiting import finish_job
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.conftest import StartWorker
 from tests.jobs.watching import WAIT_S
+from tests.opened import core_of
 
 
 async def test_a_worker_of_this_process_wakes_the_waiter(
@@ -53,4 +54,4 @@ async def test_finishing_a_job_that_is_cancelled_is_a_conflict(memory: AsyncMemo
     job = await memory.jobs.enqueue("nobody.knows")
     await memory.jobs.cancel(job.job_id)
     with pytest.raises(ConflictError, match="is cancelled"):
-        await finish_job(memory._core, job.job_id)
+        await finish_job(core_of(memory), job.job_id)

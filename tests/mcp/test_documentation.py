@@ -20,7 +20,7 @@ REFERENCE = (DOCS / "reference" / "mcp.md").read_text("utf-8")
 HOW_TO = (DOCS / "how-to" / "mcp.md").read_text("utf-8")
 ROW = re.compile(r"^\| `([a-z_]+)` \|(.*?)\|(.*?)\|", re.MULTILINE)
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 
 
 def row_of(tool: MemoryTool) -> tuple[str, str, str]:

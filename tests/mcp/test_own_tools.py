@@ -10,6 +10,7 @@ from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 OWN = ["retain", "recall", "query_archive", "forget", "get_entity"]
@@ -318,9 +319,9 @@ async def test_a_probe_of_the_embedder_is_not_counted_as_recall(
     retained = await memory.retain("probe")
     async with connect() as client:
         await client.list_tools()
-    assert await memory._core.write_recalled_counts() == 0
+    assert await core_of(memory).write_recalled_counts() == 0
     assert (await memory.recall("probe"))[0].memory.memory_id == retained.memory_ids[0]
-    assert await memory._core.write_recalled_counts() == 1
+    assert await core_of(memory).write_recalled_counts() == 1
 
 
 async def test_an_internal_error_does_not_reveal_its_cause(
@@ -328,9 +329,9 @@ async def test_an_internal_error_does_not_reveal_its_cause(
 ) -> None:
     async with connect() as client:
         await client.list_tools()
-        memory._core._storage = None
+        core_of(memory)._storage = None
         closed = await refused(client, "recall", query="Berlin")
-        memory._core._storage = "not a place"  # type: ignore[assignment]
+        core_of(memory)._storage = "not a place"  # type: ignore[assignment]
         broken = await refused(client, "recall", query="Berlin")
     assert closed.endswith("Tell the user.")
     incident = broken.partition("under ")[2].partition(".")[0]

@@ -20,7 +20,7 @@ from tests.mcp.test_permissions import EXAMPLES
 from tests.running_folder import running
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},

@@ -8,7 +8,7 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.govern import idempotent_requests
-from mnemic.govern.idempotent_requests import Begun, Repeatable
+from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt
 from mnemic.jobs.handlers import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
@@ -137,8 +137,8 @@ async def test_responses_to_old_requests_are_pruned(
 ) -> None:
     database = memory._core.storage.tenant_database
     for hours in (23, 25):
-        request = Repeatable(new_id(), bytes(32), "alice")
-        assert isinstance(await idempotent_requests.begin(database, request), Begun)
+        request = IdempotentRequest(new_id(), bytes(32), "alice")
+        assert isinstance(await idempotent_requests.begin(database, request), StartedAttempt)
         admin.execute(
             "UPDATE queue.idempotent_requests SET started_at = now() - make_interval(hours => %s)"
             " WHERE key_id = %s",

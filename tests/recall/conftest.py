@@ -15,6 +15,7 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database,
     shared_database_name,
     superuser,
+    tenant_database,
 )
 from tests.opened import opened
 

@@ -12,7 +12,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 
 MODEL = "test:hash-64"
@@ -25,7 +25,7 @@ async def known(database: Database, tenant_a: Tenant, tenant_b: Tenant) -> list[
     """A memory in each of two tenants, with owners of the same name."""
     memories = [opened(database, tenant, embedder="test", owner=OWNER) for tenant in (tenant_a, tenant_b)]
     for memory in memories:
-        await memory.retain(f"The secret of {memory._core.storage.tenant_database.tenant.name}.")
+        await memory.retain(f"The secret of {core_of(memory).storage.tenant_database.tenant.name}.")
     return memories
 
 
@@ -46,7 +46,13 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "terms": ["'secret'"],
         "along_bytes": 1_000,
     }
-    words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "with_vectors": True}
+    words = {
+        "searched": ["'secret'"],
+        "weights": None,
+        "memory_total": 1,
+        "mean_bytes": None,
+        "with_vectors": True,
+    }
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
     return {
         "recall.words": {**around, **words},
@@ -117,7 +123,7 @@ def test_a_forged_name_of_a_table_leads_nowhere(
 async def test_nothing_of_a_tenant_stays_on_the_connections_of_a_recall(known: list[AsyncMemory]) -> None:
     memory = known[0]
     assert await memory.recall("the secret", refuse_below=0)
-    async with memory._core.storage.database._pool.connection() as connection:
+    async with core_of(memory).storage.database._pool.connection() as connection:
         cursor = await connection.execute(
             "SELECT mnemic.current_tenant() AS tenant, current_setting('enable_sort') AS sorts"
         )

@@ -15,6 +15,7 @@ from mnemic.recall.request import Filter, Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
+from tests.opened import core_of
 
 QUERY = "garden piano harbour lantern"
 WORDS = QUERY.split()
@@ -55,7 +56,7 @@ async def test_the_lexical_search_orders_by_the_score(memory: AsyncMemory, has_s
         for _ in range(60)
     )
     if has_statistics:
-        await refresh_word_statistics(memory._core, "alice")
+        await refresh_word_statistics(core_of(memory), "alice")
     matches = await search(memory)
     assert matches.row is not None
     assert matches.terms.has_statistics == has_statistics
@@ -88,7 +89,7 @@ async def search(memory: AsyncMemory) -> LexicalMatches:
         explain=False,
         include=frozenset(),
     )
-    database, timer = memory._core.storage.tenant_database, StageTimer()
+    database, timer = core_of(memory).storage.tenant_database, StageTimer()
     readable, analysis = requesting_owner(request), analyse_query(QUERY, now)
     lookup = await look_up_owner(database, readable, request, analysis, timer)
     return await search_lexical(database, lookup, request, timer)

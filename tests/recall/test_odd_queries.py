@@ -6,6 +6,7 @@ from mnemic.errors import InvalidInputError
 from mnemic.recall.request import QUERY_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Recalled
+from tests.fresh_tenants import OpenMemory
 
 KNOWN = "The lighthouse keeper drinks tea 🦊 東京"
 ODD = {
@@ -50,17 +51,24 @@ async def ask(memory: AsyncMemory, query: str) -> Recalled:
     return found
 
 
-@pytest.mark.parametrize("query", ODD.values(), ids=ODD.keys())
-async def test_an_odd_query_is_answered_on_an_empty_memory(memory: AsyncMemory, query: str) -> None:
-    assert (await ask(memory, query)).refused
+async def test_an_odd_query_is_answered_on_an_empty_memory(
+    memory: AsyncMemory, subtests: pytest.Subtests
+) -> None:
+    for name, query in ODD.items():
+        with subtests.test(name):
+            assert (await ask(memory, query)).refused
 
 
-@pytest.mark.parametrize("query", ODD.values(), ids=ODD.keys())
-async def test_an_odd_query_is_answered_on_a_full_memory(memory: AsyncMemory, query: str) -> None:
-    await memory.retain([KNOWN, query, "something else"])
-    await memory.retain(["a turn", query], conversation="odd")
-    await ask(memory, query)
-    assert len(await memory.memories.list()) >= 4, "nothing was lost"
+async def test_an_odd_query_is_answered_on_a_full_memory(
+    open_memory: OpenMemory, subtests: pytest.Subtests
+) -> None:
+    for name, query in ODD.items():
+        with subtests.test(name):
+            memory = await open_memory()
+            await memory.retain([KNOWN, query, "something else"])
+            await memory.retain(["a turn", query], conversation="odd")
+            await ask(memory, query)
+            assert len(await memory.memories.list()) >= 4, "nothing was lost"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 MEMORIES = 100_000
 FETCHED_MAX = 5_000
@@ -91,7 +91,7 @@ class Watched:
         return {name: after[name] - before[name] for name in after if after[name] != before[name]}
 
     async def _counters(self) -> dict[str, int]:
-        async with self.memory._core.storage.tenant_database.transaction() as transaction:
+        async with core_of(self.memory).storage.tenant_database.transaction() as transaction:
             await transaction.connection.execute("SELECT pg_stat_force_next_flush()")
         return {str(name): int(str(count or 0)) for name, count in self.admin.execute(COUNTERS).fetchall()}
 
@@ -114,7 +114,7 @@ async def watched(template_access: Access, large_name: str, server: EmbeddedServ
     async with open_database(access_to(template_access, large_name), limits) as database:
         memory = opened(database, await database.open_tenant("large"), embedder="test")
         await memory.retain("a kayak")
-        await refresh_word_statistics(memory._core, "alice")
+        await refresh_word_statistics(core_of(memory), "alice")
         with psycopg.connect(conninfo, autocommit=True) as admin:
             yield Watched(memory, admin)
 

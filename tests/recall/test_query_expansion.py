@@ -27,7 +27,8 @@ from mnemic.recall.query_expansion import (
 from tests.scripted_language import NEVER, Script, by_field, opened
 
 LONG_S = 30.0
-SHORT_S = 0.2
+# Long enough for a model that answers at once, also on a busy machine.
+SHORT_S = 3.0
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 QUERY = "What did Alice say about her home last week?"
 FILTERS = {
@@ -198,7 +199,7 @@ async def test_a_late_technique_is_left_out_and_the_others_are_kept() -> None:
     found = await expanded(model, SHORT_S)
     assert (found.paraphrases, found.passage, found.filters) == ((), "Alice has a home.", None)
     assert found.notes == tuple(
-        f"{technique} was left out: The language model function:scripted gave no answer within 0.2 s."
+        f"{technique} was left out: The language model function:scripted gave no answer within 3 s."
         for technique in ("expansion", "self_query")
     )
     assert max(found.timings_ms.values()) >= SHORT_S * 1000

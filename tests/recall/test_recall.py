@@ -11,6 +11,7 @@ from mnemic.models.tokens import count_tokens
 from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
+from tests.opened import core_of
 from tests.recall.conftest import OpenWith
 from tests.unsteady_engine import Unsteady
 from tests.waiting import wait_for
@@ -371,7 +372,7 @@ async def test_the_settings_say_when_to_refuse_and_the_call_has_the_last_word(op
 async def test_a_failing_embedder_leaves_the_words(open_with: OpenWith) -> None:
     memory = await open_with()
     await memory.retain(FACTS)
-    memory._core.embedder._engine.failing = True  # type: ignore[attr-defined]
+    core_of(memory).embedder._engine.failing = True  # type: ignore[attr-defined]
     found = await memory.recall("tractor")
     assert contents(found)[0] == FACTS[1]
     assert [note for note in found.notes if note.startswith("vector was left out")]
@@ -445,7 +446,7 @@ async def test_a_model_that_takes_long_keeps_no_connection_from_others(
         await wait_for(all_are_free, what="the transaction to end while the model still works")
 
     engine.meanwhile = outlast_the_transaction
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         found = await memory.recall("tractor", explain=True)
     assert contents(found)[0] == FACTS[1]
     assert "vector" in explained(found.hits[0]).found_by

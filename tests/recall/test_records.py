@@ -9,7 +9,7 @@ from mnemic.db.database import Database
 from mnemic.recall.candidates.neighbours import RECORD_MAX_BYTES
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, MemoryRecord
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 LONG = "lighthouse " + "stone " * (RECORD_MAX_BYTES // 6)
 ODD = ['comma, and "quotes"', "{braces}", "back\\slash", "ünïcode 🗼", "NULL"]
@@ -50,7 +50,7 @@ async def memory(database: Database) -> AsyncMemory:
     await memory.retain("It is, said the keeper.", conversation="talk", role="assistant")
     await memory.memories.supersede(retained.memory_ids[0], "A lighthouse, painted red.", reason="paint")
     await memory.recall("lighthouse", limit=3, refuse_below=0)
-    await memory._core.write_recalled_counts()
+    await core_of(memory).write_recalled_counts()
     return memory
 
 

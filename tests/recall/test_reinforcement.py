@@ -19,7 +19,7 @@ from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs, open_database
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.waiting import wait_for
 
 COUNTS = "SELECT retrieval_count, last_retrieved_at, version FROM state.memory_records WHERE memory_id = %s"
@@ -53,7 +53,12 @@ async def retained(memory: AsyncMemory, *texts: str) -> Sequence[UUID]:
 
 async def recall_and_write(memory: AsyncMemory, **options: str) -> None:
     assert await memory.recall("lighthouse", **options)  # type: ignore[arg-type]
-    await memory._core.write_recalled_counts()
+    await core_of(memory).write_recalled_counts()
+
+
+@pytest.fixture
+def tenant_database(database: Database, memory: AsyncMemory) -> TenantDatabase:
+    return TenantDatabase(database, memory.tenant)
 
 
 @pytest.fixture
@@ -100,7 +105,7 @@ async def test_the_moment_of_the_last_recall_never_goes_back(
     admin.execute(
         "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 0, %s FROM state.memories", [later]
     )
-    await memory._core.write_recalled_counts()
+    await core_of(memory).write_recalled_counts()
     assert counted(admin, lighthouse)[:2] == (1, later)
 
 
@@ -123,7 +128,7 @@ async def test_a_change_keeps_the_count_and_an_earlier_version_what_it_was_then(
 
 
 async def test_many_writers_of_the_same_memories_lose_no_count(
-    memory: AsyncMemory, admin: AppConnection
+    memory: AsyncMemory, admin: AppConnection, tenant_database: TenantDatabase
 ) -> None:
     """Memories without a count so far, and memories with one."""
     ids = await retained(memory, *(f"memory number {number}" for number in range(100)))
@@ -131,23 +136,27 @@ async def test_many_writers_of_the_same_memories_lose_no_count(
         writers = [RecallCounts() for _ in range(WRITERS)]
         for number, writer in enumerate(writers):
             writer.count(ids if number % 2 else reversed(ids))
-        await asyncio.gather(*(writer.write(memory._core.storage.tenant_database) for writer in writers))
+        await asyncio.gather(*(writer.write(tenant_database) for writer in writers))
         assert {counted(admin, memory_id)[0] for memory_id in ids} == {round_number * WRITERS}
 
 
 @pytest.mark.parametrize("times_before", [0, 1])
 async def test_a_memory_that_is_erased_while_it_is_counted_keeps_no_other_from_it(
-    memory: AsyncMemory, admin: AppConnection, admin_conninfo: str, times_before: int
+    memory: AsyncMemory,
+    admin: AppConnection,
+    admin_conninfo: str,
+    times_before: int,
+    tenant_database: TenantDatabase,
 ) -> None:
     lighthouse, harbour = await retained(memory, "the lighthouse is white", "the harbour is full")
     counts = RecallCounts()
     for _ in range(times_before):
         counts.count([harbour])
-        await counts.write(memory._core.storage.tenant_database)
+        await counts.write(tenant_database)
     counts.count([lighthouse, harbour])
     with psycopg.connect(admin_conninfo) as erasing:
         erasing.execute("DELETE FROM state.memories WHERE memory_id = %s", [harbour])
-        writing = asyncio.create_task(counts.write(memory._core.storage.tenant_database))
+        writing = asyncio.create_task(counts.write(tenant_database))
         await wait_for(
             lambda: admin.execute(WAITING).fetchone() == (1,), what="the write to meet the erasure"
         )
@@ -159,7 +168,7 @@ async def test_a_memory_that_is_erased_while_it_is_counted_keeps_no_other_from_i
 async def test_a_refusal_counts_nothing(memory: AsyncMemory) -> None:
     await retained(memory, "the lighthouse is white")
     assert (await memory.recall("quantum chromodynamics")).refused
-    assert await memory._core.write_recalled_counts() == 0
+    assert await core_of(memory).write_recalled_counts() == 0
 
 
 async def test_a_memory_that_was_erased_does_no_harm(memory: AsyncMemory, admin: AppConnection) -> None:
@@ -194,7 +203,7 @@ async def test_nobody_counts_for_another_owner_or_another_tenant(
     assert before[0] == 1
     counts = RecallCounts()
     counts.count([lighthouse])
-    await counts.write(TenantDatabase(memory._core.storage.database, tenant_b))
+    await counts.write(TenantDatabase(core_of(memory).storage.database, tenant_b))
     other = connect_as(tenant_b)
     assert other.execute("SELECT FROM state.recall_counts").rowcount == 0
     assert other.execute("UPDATE state.recall_counts SET retrieval_count = 7").rowcount == 0
@@ -247,12 +256,12 @@ async def test_what_could_not_be_written_is_written_later(memory: AsyncMemory, a
     await memory.recall("lighthouse")
     admin.execute("REVOKE UPDATE (retrieval_count) ON state.recall_counts FROM mnemic_app")
     with pytest.raises(MnemicError):
-        await memory._core.write_recalled_counts()
+        await core_of(memory).write_recalled_counts()
     await memory.recall("lighthouse")
     admin.execute("GRANT UPDATE (retrieval_count) ON state.recall_counts TO mnemic_app")
-    assert await memory._core.write_recalled_counts() == 1
+    assert await core_of(memory).write_recalled_counts() == 1
     assert counted(admin, lighthouse)[0] == 2
-    assert await memory._core.write_recalled_counts() == 0
+    assert await core_of(memory).write_recalled_counts() == 0
 
 
 async def test_closing_ends_well_when_the_counts_cannot_be_written(

@@ -15,7 +15,7 @@ from mnemic.db.database import Database
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.recall.visible_model import Asked, Granted, visible
 
 TENANTS = 2
@@ -216,7 +216,7 @@ class Store:
 
 
 async def _execute(memory: AsyncMemory, statement: LiteralString, *parameters: object) -> None:
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await transaction.connection.execute(statement, parameters)
 
 

@@ -4,12 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from mnemic.db.database import TenantDatabase
 from mnemic.recall.candidates import lexical
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
+from tests.opened import core_of
 
 BOATS = (
     "Ann bought a boat",
@@ -22,7 +24,7 @@ BOATS = (
 
 async def terms(memory: AsyncMemory, query: str) -> QueryTerms:
     analysis = analyse_query(query, datetime.now(UTC))
-    return await read_query_terms(memory._core.storage.tenant_database, "alice", analysis)
+    return await read_query_terms(core_of(memory).storage.tenant_database, "alice", analysis)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ async def test_two_forms_in_a_query_are_one_term(memory: AsyncMemory) -> None:
 
 async def test_the_statistics_of_a_term_include_all_forms(memory: AsyncMemory) -> None:
     await memory.retain_many(BOATS)
-    await refresh_word_statistics(memory._core, "alice")
+    await refresh_word_statistics(core_of(memory), "alice")
     known = await terms(memory, "did Ann buy a boat or a zeppelin")
     assert dict(zip(known.lexemes, known.counts, strict=True)) == {
         "ann": 1,
@@ -74,7 +76,7 @@ async def test_a_conjunction_of_frequent_terms_has_all_forms(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await memory.retain_many(BOATS)
-    await refresh_word_statistics(memory._core, "alice")
+    await refresh_word_statistics(core_of(memory), "alice")
     monkeypatch.setattr(lexical, "MATCHES_ENOUGH", 1)
     monkeypatch.setattr(lexical, "MATCHES_GROWTH_MAX", 1.0)
     found = await memory.recall("buy a boat", techniques=["text"], refuse_below=0)
@@ -90,8 +92,10 @@ def test_every_form_lists_all_others(superuser: AppConnection) -> None:
         assert all(families[form] == forms for form in forms), word
 
 
-async def test_the_application_cannot_change_the_forms(memory: AsyncMemory) -> None:
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+async def test_the_application_cannot_change_the_forms(
+    memory: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
+    async with tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute(
             "SELECT privilege FROM unnest('{INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS privilege"
             " WHERE has_table_privilege('mnemic.word_forms', privilege)"

@@ -11,6 +11,7 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
 from tests.many_writers import WRITERS
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 NAIVE = datetime(2026, 3, 1, 10, 0)
@@ -156,7 +157,7 @@ async def test_a_revert_fails_if_the_content_changes_meanwhile(
     memory_id = await retain_one(memory, "one")
     one = vector_of(rows, memory_id)
     await memory.memories.tag(memory_id, "x")
-    place = memory._core.storage.tenant_database
+    place = core_of(memory).storage.tenant_database
     run = type(place).run
 
     async def change_first(self: object, work: Any) -> Any:

@@ -55,11 +55,11 @@ def columns(rows: Rows, table: str) -> list[str]:
 
 
 def test_the_view_has_the_fields_of_a_record_in_their_order(rows: Rows) -> None:
-    assert columns(rows, "state.memory_records") == RECORD_COLUMNS
+    assert columns(rows, "state.memory_records") == [*RECORD_COLUMNS, "tenant_id"]
 
 
 def test_the_history_has_the_same_columns_and_the_end_of_a_version(rows: Rows) -> None:
-    assert columns(rows, "state.memory_history") == [*RECORD_COLUMNS, "known_until"]
+    assert columns(rows, "state.memory_history") == [*RECORD_COLUMNS, "tenant_id", "known_until"]
 
 
 def test_a_record_has_every_column_of_the_tables_that_is_not_internal(rows: Rows) -> None:

@@ -18,6 +18,7 @@ from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.retained import Retained
 from tests.fresh_tenants import OpenMemory, Rows
+from tests.opened import core_of
 
 
 class Angles(HashedWords):
@@ -47,7 +48,7 @@ async def listed(memory: AsyncMemory) -> Pairs:
 
 
 def waiting_count(rows: Rows, memory: AsyncMemory) -> int:
-    return rows.counts(memory._core.tenant.id).get("queue.deduplication_backlog", 0)
+    return rows.counts(memory.tenant.id).get("queue.deduplication_backlog", 0)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ async def test_storing_compares_nothing_and_listing_compares_pending_memories(
     await memory.retain("0")
     await memory.retain("1")
     assert waiting_count(rows, memory) == 2
-    assert "state.near_duplicates" not in rows.counts(memory._core.tenant.id)
+    assert "state.near_duplicates" not in rows.counts(memory.tenant.id)
     assert (await memory.admin.stats()).pending_near_duplicate_count == 1
     assert waiting_count(rows, memory) == 0
 
@@ -131,7 +132,7 @@ async def test_a_memory_committed_late_is_compared_with_those_compared_before(
 async def test_killing_a_comparison_loses_nothing(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(embedder=Angles())
     await memory.retain(["0", "1"])
-    database = memory._core.storage.tenant_database
+    database = core_of(memory).storage.tenant_database
 
     async def killed(transaction: Transaction) -> None:
         assert await near_duplicates._compare_batch(transaction, "alice") == 2
@@ -163,10 +164,10 @@ async def test_the_daily_job_compares_all_pending_memories(
     for owner in ("ann", "bob", "eve"):
         await memory.retain(["0", "1", "90"], owner=owner)
     job = RunningJob(uuid4(), "maintenance.cleanup", {}, None, 1, memory.tenant)
-    done = await maintenance.clean_up(memory._core, job)
+    done = await maintenance.clean_up(core_of(memory), job)
     assert isinstance(done, dict)
     assert done["compared_count"] == 9
-    counts = rows.counts(memory._core.tenant.id)
+    counts = rows.counts(memory.tenant.id)
     assert (counts["state.near_duplicates"], waiting_count(rows, memory)) == (3, 0)
 
 
@@ -176,7 +177,7 @@ async def test_listing_compares_a_bounded_number(
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 5)
     memory = await open_memory(embedder=Angles())
     await memory.retain_many([str(angle) for angle in range(40)])
-    assert await compare_pending(memory._core.storage.tenant_database, max_rows=10) == 10
+    assert await compare_pending(core_of(memory).storage.tenant_database, max_rows=10) == 10
     assert waiting_count(rows, memory) == 30
 
 

@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +60,13 @@ def live_and_die(orders: dict[str, Any]) -> int:
 async def retain_and_die(orders: dict[str, Any]) -> None:
     async with open_memory(orders) as memory:
         (memory_id,) = (await memory.retain({"content": "changing", "external_id": "changing"})).memory_ids
-        threading.Timer(orders["die_after_s"], die, [orders]).start()
-        call = orders["first_call"]
-        while True:
+        for call in count(orders["first_call"]):
             print(f"begin {call}", flush=True)
+            if call == orders["first_call"]:
+                threading.Timer(orders["die_after_s"], die, [orders]).start()
             await memory.retain_many(items(call))
             print(f"done {call}", flush=True)
             await memory.memories.update(memory_id, content=f"changed after call {call}")
-            call += 1
 
 
 def die(orders: dict[str, Any]) -> None:

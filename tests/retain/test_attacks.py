@@ -15,7 +15,7 @@ from mnemic.db.vectors import table_name_of, with_vectors
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 
 MODEL = "test:hash-64"
@@ -118,7 +118,7 @@ async def test_one_statement_leaves_no_tenant_on_its_connection(
 ) -> None:
     memory = served[0]
     await memory.retain("Words of one statement.")
-    async with memory._core.storage.database._pool.connection() as connection:
+    async with core_of(memory).storage.database._pool.connection() as connection:
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()
     assert left == {"tenant": None}
 

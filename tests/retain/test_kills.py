@@ -31,7 +31,7 @@ KILLS = 8
 SLOW_KILLS = 50
 # Long enough for two or three calls.
 LATEST_DEATH_S = 2.5
-LIFE_LIMIT_S = 60.0
+LIFE_LIMIT_S = 300.0
 
 CALLS = """
     SELECT split_part(content, ' ', 2)::int AS call, count(*), count(DISTINCT split_part(content, ' ', 4))

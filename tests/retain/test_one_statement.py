@@ -13,7 +13,7 @@ from mnemic.errors import ConflictError
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.unsteady_engine import Unsteady
 
 LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
@@ -128,11 +128,11 @@ async def test_a_call_that_needs_more_is_written_once_by_a_transaction(
     used: AsyncMemory, transactions: list[object], rows: Rows, before: Callable[[AsyncMemory], Any]
 ) -> None:
     await before(used)
-    counts = rows.counts(used._core.tenant.id)
+    counts = rows.counts(used.tenant.id)
     transactions.clear()
     retained = await used.retain("Alice likes tea.")
     assert len(transactions) == 1
-    added = rows.counts(used._core.tenant.id)
+    added = rows.counts(used.tenant.id)
     assert added["traces.memory_log"] == counts["traces.memory_log"] + 1
     assert added["state.memories"] == counts["state.memories"] + retained.stored_count
     if before is duplicate:
@@ -159,10 +159,10 @@ async def test_memories_embedded_by_a_replaced_model_wait_for_their_vector(
 ) -> None:
     first = await open_memory(embedder=Unsteady(name="test:first"))
     await first.retain("The first words of all.")
-    tenant_id = first._core.tenant.id
-    other = await open_memory(first._core.tenant.name, embedder=Unsteady(name="test:second"))
-    other._core.serving_model = "test:second"
-    other._core.models.embedder_named = lambda name: other._core.embedder  # type: ignore[method-assign]
+    tenant_id = first.tenant.id
+    other = await open_memory(first.tenant.name, embedder=Unsteady(name="test:second"))
+    core_of(other).serving_model = "test:second"
+    core_of(other).models.embedder_named = lambda name: core_of(other).embedder  # type: ignore[method-assign]
     retained = await other.retain("Words of another model.", conversation="c")
     assert (retained.stored_count, retained.awaiting_embedding_count) == (1, 1)
     assert rows.counts(tenant_id)["queue.embedding_backlog"] == 1
@@ -203,10 +203,10 @@ async def test_other_errors_are_raised(used: AsyncMemory, monkeypatch: pytest.Mo
 
 async def test_a_log_that_is_off_stays_empty(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory()
-    memory._core.settings = memory._core.settings.model_copy(update={"memory_log": "off"})
+    core_of(memory).settings = core_of(memory).settings.model_copy(update={"memory_log": "off"})
     await memory.retain("The first words of all.")
     await memory.retain("Alice likes tea.")
-    assert "traces.memory_log" not in rows.counts(memory._core.tenant.id)
+    assert "traces.memory_log" not in rows.counts(memory.tenant.id)
 
 
 async def test_a_day_without_a_log_partition_gets_one(

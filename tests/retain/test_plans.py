@@ -4,10 +4,12 @@ from uuid import uuid4
 
 import pytest
 
+from mnemic.db.database import TenantDatabase
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection
 from tests.fresh_tenants import OpenMemory, Rows
+from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 # Many tenants with a memory each make the planner believe that every tenant, and every owner, has few.
@@ -41,13 +43,18 @@ KNOWN = {
     ],
 )
 async def test_a_hot_query_uses_its_index(
-    memory: AsyncMemory, superuser: AppConnection, name: str, parameters: dict[str, object], indexes: set[str]
+    memory: AsyncMemory,
+    superuser: AppConnection,
+    name: str,
+    parameters: dict[str, object],
+    indexes: set[str],
+    tenant_database: TenantDatabase,
 ) -> None:
     await memory.retain_many(f"fact {number}" for number in range(2000))
     await memory.retain_many((f"turn {number}" for number in range(1000)), conversation="c")
     superuser.execute(SMALL_TENANTS)
     superuser.execute("ANALYZE state.memories")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with tenant_database.transaction() as transaction:
         plan = await transaction.connection.execute(
             f"EXPLAIN {query(name)}".encode(), {"tenant_id": memory.tenant.id, **parameters}
         )
@@ -76,7 +83,7 @@ async def test_neighbouring_vectors_are_read_by_index_without_statistics(
         f" WHERE owner = 'alice' AND near.memory_id {side} given.memory_id"
         f" ORDER BY near.memory_id {order} LIMIT 2000) AS near"
     )
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         plan = await transaction.connection.execute(near.encode())
         lines = [str(row["QUERY PLAN"]) for row in await plan.fetchall()]
     assert any("Index Scan" in line for line in lines), "\n".join(lines)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.embeddings import indexes as indexing
 from mnemic.embeddings.indexes import index_owner, survey_indexes
@@ -16,7 +16,7 @@ from mnemic.runtime.background_tasks import BackgroundTasks, Work
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.many_vectors import MODEL, clustered, give_vectors
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.waiting import wait_for
 
 INDEXES = "SELECT count(*) FROM pg_class WHERE relname LIKE 'hnsw%'"
@@ -202,6 +202,11 @@ async def test_requests_are_accepted_after_settling(jobs: BackgroundTasks) -> No
 
 
 @pytest.fixture
+def tenant_database(database: Database, tenant_a: Tenant) -> TenantDatabase:
+    return TenantDatabase(database, tenant_a)
+
+
+@pytest.fixture
 def memory(
     database: Database, tenant_a: Tenant, admin_conninfo: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncMemory:
@@ -213,12 +218,12 @@ def memory(
 
 
 async def fill(memory: AsyncMemory, owner: str, count: int) -> None:
-    place = memory._core.storage
+    place = core_of(memory).storage
     await give_vectors(place.database, place.tenant, owner, clustered(count, seed=1))
 
 
 async def test_an_owner_gets_an_index_when_it_has_more_vectors_than_the_limit(memory: AsyncMemory) -> None:
-    core = memory._core
+    core = core_of(memory)
     assert await index_owner(core, "alice") is None, "the model was never used"
     await fill(memory, "alice", ROWS_MIN)
     assert await index_owner(core, "alice") is None
@@ -229,7 +234,7 @@ async def test_an_owner_gets_an_index_when_it_has_more_vectors_than_the_limit(me
 
 async def test_a_requested_index_is_built_in_the_background(memory: AsyncMemory, database: Database) -> None:
     await fill(memory, "alice", ROWS_MIN + 1)
-    core = memory._core
+    core = core_of(memory)
     assert core.background_tasks.request(("vector_index", "alice"), lambda: index_owner(core, "alice"))
     task = core.background_tasks._task
     assert task is not None
@@ -241,7 +246,7 @@ async def test_a_requested_index_is_built_in_the_background(memory: AsyncMemory,
 async def test_the_survey_lists_missing_indexes_and_leftovers(
     memory: AsyncMemory, database: Database, tenant_b: Tenant
 ) -> None:
-    core = memory._core
+    core = core_of(memory)
     for owner, count in {
         "large": ROWS_MIN + 2,
         "shrunk": ROWS_MIN + 1,
@@ -261,15 +266,17 @@ async def test_the_survey_lists_missing_indexes_and_leftovers(
     assert (len(survey.leftovers), [each.owner for each in survey.owners]) == (1, ["large"])
 
 
-async def test_the_index_of_an_erased_owner_is_dropped(memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_the_index_of_an_erased_owner_is_dropped(
+    memory: AsyncMemory, admin: AppConnection, tenant_database: TenantDatabase
+) -> None:
     for owner in ("alice", "bob"):
         await fill(memory, owner, ROWS_MIN + 1)
-        await index_owner(memory._core, owner)
+        await index_owner(core_of(memory), owner)
     await memory.admin.erase("bob", mode="archive")
     assert admin.execute(INDEXES).fetchall() == [(2,)]
     await memory.admin.erase("bob")
     assert admin.execute(INDEXES).fetchall() == [(1,)]
-    (alice,) = (await survey_indexes(memory._core.storage.tenant_database, MODEL)).owners
+    (alice,) = (await survey_indexes(tenant_database, MODEL)).owners
     assert alice.size_bytes is not None
 
 
@@ -280,8 +287,8 @@ async def test_an_index_that_cannot_be_dropped_does_not_fail_the_erasure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     await fill(memory, "alice", ROWS_MIN + 1)
-    await index_owner(memory._core, "alice")
-    plain_login = memory._core.storage.database.access.conninfo()
+    await index_owner(core_of(memory), "alice")
+    plain_login = core_of(memory).storage.database.access.conninfo()
     monkeypatch.setattr(indexing, "admin_conninfo", lambda place, settings: plain_login)
     receipt = await memory.admin.erase("alice")
     assert receipt.rows["state.memories"] == ROWS_MIN + 1
@@ -293,7 +300,7 @@ async def test_without_an_administrator_the_request_fails_and_backs_off(
     database: Database, tenant_a: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "INDEX_MIN_ROWS", ROWS_MIN)
-    core = opened(database, tenant_a, embedder="test")._core
+    core = core_of(opened(database, tenant_a, embedder="test"))
     await give_vectors(database, tenant_a, "alice", clustered(ROWS_MIN + 1, seed=1))
     with pytest.raises(ConfigurationError):
         await index_owner(core, "alice")
@@ -302,7 +309,7 @@ async def test_without_an_administrator_the_request_fails_and_backs_off(
 async def test_closing_a_memory_ends_its_background_tasks_before_the_storage(
     database: Database, tenant_a: Tenant
 ) -> None:
-    core = opened(database, tenant_a)._core
+    core = core_of(opened(database, tenant_a))
     seen: list[str] = []
 
     async def flush() -> None:

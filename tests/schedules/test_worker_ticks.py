@@ -11,7 +11,7 @@ from mnemic.runtime.workers import tenants_worker
 from mnemic.sdk.job_table import JOBS
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.waiting import wait_for
 
 
@@ -19,17 +19,17 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     database: Database, tenant_a: Tenant, admin: AppConnection
 ) -> None:
     memory: AsyncMemory = opened(database, tenant_a, embedder="test")
-    await give_default_schedules(memory._core.storage.tenant_database, JOBS)
+    await give_default_schedules(core_of(memory).storage.tenant_database, JOBS)
     gone = await memory.retain("Bob visits today.", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     admin.execute(
         "UPDATE queue.schedules SET next_run_at = now() - interval '1 day' WHERE tenant_id = %s",
         [tenant_a.id],
     )
 
-    async def core_of(tenant: Tenant) -> Core:
-        return opened(database, tenant, embedder="test")._core
+    async def open_core(tenant: Tenant) -> Core:
+        return core_of(opened(database, tenant, embedder="test"))
 
-    worker = tenants_worker(database, core_of, JOBS)
+    worker = tenants_worker(database, open_core, JOBS)
     working = asyncio.create_task(worker.run())
     await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the jobs of the five default schedules")
     worker.stop()
@@ -55,7 +55,7 @@ async def test_an_embedded_memory_begins_to_work_when_a_schedule_is_due_soon(
     end = database.on_wakeup("jobs", lambda: hints.append("jobs"))
 
     async def is_needed() -> bool:
-        async with memory._core.storage.tenant_database.transaction() as transaction:
+        async with core_of(memory).storage.tenant_database.transaction() as transaction:
             return bool((await transaction.one("queued_jobs.any_waiting", {"types": []}))["any_waiting"])
 
     assert not await is_needed()

@@ -105,5 +105,5 @@ def test_a_memory_that_is_never_closed_does_not_block_exit(folder: Path) -> None
         f"from mnemic import Memory; memory = Memory(data_dir={str(folder)!r}, owner='a', embedder='test');"
         "print(memory.retain('Left open.').stored_count)"
     )
-    done = run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,7 +17,7 @@ from mnemic.errors import ClosedError, MnemicError
 from mnemic.sdk import portal as portal_module
 from mnemic.sdk.portal import Portal
 
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 
 @pytest.fixture

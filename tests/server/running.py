@@ -18,8 +18,8 @@ from mnemic.server.limits import ServerLimits, limits_of
 from mnemic.server.running import Server, listen, url_of
 from mnemic.types.key import NewApiKey, Role
 
-START_TIMEOUT_S = 60.0
-CALL_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
+CALL_TIMEOUT_S = 120.0
 
 Result = TypeVar("Result")
 Prepare = Callable[[ServerApp], None]

@@ -19,7 +19,7 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.errors import TooManyRequestsError
 from mnemic.govern import keys
-from mnemic.govern.keys import FoundKey
+from mnemic.govern.keys import AuthenticatedKey
 from mnemic.sdk.http.surface import SURFACE, Route
 from mnemic.sdk.http.wire import Call
 from mnemic.sdk.memory import AsyncMemory
@@ -137,7 +137,7 @@ def test_a_recall_with_a_cached_key_waits_for_the_lookup_before_it_responds(
     made = server.create_key(tenant, "read")
     may_look, recalled, find = asyncio.Event(), threading.Event(), keys.find
 
-    async def find_later(database: Database, secret: str) -> FoundKey:
+    async def find_later(database: Database, secret: str) -> AuthenticatedKey:
         await may_look.wait()
         return await find(database, secret)
 
@@ -231,10 +231,15 @@ def filled(route: Route) -> str:
     return path.replace("{", "").replace("}", "")
 
 
-@pytest.mark.parametrize("route", SURFACE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_requires_its_role(
-    route: Route, stranger: httpx.Client, weak_clients: dict[str, httpx.Client]
+    stranger: httpx.Client, weak_clients: dict[str, httpx.Client], subtests: pytest.Subtests
 ) -> None:
+    for route in SURFACE:
+        with subtests.test(f"{route.method} {route.path}"):
+            check_role(route, stranger, weak_clients)
+
+
+def check_role(route: Route, stranger: httpx.Client, weak_clients: dict[str, httpx.Client]) -> None:
     assert stranger.request(route.method, filled(route)).status_code == 401
     for role, client in weak_clients.items():
         if not allows(role, route.role):  # type: ignore[arg-type]

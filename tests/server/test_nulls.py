@@ -58,9 +58,9 @@ def test_nulls_must_be_true_or_false(reader: httpx.Client) -> None:
 
 def test_only_recall_takes_the_parameter(reader: httpx.Client) -> None:
     answer = reader.get("/v1/memories?nulls=true&owner=alice")
-    assert (answer.status_code, answer.json()["detail"].partition(";")[0]) == (
+    assert (answer.status_code, answer.json()["detail"].partition(".")[0]) == (
         422,
-        "There is no parameter 'nulls' here",
+        "There is no parameter 'nulls'",
     )
 
 

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from mnemic.sdk.http.surface import SURFACE, Route
+from mnemic.sdk.http.surface import SURFACE
 from tests.server.running import RunningServer
 
 EXAMPLES = 100 if os.environ.get("SLOW_TESTS") else 3
@@ -53,19 +53,26 @@ def session(server: RunningServer) -> Iterator[requests.Session]:
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize(
-    "route",
-    [route for route in SURFACE if route.call != ENDLESS],
-    ids=lambda route: f"{route.method} {route.path}",
-)
 def test_answers_are_as_the_document_says(
-    route: Route,
     mode: schemathesis.GenerationMode,
     schema: schemathesis.BaseSchema,
     session: requests.Session,
     server: RunningServer,
+    subtests: pytest.Subtests,
 ) -> None:
-    operation = schema[route.path][route.method]
+    for route in SURFACE:
+        if route.call != ENDLESS:
+            with subtests.test(f"{route.method} {route.path}"):
+                check_answers(schema[route.path][route.method], mode, session, server)
+
+
+def check_answers(
+    operation: schemathesis.schemas.APIOperation[Any, Any, Any, Any],
+    mode: schemathesis.GenerationMode,
+    session: requests.Session,
+    server: RunningServer,
+) -> None:
+    """Send requests that were made up for one route."""
     checks = [status_code_conformance, content_type_conformance, response_schema_conformance]
 
     @settings(

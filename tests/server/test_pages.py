@@ -36,7 +36,7 @@ def test_every_route_of_the_table_is_on_the_page(docs: str) -> None:
 def test_a_route_has_what_it_takes_to_call_it(docs: str) -> None:
     (article,) = re.findall(r"<article id='recall'>.*?</article>", docs, re.DOTALL)
     for part in (
-        "Find what matters for a query",
+        "Return the memories",
         "role <code>read</code>",
         "<code>nulls</code>",
         "<code>query</code></td><td>body</td><td>string</td><td>required.",

@@ -1,31 +1,34 @@
 """Slow clients: with headers, with bodies, after the response."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from tests.server.running import RunningServer, running_server
 
 PAUSE_S = 0.3
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 @pytest.fixture(scope="module")
 def impatient(server_folder: Path) -> Iterator[RunningServer]:
-    """A server with very short timeouts."""
+    """A server that waits briefly for the rest of a body, and for a client that sends after the response."""
     with (
         pytest.MonkeyPatch.context() as patch,
-        running_server(
-            server_folder, body_pause_s=PAUSE_S, request_timeout_s=2.0, batch_timeout_s=5.0
-        ) as server,
+        running_server(server_folder, body_pause_s=PAUSE_S) as server,
     ):
-        patch.setattr("mnemic.server.protocol.HEADERS_TIMEOUT_S", PAUSE_S)
+        patch.setattr("mnemic.server.protocol.HEADERS_TIMEOUT_S", PATIENCE_S)
         patch.setattr("mnemic.server.protocol.LINGER_S", PAUSE_S)
         yield server
+
+
+def wait_briefly_for_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where headers are missing: on a busy machine a good client may take as long as `PAUSE_S`."""
+    monkeypatch.setattr("mnemic.server.protocol.HEADERS_TIMEOUT_S", PAUSE_S)
 
 
 @pytest.fixture
@@ -60,16 +63,22 @@ def head(key: str, path: str = "/v1/memories", media_type: str = "application/js
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-def test_missing_headers_end_the_connection(impatient: RunningServer, sent: bytes) -> None:
+def test_missing_headers_end_the_connection(
+    impatient: RunningServer, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    wait_briefly_for_headers(monkeypatch)
     with connect(impatient) as connection:
         connection.sendall(sent)
         assert rest_of(connection).startswith("HTTP/1.1 408 ")
 
 
-def test_a_second_request_has_the_same_timeout(impatient: RunningServer) -> None:
+def test_a_second_request_has_the_same_timeout(
+    impatient: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with connect(impatient) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        wait_briefly_for_headers(monkeypatch)
         connection.sendall(b"GET /hea")
         assert "HTTP/1.1 408 " in rest_of(connection)
 
@@ -98,21 +107,14 @@ def test_a_client_that_sends_after_the_response_is_disconnected(impatient: Runni
     """A client without a key gets its response before the body, and cannot send forever."""
     with connect(impatient) as connection:
         connection.sendall(head("nobody") + b"Content-Length: 1000000000\r\n\r\n")
-        received = b""
-        try:
-            while True:
-                connection.sendall(b"x" * 1000)
-                connection.settimeout(0.05)
-                try:
-                    part = connection.recv(65536)
-                except TimeoutError:
-                    continue
-                received += part
-                if not part:
-                    break
-        except (ConnectionResetError, BrokenPipeError):
-            pass
-    assert received.startswith(b"HTTP/1.1 401 ")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 401 ")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            send_forever(connection)
+
+
+def send_forever(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"x" * 1000)
 
 
 def test_the_server_survives_a_client_that_disconnects(impatient: RunningServer, key: str) -> None:
@@ -124,15 +126,14 @@ def test_the_server_survives_a_client_that_disconnects(impatient: RunningServer,
 
 
 def test_a_request_that_takes_too_long_is_ended(
-    impatient: RunningServer, key: str, monkeypatch: pytest.MonkeyPatch
+    server_folder: Path, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import asyncio  # noqa: PLC0415 (only here)
-
     async def never(*arguments: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr("mnemic.sdk.memory.recall_request", never)
-    with impatient.client(key) as client:
-        answer = client.post("/v1/recall", json={"query": "x"})
+    with running_server(server_folder, request_timeout_s=1.0) as server:
+        key = server.create_key(tenant, "write", owner="alice").key
+        with server.client(key) as client:
+            answer = client.post("/v1/recall", json={"query": "x"})
     assert (answer.status_code, answer.json()["error"]) == (504, "QueryTimeoutError")
-    assert isinstance(answer, httpx.Response)

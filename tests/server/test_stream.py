@@ -1,7 +1,6 @@
 """Server-Sent Events: streaming, reconnecting, heartbeats, the end of a stream."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
 from tests.server.test_authentication import is_problem
+from tests.waiting import wait_until
 
 STREAM = "/v1/events/stream"
 
@@ -148,13 +148,12 @@ def test_the_number_of_streams_is_limited(lively: RunningServer, tenant: str) ->
             refused = client.get(STREAM)
             assert is_problem(refused, 429, "TooManyRequestsError")
             assert int(refused.headers["retry-after"]) > 0
-        deadline = threading.Event()
-        for _ in range(200):
+
+        def is_accepted() -> bool:
             with client.stream("GET", STREAM) as response:
-                if response.status_code == 200:
-                    break
-            deadline.wait(0.05)
-        assert response.status_code == 200, "closed streams make room"
+                return response.status_code == 200
+
+        wait_until(is_accepted, what="closed streams to make room")
 
 
 def test_streams_end_when_the_server_stops(server_folder: Path, tenant: str) -> None:

@@ -23,7 +23,7 @@ from tests.server.test_authentication import is_problem
 from tests.waiting import wait_for_async
 
 EVENTS = 60
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 NAME = "my cache"
 TAKE = "/v1/event-consumers/my%20cache/take"
 MOVE = "/v1/event-consumers/my%20cache/move"

@@ -78,11 +78,12 @@ NAMES: list[tuple[str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), NAMES)
-def test_names_are_found(text: str, expected: list[str]) -> None:
-    found = detect_names(text)
-    assert [name.value for name in found] == expected
-    assert all(text[name.start : name.end] == name.text and name.value in name.text for name in found)
+def test_names_are_found(subtests: pytest.Subtests) -> None:
+    for text, expected in NAMES:
+        with subtests.test(text):
+            found = detect_names(text)
+            assert [name.value for name in found] == expected
+            assert all(text[name.start : name.end] == name.text and name.value in name.text for name in found)
 
 
 @pytest.mark.parametrize(
@@ -161,33 +162,37 @@ TIMES: list[tuple[str, str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "found", "start", "end"), TIMES)
-def test_times_become_windows(text: str, found: str, start: str, end: str) -> None:
-    (detected,) = detect_times(text, moment=MOMENT)
-    assert detected.text == found == text[detected.start : detected.end]
-    assert detected.value.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert detected.value.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
+def test_times_become_windows(subtests: pytest.Subtests) -> None:
+    for text, found, start, end in TIMES:
+        with subtests.test(text):
+            (detected,) = detect_times(text, moment=MOMENT)
+            assert detected.text == found == text[detected.start : detected.end]
+            assert detected.value.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
+            assert detected.value.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(f"in {month.title()}" for month in MONTH_NAMES),
-        *(f"on {weekday}" for weekday in WEEKDAYS),
-        *(f"last {season}" for season in SEASONS),
-        *NAMED_DAYS,
-        *(f"this {unit}" for unit in ("week", "weekend", "month", "quarter", "year", "decade")),
-        *(f"one {unit} ago" for unit in ("minute", "hour", "day", "week", "month", "year", "decade")),
-        "in Aprıl",
-        "thıs week",
-        "TONİGHT",
-        "laſt ſummer",
-        "two wee\u212as ago",
-    ],
-)
-def test_every_word_of_time_is_found_by_itself_with_the_letters_of_other_keyboards_too(text: str) -> None:
-    (detected,) = detect_times(text, moment=MOMENT)
-    assert detected.text == text
+WORDS_OF_TIME = [
+    *(f"in {month.title()}" for month in MONTH_NAMES),
+    *(f"on {weekday}" for weekday in WEEKDAYS),
+    *(f"last {season}" for season in SEASONS),
+    *NAMED_DAYS,
+    *(f"this {unit}" for unit in ("week", "weekend", "month", "quarter", "year", "decade")),
+    *(f"one {unit} ago" for unit in ("minute", "hour", "day", "week", "month", "year", "decade")),
+    "in Aprıl",
+    "thıs week",
+    "TONİGHT",
+    "laſt ſummer",
+    "two wee\u212as ago",
+]
+
+
+def test_every_word_of_time_is_found_by_itself_with_the_letters_of_other_keyboards_too(
+    subtests: pytest.Subtests,
+) -> None:
+    for text in WORDS_OF_TIME:
+        with subtests.test(text):
+            (detected,) = detect_times(text, moment=MOMENT)
+            assert detected.text == text
 
 
 @pytest.mark.parametrize(

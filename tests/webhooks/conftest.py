@@ -7,4 +7,5 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     shared_database,
     shared_database_name,
     superuser,
+    tenant_database,
 )

@@ -6,11 +6,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.webhooks.delivery import deliver
 from mnemic.webhooks.subscriptions import SECRET_GRACE_S, forget_secrets, read_endpoint
 from tests.fresh_tenants import Rows
+from tests.opened import core_of
 from tests.webhooks.receiving import Received, Receiver
 from tests.webhooks.test_webhooks import make, memory, one_job, receiver  # noqa: F401 (fixtures)
 
@@ -36,12 +38,12 @@ async def test_both_secrets_sign_for_a_while_then_only_the_new_one(
     webhook_id, old = await make(memory, receiver)
     job = await one_job(memory, rows)
     new = (await memory.webhooks.rotate(webhook_id)).secret
-    await deliver(memory._core, job)
+    await deliver(core_of(memory), job)
     (request,) = receiver.received
     assert (request.is_signed_with(new), request.is_signed_with(old)) == (True, True)
     assert len(request.headers["webhook-signature"].split(" ")) == 2
     end_grace(rows, webhook_id)
-    await deliver(memory._core, job)
+    await deliver(core_of(memory), job)
     request = receiver.received[-1]
     assert (request.is_signed_with(new), request.is_signed_with(old)) == (True, False)
     assert request.headers["webhook-signature"].count("v1,") == 1
@@ -50,6 +52,7 @@ async def test_both_secrets_sign_for_a_while_then_only_the_new_one(
 async def test_the_new_secret_is_shown_once_and_the_end_of_the_old_one_always(
     memory: AsyncMemory,  # noqa: F811
     receiver: Receiver,  # noqa: F811
+    tenant_database: TenantDatabase,
 ) -> None:
     webhook_id, old = await make(memory, receiver)
     assert (await memory.webhooks.get(webhook_id)).previous_secret_until is None
@@ -61,7 +64,7 @@ async def test_the_new_secret_is_shown_once_and_the_end_of_the_old_one_always(
     assert found.previous_secret_until is not None
     ends = datetime.now(UTC) + timedelta(seconds=SECRET_GRACE_S)
     assert abs(found.previous_secret_until - ends) < timedelta(minutes=1)
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with tenant_database.transaction() as transaction:
         to_send = await read_endpoint(transaction, webhook_id)
     shown = repr((rotated, found, to_send, await memory.webhooks.list()))
     assert rotated.secret not in shown
@@ -122,13 +125,14 @@ async def test_expired_secrets_are_deleted(
     memory: AsyncMemory,  # noqa: F811
     receiver: Receiver,  # noqa: F811
     rows: Rows,
+    tenant_database: TenantDatabase,
 ) -> None:
     ended_id, _ = await make(memory, receiver)
     signing_id, signing_secret = await make(memory, receiver)
     for webhook_id in (ended_id, signing_id):
         await memory.webhooks.rotate(webhook_id)
     end_grace(rows, ended_id)
-    assert await forget_secrets(memory._core.storage.tenant_database) == 1
+    assert await forget_secrets(tenant_database) == 1
     kept = rows.select(
         "SELECT webhook_id, previous_secret FROM queue.webhooks WHERE tenant_id = %s ORDER BY webhook_id",
         memory.tenant.id,

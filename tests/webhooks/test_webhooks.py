@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemic.config import Settings
-from mnemic.db.database import Database
+from mnemic.db.database import Database, TenantDatabase
 from mnemic.errors import DeliveryError, InvalidInputError, NotFoundError
 from mnemic.events.log import drop_events
 from mnemic.jobs.handlers import RunningJob
@@ -25,6 +25,7 @@ from mnemic.webhooks.fan_out import fan_out_tenant
 from mnemic.webhooks.subscriptions import drop_deliveries
 from tests.events.test_log import age
 from tests.fresh_tenants import OpenMemory, Rows
+from tests.opened import core_of
 from tests.waiting import wait_for
 from tests.webhooks.receiving import Receiver, receiving
 
@@ -39,12 +40,12 @@ def receiver() -> Iterator[Receiver]:
 async def memory(open_memory: OpenMemory) -> AsyncMemory:
     """A memory of all owners that may send to loopback addresses."""
     memory = await open_memory(owner=None)
-    memory._core.settings = Settings(tenant=memory.tenant.name, webhook_private_addresses=True)
+    core_of(memory).settings = Settings(tenant=memory.tenant.name, webhook_private_addresses=True)
     return memory
 
 
 async def hand_over(memory: AsyncMemory) -> int:
-    return await fan_out_tenant(memory._core.storage.tenant_database, add_delivery)
+    return await fan_out_tenant(core_of(memory).storage.tenant_database, add_delivery)
 
 
 def jobs_of(rows: Rows, memory: AsyncMemory) -> list[RunningJob]:
@@ -77,7 +78,7 @@ async def test_an_event_arrives_signed(memory: AsyncMemory, receiver: Receiver, 
     assert await hand_over(memory) == 1
     (job,) = jobs_of(rows, memory)
     assert job.owner == "alice"
-    assert await deliver(memory._core, job) == {"status_code": 204}
+    assert await deliver(core_of(memory), job) == {"status_code": 204}
     (request,) = receiver.received
     assert request.is_signed_with(secret)
     assert not request.is_signed_with("whsec_" + "A" * 44)
@@ -105,7 +106,7 @@ async def test_a_message_keeps_its_id_when_it_is_sent_again(
     await make(memory, receiver)
     job = await one_job(memory, rows)
     for _ in range(2):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     first, second = (request.headers["webhook-id"] for request in receiver.received)
     assert first == second
 
@@ -127,7 +128,7 @@ async def test_a_webhook_gets_the_types_and_the_owner_that_it_is_for(
     await memory.state.delete("a", owner="alice")
     assert await hand_over(memory) == 2
     for job in jobs_of(rows, memory):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     received = {(request.message["type"], request.message["data"]["owner"]) for request in receiver.received}
     assert received == {("state.deleted", "alice"), ("state.created", "bob")}
 
@@ -153,7 +154,9 @@ async def test_concurrent_fan_outs_enqueue_each_event_once(
     assert positions == list(range(1, 31))
 
 
-async def test_a_rolled_back_fan_out_is_repeated(memory: AsyncMemory, receiver: Receiver, rows: Rows) -> None:
+async def test_a_rolled_back_fan_out_is_repeated(
+    memory: AsyncMemory, receiver: Receiver, rows: Rows, tenant_database: TenantDatabase
+) -> None:
     await make(memory, receiver)
     await memory.state.set("key", 1, owner="alice")
 
@@ -161,7 +164,7 @@ async def test_a_rolled_back_fan_out_is_repeated(memory: AsyncMemory, receiver: 
         raise RuntimeError("the queue is full")
 
     with pytest.raises(RuntimeError):
-        await fan_out_tenant(memory._core.storage.tenant_database, fail)
+        await fan_out_tenant(tenant_database, fail)
     assert await hand_over(memory) == 1
 
 
@@ -174,9 +177,9 @@ async def test_a_failed_delivery_is_retried(
     receiver.location = receiver.url.replace("/hook", "/elsewhere")
     job = await one_job(memory, rows)
     with pytest.raises(DeliveryError, match=f"status {status}"):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     assert (await memory.webhooks.get(webhook_id)).failing_since is not None
-    await deliver(memory._core, job)
+    await deliver(core_of(memory), job)
     assert (await memory.webhooks.get(webhook_id)).failing_since is None
     assert [request.path for request in receiver.received] == ["/hook", "/hook"], "no redirect is followed"
     newest, oldest = await memory.webhooks.deliveries(webhook_id)
@@ -191,7 +194,7 @@ async def test_a_receiver_that_responds_with_gone_is_disabled(
     webhook_id, _ = await make(memory, receiver)
     receiver.statuses = [410]
     job = await one_job(memory, rows)
-    assert await deliver(memory._core, job) == {"status_code": 410}
+    assert await deliver(core_of(memory), job) == {"status_code": 410}
     webhook = await memory.webhooks.get(webhook_id)
     assert (webhook.state, webhook.disabled_reason) == (
         "disabled",
@@ -200,7 +203,7 @@ async def test_a_receiver_that_responds_with_gone_is_disabled(
     outcome, intent = await memory.audit.list()
     assert (intent.action, intent.target, outcome.phase) == ("disable_webhook", str(webhook_id), "succeeded")
     with pytest.raises(DeliveryError, match="disabled"):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     assert len(receiver.received) == 1
 
 
@@ -212,7 +215,7 @@ async def test_nothing_but_failures_for_days_disables(
     job = await one_job(memory, rows)
     for days, state in ((2, "enabled"), (4, "disabled")):
         with pytest.raises(DeliveryError):
-            await deliver(memory._core, job)
+            await deliver(core_of(memory), job)
         rows.select(
             "UPDATE queue.webhooks SET failing_since = now() - make_interval(days => %s)"
             " WHERE webhook_id = %s RETURNING 1",
@@ -220,7 +223,7 @@ async def test_nothing_but_failures_for_days_disables(
             webhook_id,
         )
         with pytest.raises(DeliveryError):
-            await deliver(memory._core, job)
+            await deliver(core_of(memory), job)
         (webhook,) = await memory.webhooks.list()
         assert webhook.state == state
         receiver.statuses = [500, 500, 500]
@@ -236,7 +239,7 @@ async def test_a_slow_receiver_times_out(
     await make(memory, receiver)
     job = await one_job(memory, rows)
     with pytest.raises(DeliveryError, match=r"took longer|could not be reached"):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
 
 
 async def test_an_unreachable_receiver_counts_as_an_attempt(memory: AsyncMemory, rows: Rows) -> None:
@@ -244,7 +247,7 @@ async def test_an_unreachable_receiver_counts_as_an_attempt(memory: AsyncMemory,
         webhook_id, _ = await make(memory, receiver)
     job = await one_job(memory, rows)
     with pytest.raises(DeliveryError, match="could not be reached"):
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     (delivery,) = await memory.webhooks.deliveries(webhook_id)
     assert delivery.status_code is None
 
@@ -276,7 +279,7 @@ async def test_changing_and_deleting(memory: AsyncMemory, receiver: Receiver, ro
     job = await one_job(memory, rows)
     assert await memory.webhooks.delete(webhook_id) is True
     assert await memory.webhooks.delete(webhook_id) is False
-    assert await deliver(memory._core, job) == {"skipped": "the webhook was deleted"}
+    assert await deliver(core_of(memory), job) == {"skipped": "the webhook was deleted"}
     with pytest.raises(NotFoundError, match="no webhook"):
         await memory.webhooks.get(webhook_id)
 
@@ -301,24 +304,24 @@ async def test_erasing_an_owner_takes_its_webhooks_jobs_and_log(
     await hand_over(memory)
     jobs = jobs_of(rows, memory)
     for job in jobs:
-        await deliver(memory._core, job)
+        await deliver(core_of(memory), job)
     receipt = await memory.admin.erase("alice")
     assert (receipt.rows["queue.webhooks"], receipt.rows["queue.webhook_deliveries"]) == (1, 2)
     assert [webhook.webhook_id for webhook in await memory.webhooks.list()] == [kept_id]
     assert await memory.webhooks.deliveries(kept_id) == []
     kept = next(job for job in jobs if job.payload["webhook_id"] == str(kept_id))
-    assert await deliver(memory._core, kept) == {"skipped": "the event is no longer kept"}
+    assert await deliver(core_of(memory), kept) == {"skipped": "the event is no longer kept"}
 
 
 async def test_dropped_events_are_logged_as_missed(
-    memory: AsyncMemory, receiver: Receiver, rows: Rows
+    memory: AsyncMemory, receiver: Receiver, rows: Rows, tenant_database: TenantDatabase
 ) -> None:
     webhook_id, _ = await make(memory, receiver)
     for number in range(3):
         await memory.state.set(f"key {number}", 1, owner="alice")
     await memory.events.list()
     age(rows, memory, up_to=2, days=31)
-    await drop_events(memory._core.storage.tenant_database, keep_days=30)
+    await drop_events(tenant_database, keep_days=30)
     assert await hand_over(memory) == 0
     (missed,) = await memory.webhooks.deliveries(webhook_id)
     assert (missed.event_type, missed.event_position) == ("webhook.missed", 2)
@@ -326,7 +329,9 @@ async def test_dropped_events_are_logged_as_missed(
     assert await hand_over(memory) == 1
 
 
-async def test_old_attempts_are_deleted(memory: AsyncMemory, receiver: Receiver, rows: Rows) -> None:
+async def test_old_attempts_are_deleted(
+    memory: AsyncMemory, receiver: Receiver, rows: Rows, tenant_database: TenantDatabase
+) -> None:
     webhook_id, _ = await make(memory, receiver)
     for _ in range(2):
         await memory.webhooks.test(webhook_id)
@@ -334,7 +339,7 @@ async def test_old_attempts_are_deleted(memory: AsyncMemory, receiver: Receiver,
         "UPDATE queue.webhook_deliveries SET at = at - interval '31 days' WHERE delivery_id = %s RETURNING 1",
         (await memory.webhooks.deliveries(webhook_id))[-1].delivery_id,
     )
-    assert await drop_deliveries(memory._core.storage.tenant_database, keep_days=30) == 1
+    assert await drop_deliveries(tenant_database, keep_days=30) == 1
     assert len(await memory.webhooks.deliveries(webhook_id)) == 1
 
 
@@ -391,16 +396,16 @@ async def test_a_worker_delivers(memory: AsyncMemory, receiver: Receiver, shared
     """The whole way: a commit, the fan-out, the queue, the receiver."""
     webhook_id, secret = await make(memory, receiver)
 
-    async def core_of(_: object) -> Core:
-        return memory._core
+    async def open_core(_: object) -> Core:
+        return core_of(memory)
 
-    worker = tenants_worker(shared_database, core_of, JOBS, only_tenant=memory.tenant)
+    worker = tenants_worker(shared_database, open_core, JOBS, only_tenant=memory.tenant)
     working = asyncio.create_task(worker.run())
     await worker.ready()
     try:
         for number in range(5):
             await memory.state.set(f"key {number}", 1, owner="alice")
-        await wait_for(lambda: len(receiver.received) >= 5, timeout_s=25)
+        await wait_for(lambda: len(receiver.received) >= 5)
     finally:
         worker.stop()
         await working

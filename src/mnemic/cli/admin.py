@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from mnemic.cli.erasing import check_can_ask, print_row_counts
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
-from mnemic.errors import InvalidInputError
 from mnemic.types.receipt import ErasureReceipt
 from mnemic.types.stats import TenantStats
 
@@ -53,11 +53,7 @@ def erase(
     if json:
         print_json(asdict(receipt))
         return
-    listing = table("table", "rows")
-    for name, count in receipt.rows.items():
-        if count:
-            listing.add_row(name, f"{count:,}")
-    out.print(listing)
+    print_row_counts(receipt)
     print_line(f"Receipt {receipt.receipt_id}: {receipt.row_count:,} rows.")
 
 
@@ -65,8 +61,7 @@ def _ask(owner: str, *, archive: bool, yes: bool, json: bool) -> None:
     """Ask for confirmation."""
     if yes:
         return
-    if json:
-        raise InvalidInputError("With --json nobody can be asked: add --yes if you mean it.")
+    check_can_ask(json=json)
     what = (
         "Take all memories of {} out of recall?" if archive else "Erase all that is held about {}, for good?"
     )

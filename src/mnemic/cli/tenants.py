@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from mnemic.cli.erasing import check_can_ask, print_row_counts
 from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Url, settings_from
 from mnemic.cli.output import one_line, out, print_json, print_line, table
@@ -82,8 +83,7 @@ def _confirm(name: str, *, yes: bool, json: bool) -> None:
     """Ask for the tenant's name."""
     if yes:
         return
-    if json:
-        raise InvalidInputError("With --json nobody can be asked: add --yes if you mean it.")
+    check_can_ask(json=json)
     typed = typer.prompt(
         f"This deletes the tenant {one_line(name)!r} and everything in it, for good. Type its name", err=True
     )
@@ -100,9 +100,5 @@ def _print_table(tenants: Sequence[TenantRecord]) -> None:
 
 
 def _print_receipt(name: str, receipt: ErasureReceipt) -> None:
-    listing = table("table", "rows")
-    for table_name, count in receipt.rows.items():
-        if count:
-            listing.add_row(table_name, f"{count:,}")
-    out.print(listing)
+    print_row_counts(receipt)
     print_line(f"Deleted: {one_line(name)} ({receipt.row_count:,} rows).")

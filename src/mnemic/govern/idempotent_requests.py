@@ -23,7 +23,7 @@ ANSWER_MAX_BYTES = 8 * 1024**2
 
 
 @dataclass(frozen=True)
-class Repeatable:
+class IdempotentRequest:
     """Identity of a request: the API key, and a hash of the route and the idempotency key."""
 
     key_id: UUID
@@ -32,14 +32,14 @@ class Repeatable:
 
 
 @dataclass(frozen=True)
-class Begun:
+class StartedAttempt:
     """The request is new; this attempt carries it out."""
 
     attempt_id: UUID
 
 
 @dataclass(frozen=True)
-class Answer:
+class StoredResponse:
     """The response of the first attempt. `body` is None if it was too large, or must not be stored."""
 
     body_hash: bytes
@@ -48,7 +48,9 @@ class Answer:
     body: bytes | None
 
 
-async def begin(database: TenantDatabase, request: Repeatable) -> Begun | Answer | Literal["running"]:
+async def begin(
+    database: TenantDatabase, request: IdempotentRequest
+) -> StartedAttempt | StoredResponse | Literal["running"]:
     """Begin a request; if it was begun before, return its response or `running`."""
     attempt_id = new_id()
     parameters = {
@@ -58,16 +60,21 @@ async def begin(database: TenantDatabase, request: Repeatable) -> Begun | Answer
         "stale_s": STALE_S,
     }
     if (await database.signed_row("idempotent_requests.begin", parameters))["is_begun"]:
-        return Begun(attempt_id)
+        return StartedAttempt(attempt_id)
     async with database.transaction() as transaction:
         row = await transaction.first("idempotent_requests.get", parameters)
     if row is None or row["status"] is None:
         return "running"
-    return Answer(row["body_hash"], row["status"], row["content_type"], row["answer"])
+    return StoredResponse(row["body_hash"], row["status"], row["content_type"], row["answer"])
 
 
 async def finish(
-    database: TenantDatabase, request: Repeatable, attempt_id: UUID, answer: Answer, *, owner: str | None
+    database: TenantDatabase,
+    request: IdempotentRequest,
+    attempt_id: UUID,
+    answer: StoredResponse,
+    *,
+    owner: str | None,
 ) -> None:
     """Store the response. `owner` is the owner that the request concerned."""
     fits = answer.body is not None and len(answer.body) <= ANSWER_MAX_BYTES
@@ -82,7 +89,7 @@ async def finish(
     await database.signed_row("idempotent_requests.finish", parameters)
 
 
-async def abandon(database: TenantDatabase, request: Repeatable, attempt_id: UUID) -> None:
+async def abandon(database: TenantDatabase, request: IdempotentRequest, attempt_id: UUID) -> None:
     """Delete a request that was not carried out."""
     async with database.transaction() as transaction:
         await transaction.execute("idempotent_requests.abandon", _attempt(database, request, attempt_id))
@@ -97,7 +104,7 @@ async def prune(database: TenantDatabase, *, limit: int) -> int:
     return await database.run(work)
 
 
-def _attempt(database: TenantDatabase, request: Repeatable, attempt_id: UUID) -> dict[str, object]:
+def _attempt(database: TenantDatabase, request: IdempotentRequest, attempt_id: UUID) -> dict[str, object]:
     return {
         "tenant_id": database.tenant.id,
         "key_id": request.key_id,

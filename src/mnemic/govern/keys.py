@@ -41,7 +41,7 @@ ANY_KEY = "any"
 
 
 @dataclass(frozen=True)
-class FoundKey:
+class AuthenticatedKey:
     """A valid key and its tenant."""
 
     tenant: Tenant
@@ -111,7 +111,7 @@ async def list_keys(
     return [ApiKey(**row) for row in rows]
 
 
-async def find(database: Database, secret: str) -> FoundKey:
+async def find(database: Database, secret: str) -> AuthenticatedKey:
     """The key with this text, and its tenant; NotAuthenticatedError if it is not valid.
 
     The database looks up the hash of the secret, so that the time of the lookup says nothing about other
@@ -127,7 +127,7 @@ async def find(database: Database, secret: str) -> FoundKey:
         raise NotAuthenticatedError("This API key is unknown.")
     if row["condition"] != "active":
         raise NotAuthenticatedError(f"This API key is {row['condition']}. Ask for a new one.")
-    return FoundKey(Tenant(row["tenant_id"], row["tenant_name"]), ApiKey(**_listed(row)))
+    return AuthenticatedKey(Tenant(row["tenant_id"], row["tenant_name"]), ApiKey(**_listed(row)))
 
 
 async def any_exist(database: Database) -> bool:

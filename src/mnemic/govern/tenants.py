@@ -76,7 +76,7 @@ async def delete_tenant(
 
 @dataclass(frozen=True)
 class _Deleted:
-    """Rows deleted per table, and the vector indexes that serve nobody any more."""
+    """Rows deleted per table, and the vector indexes that are unused now."""
 
     rows: dict[str, int]
     index_names: Sequence[str]
@@ -130,7 +130,7 @@ async def _delete_rows(
 
 
 async def _drop_indexes(administrator: Administrator, names: Sequence[str]) -> None:
-    """Drop indexes that serve nobody any more. A failure is only logged: they are small and unused."""
+    """Drop unused indexes. A failure is only logged: they are small and unused."""
     for name in names:
         try:
             await drop_index(administrator.conninfo, administrator.limits, name)

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from psycopg.errors import UndefinedTable
 
 from mnemic.db.vectors import ModelChanged, Vectors, VectorTable
-from mnemic.errors import ConflictError, EmbeddingError
+from mnemic.errors import ConflictError, DatabaseError, EmbeddingError
 from mnemic.models.embedding import TextEmbedder
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
@@ -62,6 +63,11 @@ async def with_serving_embedder(
             return await recall(await serving_embedder(core))
         except ModelChanged as change:
             core.serving_model = change.model
+        except DatabaseError as error:
+            # The table of the former model is dropped soon after the switch.
+            if not isinstance(error.__cause__, UndefinedTable):
+                raise
+            core.serving_model = None
     raise ConflictError("The embedding model was changed several times during one recall. Try again.")
 
 

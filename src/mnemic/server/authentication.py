@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import ForbiddenError, NotAuthenticatedError
 from mnemic.govern import keys
-from mnemic.govern.keys import FoundKey
+from mnemic.govern.keys import AuthenticatedKey
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.auditing import begin_act, needs_audit
@@ -68,7 +68,7 @@ class Authenticator:
         self._tenants = tenants
         self.uses = KeyUsage()
         self.recall_limiter = RateLimiter(recall_rate_per_minute)
-        self._cached: OrderedDict[bytes, FoundKey] = OrderedDict()
+        self._cached: OrderedDict[bytes, AuthenticatedKey] = OrderedDict()
 
     def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
         """Return the dependency that authenticates a request and requires this role."""
@@ -86,19 +86,19 @@ class Authenticator:
 
         return require
 
-    async def key_of(self, scope: Scope) -> FoundKey:
+    async def key_of(self, scope: Scope) -> AuthenticatedKey:
         """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
             state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
-        found: FoundKey = state["found_key"]
+        found: AuthenticatedKey = state["found_key"]
         return found
 
-    def cached_key_of(self, scope: Scope) -> FoundKey | None:
+    def cached_key_of(self, scope: Scope) -> AuthenticatedKey | None:
         """The cached key of a request; None if it was not looked up before or was not valid."""
         return self._cached.get(_digest(bearer_token(Headers(scope=scope))))
 
-    async def memory_of(self, found: FoundKey, request_id: str | None = None) -> AsyncMemory:
+    async def memory_of(self, found: AuthenticatedKey, request_id: str | None = None) -> AsyncMemory:
         """The memory in the scope of a key; its audit records name the key, and the request if given."""
         memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
         return memory.scope(owner=found.key.owner)
@@ -116,7 +116,7 @@ class Authenticator:
         """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
         await self._find(bearer_token(Headers(scope=scope)))
 
-    async def _find(self, token: str) -> FoundKey:
+    async def _find(self, token: str) -> AuthenticatedKey:
         try:
             found = await keys.find(self._tenants.database, token)
         except NotAuthenticatedError:
@@ -152,7 +152,7 @@ class AuthenticationMiddleware:
         await self._app(scope, receive, send)
 
     async def _authenticate_meanwhile(
-        self, known: FoundKey, scope: Scope, receive: Receive, send: Send
+        self, known: AuthenticatedKey, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Run a request with its cached key while the key is looked up again; respond when both are done."""
         scope["state"]["found_key"] = known

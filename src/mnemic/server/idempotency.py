@@ -26,8 +26,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.govern import idempotent_requests
-from mnemic.govern.idempotent_requests import Answer, Begun, Repeatable
-from mnemic.govern.keys import FoundKey
+from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
+from mnemic.govern.keys import AuthenticatedKey
 from mnemic.sdk.http.connection import OWNER_HEADER
 from mnemic.server.problems import problem
 from mnemic.server.request_context import ClientDisconnectedError, raw_path
@@ -62,7 +62,7 @@ class IdempotencyMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry a request out, or replay its first response."""
-        found: FoundKey | None = scope.get("state", {}).get("found_key")
+        found: AuthenticatedKey | None = scope.get("state", {}).get("found_key")
         key = Headers(scope=scope).get(HEADER) if scope["type"] == "http" else None
         if key is None or found is None or not self._writes(scope):
             await self._app(scope, receive, send)
@@ -70,7 +70,7 @@ class IdempotencyMiddleware:
         body = HashedBody(receive, keeps=raw_path(scope) not in self._batches)
         database, request = await self._open_database(scope), _repeatable(scope, found, key)
         state = await idempotent_requests.begin(database, request)
-        if isinstance(state, Begun):
+        if isinstance(state, StartedAttempt):
             attempt = RecordedExecution(database, request, state.attempt_id, body, send)
             await attempt.carry_out(lambda send: self._app(scope, body.receive, send))
         else:
@@ -125,7 +125,7 @@ class RecordedExecution:
     """One execution of a request: its response is sent after it has been recorded."""
 
     database: TenantDatabase
-    request: Repeatable
+    request: IdempotentRequest
     attempt_id: UUID
     body: HashedBody
     send: Send
@@ -156,15 +156,17 @@ class RecordedExecution:
             return False
         headers = Headers(raw=self.start["headers"])
         content = None if headers.get("cache-control") == "no-store" else bytes(self.answer)
-        answer = Answer(await self.body.digest(), self.start["status"], headers.get("content-type"), content)
+        answer = StoredResponse(
+            await self.body.digest(), self.start["status"], headers.get("content-type"), content
+        )
         owner = self.body.owner() or self.request.owner
         await idempotent_requests.finish(self.database, self.request, self.attempt_id, answer, owner=owner)
         return True
 
 
-async def _replay(request: Request, state: Answer | str, body: HashedBody) -> Response:
+async def _replay(request: Request, state: StoredResponse | str, body: HashedBody) -> Response:
     """The response to a repetition: the recorded one, or 409 while the first request is running."""
-    if not isinstance(state, Answer):
+    if not isinstance(state, StoredResponse):
         return problem(
             request,
             409,
@@ -181,13 +183,15 @@ async def _replay(request: Request, state: Answer | str, body: HashedBody) -> Re
     return Response(state.body, state.status, headers=REPLAYED, media_type=state.content_type)
 
 
-def _repeatable(scope: Scope, found: FoundKey, key: str) -> Repeatable:
+def _repeatable(scope: Scope, found: AuthenticatedKey, key: str) -> IdempotentRequest:
     if KEY_PATTERN.fullmatch(key) is None:
         raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters.")
     route = f"{scope['method']} {raw_path(scope)}"
     parts = (route.encode("latin-1"), scope["query_string"], key.encode())
     digests = b"".join(sha256(part).digest() for part in parts)
-    return Repeatable(found.key.key_id, sha256(digests).digest(), found.key.owner or _named_owner(scope))
+    return IdempotentRequest(
+        found.key.key_id, sha256(digests).digest(), found.key.owner or _named_owner(scope)
+    )
 
 
 def _named_owner(scope: Scope) -> str | None:

@@ -11,7 +11,7 @@ from uuid import UUID
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import MnemicError
-from mnemic.govern.keys import FoundKey, note_uses
+from mnemic.govern.keys import AuthenticatedKey, note_uses
 
 WRITE_EVERY_S = 30.0
 KEYS_MAX = 100_000
@@ -26,7 +26,7 @@ class KeyUsage:
     def __init__(self) -> None:
         self._last_at: dict[tuple[Tenant, UUID], datetime] = {}
 
-    def note(self, found: FoundKey) -> None:
+    def note(self, found: AuthenticatedKey) -> None:
         """Record that a key is used now."""
         place = found.tenant, found.key.key_id
         if place in self._last_at or len(self._last_at) < KEYS_MAX:

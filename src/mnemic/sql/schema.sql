@@ -1890,7 +1890,8 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     memories.reinforcement_count,
     COALESCE(counts.retrieval_count, 0) AS retrieval_count,
     counts.last_retrieved_at,
-    memories.last_injected_at
+    memories.last_injected_at,
+    memories.tenant_id
    FROM (state.memories
      LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
 
@@ -1905,7 +1906,9 @@ BEGIN
     SELECT found.*
     FROM unnest(ids) AS given (memory_id)
     CROSS JOIN LATERAL (
-        SELECT * FROM state.memory_records WHERE memory_records.memory_id = given.memory_id OFFSET 0
+        SELECT * FROM state.memory_records
+        WHERE memory_records.tenant_id = of_tenant AND memory_records.memory_id = given.memory_id
+        OFFSET 0
     ) AS found;
 END
 $$;
@@ -1974,14 +1977,14 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
     vector_table text;
 BEGIN
     IF is_wanted THEN
-        SELECT known.table_name INTO vector_table
+        SELECT known.model, known.table_name INTO vector_model, vector_table
         FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model;
     END IF;
     IF vector_table IS NULL THEN
@@ -3615,7 +3618,8 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     process,
     version,
     created_at,
-    updated_at
+    updated_at,
+    tenant_id
    FROM state.entities;
 
 CREATE TABLE state.entity_relations (
@@ -3903,6 +3907,7 @@ CREATE VIEW state.memory_history WITH (security_invoker='true') AS
     records.retrieval_count,
     records.last_retrieved_at,
     records.last_injected_at,
+    records.tenant_id,
     NULL::timestamp with time zone AS known_until
    FROM state.memory_records records
 UNION ALL
@@ -3946,6 +3951,7 @@ UNION ALL
     memory_versions.retrieval_count,
     memory_versions.last_retrieved_at,
     memory_versions.last_injected_at,
+    memory_versions.tenant_id,
     memory_versions.known_until
    FROM state.memory_versions;
 

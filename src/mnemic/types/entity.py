@@ -34,7 +34,9 @@ class Entity:
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "Entity":
         """The entity in a row of the view `state.entity_records`."""
-        return cls(**{**row, "aliases": tuple(row["aliases"])})
+        fields = {**row, "aliases": tuple(row["aliases"])}
+        fields.pop("tenant_id", None)
+        return cls(**fields)
 
 
 # How calls name an entity: the entity itself, its id, or its category and name.

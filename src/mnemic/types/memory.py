@@ -81,7 +81,8 @@ class MemoryRecord:
     def from_row(cls, row: dict[str, Any]) -> "MemoryRecord":
         """The record in a row of `state.memory_records` or of `state.memory_history`."""
         fields = {**row, "tags": tuple(row["tags"]), "evidence": tuple(row["evidence"])}
-        fields.pop("known_until", None)
+        for name in ("tenant_id", "known_until"):
+            fields.pop(name, None)
         return cls(**fields)
 
 

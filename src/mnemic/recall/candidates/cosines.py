@@ -9,7 +9,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.id_arrays import Key
 from mnemic.db.vector_index import CosineStatistics
-from mnemic.db.vectors import Vectors, cosines_of
+from mnemic.db.vectors import ModelChanged, Vectors, cosines_of
 from mnemic.recall.query_embedding import VectorQuery
 
 Floats = npt.NDArray[np.float64]
@@ -40,9 +40,13 @@ def semantic_cosines(row: Row | None) -> dict[Key, float]:
 
 
 def lexical_cosines(row: Row | None, query: VectorQuery | None) -> dict[Key, float]:
-    """Cosines from the vectors in a row of `recall.words`, which ran before the query's vector was known."""
+    """Cosines from the vectors in a row of `recall.words`, which ran before the query's vector was known.
+
+    Raises ModelChanged if they are of another model than the query's.
+    """
     if row is None or query is None or row["vectors"] is None:
         return {}
+    _check_model(row, query)
     keys = [row["memory_ids"][place - 1] for place in row["vector_places"]]
     return dict(zip(keys, _cosines(row["vectors"], query).tolist(), strict=True))
 
@@ -51,6 +55,7 @@ def sample_statistics(row: Row | None, query: VectorQuery | None) -> CosineStati
     """Statistics from the sample of the owner's vectors in a row of `recall.words`; None without a sample."""
     if row is None or query is None or row["sample_vectors"] is None:
         return None
+    _check_model(row, query)
     return CosineStatistics.of(_cosines(row["sample_vectors"], query).tolist())
 
 
@@ -67,6 +72,12 @@ def smoothed_statistics(statistics: CosineStatistics | None) -> tuple[float, flo
 def aligned_cosines(keys: Sequence[Key], cosines: Mapping[Key, float]) -> Floats:
     """The cosine of each memory; NaN for a memory without a vector."""
     return np.array([cosines.get(key, np.nan) for key in keys], float)
+
+
+def _check_model(row: Row, query: VectorQuery) -> None:
+    """Raise ModelChanged if the vectors in a row of `recall.words` are of another model than the query's."""
+    if row["vector_model"] != query.table.model:
+        raise ModelChanged(row["vector_model"])
 
 
 def _cosines(vectors: Vectors, query: VectorQuery) -> Floats:

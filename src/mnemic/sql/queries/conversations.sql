@@ -19,7 +19,7 @@ LIMIT %(limit)s
 -- name: turns
 -- Turns of a conversation in order, from a position on; the chunks of a long turn follow each other.
 SELECT * FROM state.memory_records
-WHERE owner = %(owner)s AND conversation = %(conversation)s AND "position" >= %(from_position)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s AND "position" >= %(from_position)s
   AND deleted_at IS NULL
 ORDER BY "position", chunk_index
 LIMIT %(limit)s
@@ -27,14 +27,14 @@ LIMIT %(limit)s
 -- name: recent
 -- The last turns of an owner in all conversations, the newest first.
 SELECT * FROM state.memory_records
-WHERE owner = %(owner)s AND conversation IS NOT NULL AND deleted_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation IS NOT NULL AND deleted_at IS NULL
 ORDER BY memory_id DESC
 LIMIT %(limit)s
 
 -- name: recent_of
 -- The last turns of one conversation, the last one first.
 SELECT * FROM state.memory_records
-WHERE owner = %(owner)s AND conversation = %(conversation)s AND deleted_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s AND deleted_at IS NULL
 ORDER BY "position" DESC, chunk_index DESC
 LIMIT %(limit)s
 

@@ -50,7 +50,7 @@ WHERE NOT EXISTS (
 SELECT records.*
 FROM unnest(%(entity_ids)s::uuid[]) WITH ORDINALITY AS wanted (entity_id, place)
 JOIN state.entity_records AS records USING (entity_id)
-WHERE records.owner = %(owner)s
+WHERE records.tenant_id = %(tenant_id)s AND records.owner = %(owner)s
 ORDER BY wanted.place
 
 -- name: find
@@ -67,7 +67,7 @@ LIMIT %(limit)s
 -- Entities of an owner, newest first, a page at a time.
 SELECT *
 FROM state.entity_records
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND entity_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(category)s::text IS NULL OR category = mnemic.name_key(%(category)s))
 ORDER BY entity_id DESC

@@ -2,12 +2,13 @@
 
 -- name: get
 -- One memory, whatever its status.
-SELECT * FROM state.memory_records WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+SELECT * FROM state.memory_records
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: list
 -- Memories of an owner, newest first, a page at a time; NULL filters match everything.
 SELECT * FROM state.memory_records
-WHERE owner = %(owner)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(categories)s::text[] IS NULL OR category = ANY(%(categories)s::text[]))
   AND (%(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]))
@@ -64,18 +65,18 @@ WHERE link.tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(mem
 -- name: history
 -- Every version of a memory, oldest first.
 SELECT * FROM state.memory_history
-WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
 ORDER BY version
 
 -- name: version
 -- One version of a memory.
 SELECT * FROM state.memory_history
-WHERE owner = %(owner)s AND memory_id = %(memory_id)s AND version = %(version)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s AND version = %(version)s
 
 -- name: as_of
 -- A memory as it was known at a time; no row if it was not known then.
 SELECT * FROM state.memory_history
-WHERE owner = %(owner)s AND memory_id = %(memory_id)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
   AND recorded_at <= %(moment)s AND (known_until IS NULL OR known_until > %(moment)s)
 ORDER BY version DESC
 LIMIT 1

@@ -84,7 +84,7 @@ FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 CROSS JOIN LATERAL (
     SELECT *
     FROM state.memory_history
-    WHERE memory_history.memory_id = given.memory_id
+    WHERE memory_history.tenant_id = %(tenant_id)s AND memory_history.memory_id = given.memory_id
       AND recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true)
     OFFSET 0
 ) AS found

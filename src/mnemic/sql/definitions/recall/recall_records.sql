@@ -12,7 +12,9 @@ BEGIN
     SELECT found.*
     FROM unnest(ids) AS given (memory_id)
     CROSS JOIN LATERAL (
-        SELECT * FROM state.memory_records WHERE memory_records.memory_id = given.memory_id OFFSET 0
+        SELECT * FROM state.memory_records
+        WHERE memory_records.tenant_id = of_tenant AND memory_records.memory_id = given.memory_id
+        OFFSET 0
     ) AS found;
 END
 $$;

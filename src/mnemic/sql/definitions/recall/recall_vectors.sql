@@ -1,8 +1,9 @@
 -- The vectors of candidates, for a query whose embedding is not known yet: `vectors` belong to the memories at
--- `vector_places`; `sample_vectors` are a random sample of the owner's. Empty unless `is_wanted`.
+-- `vector_places`; `sample_vectors` are a random sample of the owner's. `vector_model` made them: the caller compares it
+-- with the model that embeds its query. All are NULL unless `is_wanted`.
 CREATE OR REPLACE FUNCTION mnemic.recall_vectors(
     of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean,
-    OUT vector_places int[], INOUT vectors anyarray, OUT sample_vectors anyarray
+    OUT vector_model text, OUT vector_places int[], INOUT vectors anyarray, OUT sample_vectors anyarray
 )
 LANGUAGE plpgsql STABLE
 AS $$
@@ -10,7 +11,7 @@ DECLARE
     vector_table text;
 BEGIN
     IF is_wanted THEN
-        SELECT known.table_name INTO vector_table
+        SELECT known.model, known.table_name INTO vector_model, vector_table
         FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model;
     END IF;
     IF vector_table IS NULL THEN

@@ -1,4 +1,4 @@
--- An entity as the SDK returns it. Runs with the caller's privileges, so that row-level security applies.
+-- An entity as the SDK returns it, and its tenant, which queries name. Runs with the caller's privileges, so that row-level security applies.
 CREATE OR REPLACE VIEW state.entity_records WITH (security_invoker = true) AS
 SELECT
     entity_id, owner, category, name,
@@ -12,6 +12,6 @@ SELECT
         SELECT coalesce(jsonb_object_agg(facts.attribute, facts.value), '{}') FROM state.entity_facts AS facts
         WHERE facts.tenant_id = entities.tenant_id AND facts.entity_id = entities.entity_id AND facts.retired_at IS NULL
     ) AS facts,
-    salience, metadata, process, version, created_at, updated_at
+    salience, metadata, process, version, created_at, updated_at, tenant_id
 FROM state.entities;
 GRANT SELECT ON state.entity_records TO mnemic_app;

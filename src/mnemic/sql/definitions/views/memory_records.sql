@@ -1,4 +1,5 @@
--- The columns of a memory as the API returns it: the fields of mnemic.types.memory.MemoryRecord, in their order.
+-- The columns of a memory as the API returns it: the fields of mnemic.types.memory.MemoryRecord, in their order, then
+-- the tenant, which queries name.
 -- Everything else that reads whole memories selects from this view or from state.memory_history.
 CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
 SELECT
@@ -6,6 +7,6 @@ SELECT
     source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
     expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
     external_id, usefulness, salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
-    counts.last_retrieved_at, last_injected_at
+    counts.last_retrieved_at, last_injected_at, tenant_id
 FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id);
 GRANT SELECT ON state.memory_records TO mnemic_app;

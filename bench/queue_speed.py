@@ -1,6 +1,6 @@
 """How fast jobs are added, claimed and done, beside procrastinate and pgqueuer on the same server.
 
-    python -m bench.queue [--quick] [--json bench/results/queue.json]
+    python -m bench.queue_speed [--quick] [--json bench/results/queue.json]
 
 1. Adding jobs one by one, and in calls of 1,000.
 2. Draining a full queue of no-op jobs with 1 and with 4 worker processes, 10 and 100 jobs at a time each.

@@ -136,10 +136,10 @@ async def test_where_signatures_do_not_hold_a_transaction_asks_the_same(
     memory = known[0]
     signed = await memory.recall("the secret", refuse_below=0)
 
-    async def process_of_a_pooler(self: Database, connection: object) -> str:
+    async def backend_identity_of_a_pooler(self: Database, connection: object) -> str:
         return "another one with every statement"
 
-    monkeypatch.setattr(Database, "_process", process_of_a_pooler)
+    monkeypatch.setattr(Database, "_backend_identity", backend_identity_of_a_pooler)
     proved = await memory.recall("the secret", refuse_below=0)
     assert [hit.memory.content for hit in proved] == [hit.memory.content for hit in signed]
     assert len(proved) == 1

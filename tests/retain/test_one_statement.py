@@ -187,7 +187,7 @@ async def test_a_transaction_writes_the_call_behind_a_pooler_that_changes_proces
     async def another(self: Database, connection: object) -> str:
         return "1@2"
 
-    monkeypatch.setattr(Database, "_process", another)
+    monkeypatch.setattr(Database, "_backend_identity", another)
     assert (await used.retain("Alice likes tea.")).stored_count == 1
     assert len(transactions) == 1
 

@@ -115,33 +115,38 @@ def parameters_of(connection: AppConnection, tenant_id: object) -> dict[str, Any
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "indexes"),
-    [
-        ("ingest.get", {"reference_documents_tenant_id_owner_name_key", "document_sources_pkey"}),
-        ("ingest.set_job", {"document_sources_pkey"}),
-        ("ingest.has_job", {"jobs_pkey"}),
-        ("ingest.source", {"reference_documents_pkey", "document_sources_pkey"}),
-        ("ingest.text", {"document_sources_pkey"}),
-        ("ingest.hold_version", {"reference_documents_pkey"}),
-        ("ingest.made", set()),
-        ("ingest.move_chunks", {"document_chunks_pkey"}),
-        ("ingest.describe_memories", {"memories_pkey"}),
-        ("ingest.set_contexts", set()),
-        ("ingest.embeddable", {"memories_pkey"}),
-        ("ingest.forget_chunks", {"memories_pkey", "document_chunks_memory"}),
-        ("ingest.remove_chunks", {"document_chunks_pkey"}),
-        ("ingest.remove_all_chunks", set()),
-        ("ingest.complete", {"document_sources_pkey"}),
-        ("ingest.chunks", {"document_chunks_order"}),
-        ("reembedding.job", {"jobs_running", "jobs_waiting", "jobs_scheduled"}),
-        ("reembedding.mark", set()),
-        ("reembedding.batch", {"reembedding_pkey", "memories_pkey", "document_chunks_memory"}),
-        ("reembedding.clear", {"reembedding_pkey"}),
-        ("reembedding.refuse", {"reembedding_pkey"}),
-    ],
-)
-def test_a_step_reads_what_it_needs_by_an_index(name: str, indexes: set[str], large: Large) -> None:
+INDEXES: dict[str, set[str]] = {
+    "ingest.get": {"reference_documents_tenant_id_owner_name_key", "document_sources_pkey"},
+    "ingest.set_job": {"document_sources_pkey"},
+    "ingest.has_job": {"jobs_pkey"},
+    "ingest.source": {"reference_documents_pkey", "document_sources_pkey"},
+    "ingest.text": {"document_sources_pkey"},
+    "ingest.hold_version": {"reference_documents_pkey"},
+    "ingest.made": set(),
+    "ingest.move_chunks": {"document_chunks_pkey"},
+    "ingest.describe_memories": {"memories_pkey"},
+    "ingest.set_contexts": set(),
+    "ingest.embeddable": {"memories_pkey"},
+    "ingest.forget_chunks": {"memories_pkey", "document_chunks_memory"},
+    "ingest.remove_chunks": {"document_chunks_pkey"},
+    "ingest.remove_all_chunks": set(),
+    "ingest.complete": {"document_sources_pkey"},
+    "ingest.chunks": {"document_chunks_order"},
+    "reembedding.job": {"jobs_running", "jobs_waiting", "jobs_scheduled"},
+    "reembedding.mark": set(),
+    "reembedding.batch": {"reembedding_pkey", "memories_pkey", "document_chunks_memory"},
+    "reembedding.clear": {"reembedding_pkey"},
+    "reembedding.refuse": {"reembedding_pkey"},
+}
+
+
+def test_a_step_reads_what_it_needs_by_an_index(large: Large, subtests: pytest.Subtests) -> None:
+    for name, indexes in INDEXES.items():
+        with subtests.test(name):
+            check_plan(name, indexes, large)
+
+
+def check_plan(name: str, indexes: set[str], large: Large) -> None:
     connection, parameters = large
     if name == "ingest.chunks":
         parameters = {**parameters, "after": 5, "memory_id": None}

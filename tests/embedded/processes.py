@@ -13,7 +13,7 @@ from typing import TypeVar
 from mnemic.db.embedded import status
 from mnemic.db.embedded.locks import is_locked
 
-WAIT_LIMIT_S = 30.0
+WAIT_LIMIT_S = 120.0
 LOOK_INTERVAL_S = 0.01
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "src"
@@ -79,6 +79,16 @@ def living(data_dir: Path) -> list[int]:
     return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if locks & _open_files(entry)]
 
 
+def descendants(pid: int) -> list[int]:
+    """Every process that this one has started, directly or not; much faster than looking at all processes."""
+    children = [
+        int(child)
+        for listed in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in listed.read_text().split()
+    ]
+    return [*children, *(below for child in children for below in descendants(child))]
+
+
 def nothing_runs(data_dir: Path) -> bool:
     """Whether processes of the server run, by its lock and, where there is /proc, by all processes."""
     held = is_locked(data_dir / "keeper.lock") or is_locked(data_dir / "server.lock")
@@ -99,7 +109,10 @@ def keeper_of(data_dir: Path) -> int:
     """The pid of the keeper, whose command line names its program and this folder."""
     wanted = {b"keeper.py", os.fsencode(data_dir)}
     for pid in living(data_dir):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # A backend that has just ended.
         if wanted <= {os.path.basename(word) for word in words} | set(words):
             return pid
     raise AssertionError(f"no keeper of {data_dir} lives")

@@ -148,7 +148,7 @@ def built(access: Access) -> Iterator[psycopg.Connection[Any]]:
 
 def measure(connection: psycopg.Connection[Any], access: Access, name: str, rounds: int) -> Result:
     """Run a statement on both tables, alternating which is first."""
-    tenant_id = begin_proven(connection, access)
+    tenant_id = begin_transaction(connection, access)
     parameters = {"tenant_id": tenant_id, "id": 4711}
     open_run = timed(connection, compose(name, protected=False), parameters)
     walled_run = timed(connection, compose(name, protected=True), parameters)
@@ -163,7 +163,7 @@ def measure(connection: psycopg.Connection[Any], access: Access, name: str, roun
     return Result(name, statistics.median(open_ms), statistics.median(protected_ms))
 
 
-def begin_proven(connection: psycopg.Connection[Any], access: Access) -> str:
+def begin_transaction(connection: psycopg.Connection[Any], access: Access) -> str:
     """Begin a transaction of one of the tenants; returns its id."""
     tenant_id = find_tenant(connection, access)
     moment = begin(connection)

@@ -1,7 +1,7 @@
 """Fixtures for every test that needs a database: one server, one migrated template, a clone per test.
 
-The template is the embedded server's own database, made and migrated as `Memory()` does it. A test
-that asks for `database`, `access`, `admin` or `connect_as` gets a clone of it, which takes some 30 ms.
+The template is the embedded server's own database, created and migrated as `Memory()` does. A test that
+uses `database`, `access`, `admin` or `connect_as` gets a clone of it, which takes some 30 ms.
 Clones share the template's signing key, and so the login that is derived from it.
 """
 
@@ -29,7 +29,7 @@ from mnemic.db.tenancy import Tenant
 from tests.password_server import PasswordServer
 from tests.proofs import begin_as
 
-# A shell that starts the tests in its background has them, and what they start, ignore Ctrl-C.
+# Processes that a shell starts in the background ignore SIGINT, and so would the server.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -37,7 +37,7 @@ LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
 
 SHARED_MEMORY = Path("/dev/shm")
 MEMORY_NEEDED_BYTES = 2 * 1024**3
-# What is lost in a crash is no matter here, and nothing should happen by itself during a test.
+# Durability does not matter here, and no background activity should disturb a test.
 SERVER_SETTINGS = {"autovacuum": "off", "synchronous_commit": "off", "max_connections": "200"}
 
 AppConnection = psycopg.Connection[tuple[object, ...]]
@@ -46,7 +46,7 @@ ConnectAs = Callable[[Tenant | None], AppConnection]
 
 @pytest.fixture(scope="session")
 def memory_dir() -> Iterator[Path]:
-    """A private folder in main memory, if there is room: making a database on a disk takes half a second."""
+    """A private folder in main memory, if there is enough: on a disk, creating a database takes 0.5 s."""
     folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=_roomy_folder()))
     yield folder
     shutil.rmtree(folder)
@@ -68,7 +68,7 @@ def server(memory_dir: Path) -> Iterator[EmbeddedServer]:
 
 
 class Databases:
-    """Makes databases on the server, and drops the ones that are done with."""
+    """Creates databases on the server, and drops them after use."""
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
@@ -83,7 +83,7 @@ class Databases:
         return name
 
     def give_back(self, name: str) -> None:
-        """Drop it one test later: a connection closed just now would make the server wait for 0.1 s."""
+        """Drop it one test later: right after a connection was closed, dropping would take 0.1 s."""
         for done in self._done:
             self.run("DROP DATABASE {} WITH (FORCE)", done)
         self._done = [name]
@@ -101,7 +101,7 @@ def databases(server: EmbeddedServer) -> Databases:
 
 @pytest.fixture(scope="session")
 def template_access(server: EmbeddedServer, databases: Databases) -> Access:
-    """Access to the template, which nobody may connect to: a database in use cannot be cloned."""
+    """Access to the template, which refuses connections: a database in use cannot be cloned."""
     access = asyncio.run(embedded_access(server, LIMITS))
     databases.run("ALTER DATABASE {} ALLOW_CONNECTIONS false", DATABASE_NAME)
     return access
@@ -117,7 +117,7 @@ def database_name(template_access: Access, databases: Databases) -> Iterator[str
 
 @pytest.fixture
 def empty_database_name(databases: Databases) -> Iterator[str]:
-    """A database for one test in which nothing was ever done."""
+    """An empty database for one test."""
     name = databases.make(template="template0")
     yield name
     databases.give_back(name)
@@ -125,13 +125,13 @@ def empty_database_name(databases: Databases) -> Iterator[str]:
 
 @pytest.fixture
 def admin_conninfo(server: EmbeddedServer, database_name: str) -> str:
-    """How to connect to the test's database as the server's superuser."""
+    """Connection string of the superuser for the test's database."""
     return server.conninfo(user=ADMIN_ROLE, dbname=database_name)
 
 
 @pytest.fixture
 def empty_conninfo(server: EmbeddedServer, empty_database_name: str) -> str:
-    """How to connect to the empty database as the server's superuser."""
+    """Connection string of the superuser for the empty database."""
     return server.conninfo(user=ADMIN_ROLE, dbname=empty_database_name)
 
 
@@ -146,7 +146,7 @@ def admin(admin_conninfo: str) -> Iterator[AppConnection]:
 def shared_admin(
     template_access: Access, databases: Databases, server: EmbeddedServer
 ) -> Iterator[AppConnection]:
-    """The same to a database for all tests of a module that leave it as it is."""
+    """The superuser's connection to a database that the read-only tests of a module share."""
     name = databases.make(template=DATABASE_NAME)
     with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as connection:
         yield connection
@@ -154,7 +154,7 @@ def shared_admin(
 
 
 def access_to(template_access: Access, database_name: str) -> Access:
-    """The template's access, led to a clone."""
+    """The template's access, but to a clone."""
     return replace(
         template_access,
         conninfo=lambda: make_conninfo(template_access.conninfo(), dbname=database_name),
@@ -169,7 +169,7 @@ def access(template_access: Access, database_name: str) -> Access:
 
 @asynccontextmanager
 async def open_database(access: Access, limits: Limits = LIMITS) -> AsyncIterator[Database]:
-    """Open a database, and close it whatever happens: an open pool keeps the event loop from ending."""
+    """Open a database, and close it in any case: an open pool keeps the event loop running."""
     database = Database(access, limits)
     try:
         await database.open()
@@ -199,7 +199,7 @@ async def tenant_b(database: Database) -> Tenant:
 def connect_as(access: Access) -> Iterator[ConnectAs]:
     """Opens plain connections with the application's login, inside a transaction of a tenant.
 
-    With None, in a transaction that proved nothing.
+    With None, in a transaction without a proof.
     """
     opened: list[AppConnection] = []
 
@@ -216,6 +216,6 @@ def connect_as(access: Access) -> Iterator[ConnectAs]:
 
 @pytest.fixture(scope="session")
 def password_server() -> Iterator[PasswordServer]:
-    """A PostgreSQL of the user's own: on a TCP port, with passwords."""
+    """A PostgreSQL like the user's own: on a TCP port, with passwords."""
     with PasswordServer.start(_roomy_folder()) as server:
         yield server

@@ -1,7 +1,7 @@
-"""Fixtures for tests of the record: one database for all of them, and tenants that nobody used before.
+"""Fixtures for tests of the record: one shared database, and a new tenant for each test.
 
-A tenant is made in a millisecond, a clone of the template in thirty. Whoever looks at a whole database (how
-many rows it has, whether a name is anywhere in it) uses the `database` of the root's fixtures instead.
+Creating a tenant takes a millisecond, cloning the template thirty. Tests that look at a whole database (how
+many rows it has, whether it contains a name) use the `database` of `tests/conftest.py` instead.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ def shared_database_name(template_access: Access, databases: Databases) -> str:
 
 @pytest.fixture
 async def shared_database(template_access: Access, shared_database_name: str) -> AsyncIterator[Database]:
-    """It, open, with a connection for each of many writers."""
+    """The shared database, open, with a connection for each of many writers."""
     limits = replace(LIMITS, pool_size=WRITERS)
     async with open_database(access_to(template_access, shared_database_name), limits) as database:
         yield database
@@ -38,7 +38,7 @@ async def shared_database(template_access: Access, shared_database_name: str) ->
 
 @pytest.fixture(scope="session")
 def superuser(server: EmbeddedServer, shared_database_name: str) -> Iterator[AppConnection]:
-    """The superuser's connection to it, in autocommit mode."""
+    """The superuser's connection to the shared database, in autocommit mode."""
     conninfo = server.conninfo(user=ADMIN_ROLE, dbname=shared_database_name)
     with psycopg.connect(conninfo, autocommit=True) as connection:
         yield connection
@@ -68,7 +68,7 @@ def tenant_database(shared_database: Database, memory: AsyncMemory) -> TenantDat
 
 
 class Rows:
-    """What a tenant's rows are, seen from outside."""
+    """Reads rows as the superuser."""
 
     def __init__(self, superuser: AppConnection) -> None:
         self._superuser = superuser
@@ -87,18 +87,18 @@ class Rows:
         return value
 
     def counts(self, tenant_id: UUID) -> dict[str, int]:
-        """The tenant's rows in each table that has some, but for the schedules that it is born with."""
+        """The number of the tenant's rows per table, without its default schedules."""
         tables = [str(name) for (name,) in self.select(_TENANT_TABLES)]
         of_tenant = f"WHERE tenant_id = '{tenant_id}'"
         parts = (
-            f"SELECT '{name}', count(*) FROM {name} {of_tenant} {_NOT_BORN_WITH.get(name, '')}"
+            f"SELECT '{name}', count(*) FROM {name} {of_tenant} {_WITHOUT_DEFAULTS.get(name, '')}"
             for name in tables
         )
         counted = self.select(" UNION ALL ".join(parts))
         return {str(name): int(str(count)) for name, count in counted if count}
 
 
-_NOT_BORN_WITH = {"queue.schedules": "AND owner IS NOT NULL"}
+_WITHOUT_DEFAULTS = {"queue.schedules": "AND owner IS NOT NULL"}
 _TENANT_TABLES = """
     SELECT pg_class.oid::regclass::text
     FROM pg_class

@@ -1,4 +1,4 @@
-"""Owners with many vectors, made in one go: what an index is for."""
+"""Owners with many vectors, for tests of vector indexes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _MEMORIES = """
 
 @dataclass(frozen=True)
 class Filled:
-    """What an owner was given; the vectors are as the database rounded them."""
+    """The stored vectors of an owner, rounded as in the database."""
 
     table: VectorTable
     ids: tuple[UUID, ...]
@@ -33,7 +33,7 @@ class Filled:
 
 
 def clustered(count: int, *, seed: int) -> Vectors:
-    """Vectors of length one around a few centres, as texts about a few things have them."""
+    """Vectors of length one around a few centres, like those of texts about a few topics."""
     centres = np.random.default_rng(7).normal(size=(CENTRES, DIMENSIONS))
     random = np.random.default_rng(seed)
     near = centres[random.integers(0, CENTRES, count)] + 0.6 * random.normal(size=(count, DIMENSIONS))

@@ -1,4 +1,4 @@
-"""A database for many writers at once: the usual one has fewer connections than they are."""
+"""A database with a connection for each of many concurrent writers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

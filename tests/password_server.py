@@ -1,4 +1,4 @@
-"""A second PostgreSQL for tests of URLs: on a loopback port, with passwords, as on a server of one's own."""
+"""A second PostgreSQL for tests of URLs: on a loopback port, with passwords."""
 
 import os
 import pwd
@@ -19,7 +19,7 @@ from psycopg.rows import TupleRow
 from mnemic.db.embedded import server_binaries
 from mnemic.db.embedded.account import Account
 from mnemic.db.embedded.binaries import runnable_binaries
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.deadline import Deadline
 from tests.waiting import wait_until
 
 SUPERUSER = "postgres"
@@ -42,7 +42,7 @@ class PasswordServer:
     def start(cls, parent: Path) -> Self:
         """Make a cluster in a new folder below `parent`, which all users can enter, and run it."""
         account = _account()
-        binaries = runnable_binaries(account, server_binaries(), Patience(START_TIMEOUT_S)).folder
+        binaries = runnable_binaries(account, server_binaries(), Deadline(START_TIMEOUT_S)).folder
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)
         server = cls(folder, account, binaries, _free_port(), secrets.token_hex(8))
@@ -82,7 +82,7 @@ class PasswordServer:
         wait_until(self._accepts, timeout_s=START_TIMEOUT_S, what="the password server to start")
 
     def stop(self) -> None:
-        """A fast shutdown: every connection is ended."""
+        """A fast shutdown, which ends every connection."""
         assert self._process is not None, "the server runs"
         self._process.send_signal(signal.SIGINT)
         assert self._process.wait(STOP_TIMEOUT_S) == 0
@@ -146,7 +146,7 @@ class PasswordServer:
 
 
 def _account() -> Account:
-    """Whoever runs the tests; PostgreSQL refuses to run as root, so root runs it as nobody."""
+    """The current user; PostgreSQL refuses to run as root, so root runs it as `nobody`."""
     switched = os.geteuid() == 0
     entry = pwd.getpwnam("nobody") if switched else pwd.getpwuid(os.geteuid())
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switched=switched)

@@ -10,7 +10,7 @@ from mnemic.sql import query
 
 
 def begin_as(connection: psycopg.Connection[Any], key: SigningKey, tenant: Tenant | None) -> str:
-    """Begin a transaction of this tenant (None: of nobody); returns the proof."""
+    """Begin a transaction of this tenant (None: without a tenant); returns the proof."""
     moment = begin(connection)
     if tenant is None:
         return ""
@@ -18,7 +18,7 @@ def begin_as(connection: psycopg.Connection[Any], key: SigningKey, tenant: Tenan
 
 
 def begin(connection: psycopg.Connection[Any]) -> str:
-    """Begin as Mnemic does; returns how the database names the transaction."""
+    """Begin as Mnemic does; returns the identity of the transaction."""
     cursor = connection.execute(query("session.begin"))
     cursor.nextset()
     (moment,) = cursor.fetchone() or ("",)
@@ -28,32 +28,32 @@ def begin(connection: psycopg.Connection[Any]) -> str:
 def prove(
     connection: psycopg.Connection[Any], key: SigningKey, purpose: Purpose, subject: str, *, moment: str
 ) -> str:
-    """State and prove in the transaction that has begun; returns the proof."""
+    """State and prove a subject in the current transaction; returns the proof."""
     proof = key.proof(purpose, subject, moment=moment)
     connection.execute(query("session.prove"), {"purpose": purpose, "subject": subject, "proof": proof})
     return proof
 
 
-def process_of(connection: psycopg.Connection[Any]) -> str:
-    """How the database names the server process of a connection in signatures."""
+def backend_identity(connection: psycopg.Connection[Any]) -> str:
+    """Identity of the connection's backend process, for signatures."""
     (process,) = connection.execute(query("session.process")).fetchone() or ("",)
     return str(process)
 
 
-WRONG_SIGNATURES = ("nobody", "no one", "another process", "another tenant", "a turn")
-"""Whose signature somebody might try who has none of the tenant that he is after."""
+WRONG_SIGNATURES = ("none", "empty", "another process", "another tenant", "another purpose")
+"""Signatures that an attacker could try without a valid one."""
 
 
 def wrong_signature(
     whose: str, access: Access, connection: psycopg.Connection[Any], *, mine: Tenant, theirs: Tenant
 ) -> str | None:
     """One of `WRONG_SIGNATURES`, to be tried on a connection against the tenant `theirs`."""
-    process = process_of(connection)
+    process = backend_identity(connection)
     with psycopg.connect(access.conninfo(), autocommit=True) as other:
         return {
-            "nobody": None,
-            "no one": "",
-            "another process": access.key.signature("enter", str(theirs.id), process=process_of(other)),
+            "none": None,
+            "empty": "",
+            "another process": access.key.signature("enter", str(theirs.id), process=backend_identity(other)),
             "another tenant": access.key.signature("enter", str(mine.id), process=process),
-            "a turn": access.key.signature("turn", str(theirs.id), process=process),
+            "another purpose": access.key.signature("turn", str(theirs.id), process=process),
         }[whose]

@@ -1,4 +1,4 @@
-"""Data folders whose server runs all the time, so that a test that opens `Memory` need not start one."""
+"""Data folders with a running server, so that tests that open `Memory` do not start one."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Language models whose answers a test writes, and which remember what they were asked."""
+"""Language models with scripted results, which record their requests."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from mnemic.models.language import LanguageModel, open_language_model
 
 @dataclass
 class Script:
-    """Gives `answer` for every question: the fields of the object, a text that is none, or a failure."""
+    """Returns `answer` for every request: the fields of the object, an invalid text, or a failure."""
 
     answer: dict[str, Any] | str | Exception
     tasks: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Script:
 
 
 def by_field(**answers: Any) -> LanguageModel:
-    """A model that knows the answer by the first field it is asked to fill; a failure is raised."""
+    """A model whose result depends on the first field of the requested object; an exception is raised."""
 
     async def reply(_: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         tool = info.output_tools[0]
@@ -53,15 +53,15 @@ def by_field(**answers: Any) -> LanguageModel:
 
 
 NEVER = object()
-"""An answer that does not come."""
+"""Makes a model never respond."""
 
 
 def silent() -> LanguageModel:
-    """A model that never answers."""
+    """A model that never responds."""
 
     async def reply(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
         await asyncio.Event().wait()
-        raise AssertionError("nobody sets the event")
+        raise AssertionError("the event is never set")
 
     return opened(FunctionModel(reply, model_name="silent"))
 

@@ -1,4 +1,4 @@
-"""Fixtures for tests in which two tenants of one database must not meet."""
+"""Fixtures for tests of the isolation of two tenants in one database."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -41,7 +41,7 @@ async def wide_memory(access: Access, tenant_a: Tenant) -> AsyncIterator[AsyncMe
 
 
 def counter(admin: AppConnection, tables: Sequence[str]) -> CountRows:
-    """Counts what some tables of the schema state hold, of all tenants."""
+    """Counts the rows of some tables of the schema state, of all tenants."""
     counts = " + ".join(f"(SELECT count(*) FROM state.{table})" for table in tables)
 
     def count() -> int:

@@ -1,4 +1,4 @@
-"""A test model that can be told to fail, and to let something happen while it embeds."""
+"""A test model that can fail, and can run a callback while it embeds."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

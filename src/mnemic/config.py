@@ -1,7 +1,7 @@
 """The settings of Mnemic, and the only place that reads the environment.
 
-Each field below is the environment variable ``MNEMIC_<FIELD>``; what a caller passes to `Memory`
-wins over it. `docs/reference/settings.md` holds the same list for readers; a test compares both.
+Each field below is the environment variable ``MNEMIC_<FIELD>``; arguments of `Memory` override it.
+`docs/reference/settings.md` holds the same list for readers; a test compares both.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ def _default_data_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """Everything that can be set, with its default."""
+    """All settings with their defaults."""
 
     model_config = SettingsConfigDict(env_prefix="MNEMIC_", frozen=True, extra="forbid")
 
@@ -59,8 +59,8 @@ class Settings(BaseSettings):
             "`database_url` names a role that may not read it from the database."
         ),
     )
-    owner: str | None = Field(default=None, description="Owner of calls that name none.")
-    channel: str = Field(default="_global", description="Channel of calls that name none.")
+    owner: str | None = Field(default=None, description="Owner of calls without one.")
+    channel: str = Field(default="_global", description="Channel of calls without one.")
     process: str = Field(default="sdk", description="Which part of your system writes.")
     embedder: str = Field(
         default="local",
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     )
     reranker: Literal["llm"] | None = Field(
         default=None,
-        description="Who has the last word on the order of what recall found: `llm`. Unset: nobody.",
+        description="What reranks the hits of recall: `llm`. Unset: no reranking.",
     )
     techniques: frozenset[
         Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]
@@ -107,14 +107,14 @@ class Settings(BaseSettings):
     memory_log: Literal["off", "writes", "reads", "verbose"] = Field(
         default="writes",
         description=(
-            "What the memory log keeps: `off` nothing, `writes` calls that write, `reads` calls that read, "
-            "too, `verbose` with them what was asked and answered."
+            "What the memory log records: `off` nothing, `writes` calls that write, `reads` also calls that "
+            "read, `verbose` also their queries and results."
         ),
     )
     worker: bool | Literal["auto"] = Field(
         default="auto",
         description=(
-            "Whether an open `Memory` works on the jobs of its tenant itself: `true`, `false`, or `auto`, "
+            "Whether an open `Memory` also runs the jobs of its tenant: `true`, `false`, or `auto`, "
             "which does so only with the embedded server."
         ),
     )
@@ -122,19 +122,21 @@ class Settings(BaseSettings):
         default=90,
         ge=1,
         le=400,
-        description="How long the memory log is kept, in days; by a worker, for all tenants.",
+        description="How long the memory log is kept, in days. A worker's setting applies to all tenants.",
     )
     job_retention_days: int = Field(
         default=30,
         ge=1,
         le=36_500,
-        description="How long finished and dead jobs are kept, in days; by a worker, for all tenants.",
+        description=(
+            "How long finished and dead jobs are kept, in days. A worker's setting applies to all tenants."
+        ),
     )
     event_retention_days: int = Field(
         default=30,
         ge=1,
         le=36_500,
-        description="How long events, and the log of what was sent to webhooks, are kept, in days.",
+        description="How long events and the log of webhook deliveries are kept, in days.",
     )
     webhook_private_addresses: bool = Field(
         default=False,
@@ -144,7 +146,7 @@ class Settings(BaseSettings):
         ),
     )
     pool_size: int = Field(
-        default=10, ge=1, le=1000, description="Most database connections that one `Memory` holds."
+        default=10, ge=1, le=1000, description="Maximum number of database connections of one `Memory`."
     )
     statement_timeout_s: float = Field(
         default=30.0, gt=0, le=86_400, description="Longest time one SQL statement may take, in seconds."
@@ -154,7 +156,7 @@ class Settings(BaseSettings):
     )
     keep_running: bool = Field(
         default=False,
-        description="Leave the embedded server running after its last user; `mnemic stop` ends it.",
+        description="Keep the embedded server running after its last user; `mnemic stop` stops it.",
     )
     server_user: str = Field(
         default="nobody", description="OS user that runs the embedded server when Mnemic runs as root."
@@ -193,15 +195,16 @@ class Settings(BaseSettings):
         default=6_000,
         ge=0,
         le=10_000_000,
-        description="`mnemic serve`: how often an API key may recall in a minute; 0 limits nothing.",
+        description="`mnemic serve`: how often an API key may recall in a minute; 0 means no limit.",
     )
     metrics_public: bool = Field(
-        default=False, description="`mnemic serve`: show `/metrics` to everybody, not only to admin keys."
+        default=False,
+        description="`mnemic serve`: serve `/metrics` without authentication, not only to admin keys.",
     )
 
 
 def load_settings(**given: Any) -> Settings:
-    """Read the environment and let every value in `given` that is not None win over it."""
+    """Read the environment; values in `given` that are not None override it."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

@@ -6,32 +6,32 @@
     ├── ConfigurationError            a setting, URL or argument that cannot work
     ├── InvalidInputError             bad input to a call; nothing was written (also a ValueError)
     │   └── OwnerRequiredError        no owner in the call, the scope or the settings
-    ├── NotFoundError                 what was asked for does not exist here (also a LookupError)
-    ├── ConflictError                 somebody else changed it first, or it exists already
-    ├── NotAuthenticatedError         no API key, or one that does not hold (any more)
-    ├── ForbiddenError                the API key holds, but not for this call or this owner
-    ├── TooManyRequestsError          the key called too often; `retry_after_s` says when to come back
-    ├── ServerError                   a Mnemic server failed, or its answer cannot be used
-    │   └── ServerUnavailableError    it could not be reached, or did not answer in time
+    ├── NotFoundError                 the object does not exist in this tenant (also a LookupError)
+    ├── ConflictError                 another writer changed it first, or it exists already
+    ├── NotAuthenticatedError         no API key, or an unknown, expired or revoked one
+    ├── ForbiddenError                the API key is valid, but not for this call or this owner
+    ├── TooManyRequestsError          the key called too often; `retry_after_s` says when to retry
+    ├── ServerError                   a Mnemic server failed, or its response is invalid
+    │   └── ServerUnavailableError    it could not be reached, or did not respond in time
     ├── ClosedError                   the Memory was closed, or was opened before a fork
     ├── DatabaseError                 the database refused or failed
-    │   ├── DatabaseUnavailableError  no connection could be had, or it was lost
-    │   ├── QueryTimeoutError         a statement ran into the time limit
-    │   └── TenantMismatchError       the database turned a write away by the tenant's policy
-    ├── MigrationError                the schema and this code do not fit together
+    │   ├── DatabaseUnavailableError  no connection is available, or it was lost
+    │   ├── QueryTimeoutError         a statement exceeded the time limit
+    │   └── TenantMismatchError       the database refused a write by the tenant's policy
+    ├── MigrationError                the schema does not match this code
     │   ├── NotMigratedError          the database lacks migrations: run `mnemic migrate`
     │   ├── MigrationChangedError     an applied migration file was edited afterwards
     │   ├── DatabaseTooNewError       the database was migrated by a newer Mnemic
-    │   └── MissingPrivilegeError     the role may not do it; `sql` is what an administrator runs
-    ├── EmbeddingError                the embedding model failed or gave an answer that cannot be used
-    ├── LanguageModelError            the LLM failed, was late, or gave an answer that cannot be used
-    ├── DeliveryError                 the receiver of a webhook did not take a message
+    │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
+    ├── EmbeddingError                the embedding model failed or returned unusable vectors
+    ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
+    ├── DeliveryError                 the receiver of a webhook did not accept a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
         ├── DataFolderError           the data folder is unusable (read-only, full, other version …)
         └── UnsupportedMachineError   this machine cannot run the shipped server
 
-A message says what happened and what to do about it. Errors of the driver are translated in one
-place, `mnemic.db.translate`, and stay reachable as ``__cause__``.
+A message says what happened and what to do about it. Errors of the driver are translated by
+`mnemic.db.translate` and kept as ``__cause__``.
 """
 
 
@@ -40,11 +40,11 @@ class MnemicError(Exception):
 
 
 class ConfigurationError(MnemicError):
-    """A setting, a URL or an argument cannot work as given."""
+    """A setting, a URL or an argument is invalid."""
 
 
 class InvalidInputError(MnemicError, ValueError):
-    """The input of a call is not acceptable; nothing was written."""
+    """The input of a call is invalid; nothing was written."""
 
 
 class OwnerRequiredError(InvalidInputError):
@@ -52,11 +52,11 @@ class OwnerRequiredError(InvalidInputError):
 
 
 class NotFoundError(MnemicError, LookupError):
-    """What was asked for does not exist in this tenant."""
+    """The object does not exist in this tenant."""
 
 
 class ConflictError(MnemicError):
-    """Somebody else changed the row first, or it exists already."""
+    """Another writer changed the row first, or it exists already."""
 
 
 class NotAuthenticatedError(MnemicError):
@@ -68,7 +68,7 @@ class ForbiddenError(MnemicError):
 
 
 class TooManyRequestsError(MnemicError):
-    """The API key has called too often; after `retry_after_s` seconds it may again."""
+    """The API key has exceeded its rate limit; retry after `retry_after_s` seconds."""
 
     def __init__(self, message: str, *, retry_after_s: float) -> None:
         super().__init__(message)
@@ -76,11 +76,11 @@ class TooManyRequestsError(MnemicError):
 
 
 class ServerError(MnemicError):
-    """A Mnemic server failed, or gave an answer that cannot be used."""
+    """A Mnemic server failed, or its response is invalid."""
 
 
 class ServerUnavailableError(ServerError):
-    """A Mnemic server could not be reached, or did not answer in time."""
+    """A Mnemic server could not be reached, or did not respond in time."""
 
 
 class ClosedError(MnemicError):
@@ -92,19 +92,19 @@ class DatabaseError(MnemicError):
 
 
 class DatabaseUnavailableError(DatabaseError):
-    """No connection to the database could be had, or it was lost."""
+    """No connection to the database is available, or it was lost."""
 
 
 class QueryTimeoutError(DatabaseError):
-    """A statement ran into the time limit."""
+    """A statement exceeded the time limit."""
 
 
 class TenantMismatchError(DatabaseError):
-    """The database turned a write away because of the tenant's policy."""
+    """The database refused a write because of the tenant's policy."""
 
 
 class MigrationError(MnemicError):
-    """The schema in the database and this code do not fit together."""
+    """The schema in the database does not match this code."""
 
 
 class NotMigratedError(MigrationError):
@@ -120,7 +120,7 @@ class DatabaseTooNewError(MigrationError):
 
 
 class MissingPrivilegeError(MigrationError):
-    """The role may not do what a migration needs; `sql` is what an administrator must run."""
+    """The role lacks privileges for a migration; `sql` is what an administrator must run."""
 
     def __init__(self, message: str, *, sql: str) -> None:
         super().__init__(f"{message}\n\nAn administrator must run once, in this database:\n\n{sql}")
@@ -128,15 +128,15 @@ class MissingPrivilegeError(MigrationError):
 
 
 class EmbeddingError(MnemicError):
-    """The embedding model failed, or its answer cannot be used as vectors."""
+    """The embedding model failed, or returned unusable vectors."""
 
 
 class LanguageModelError(MnemicError):
-    """The language model failed, gave no answer in time, or one that cannot be used."""
+    """The language model failed, timed out, or returned an unusable result."""
 
 
 class DeliveryError(MnemicError):
-    """A message could not be delivered to a webhook: its address, its receiver or its answer is at fault."""
+    """A message could not be delivered to a webhook: its URL, its receiver or the response is at fault."""
 
 
 class EmbeddedServerError(MnemicError):
@@ -144,7 +144,7 @@ class EmbeddedServerError(MnemicError):
 
 
 class DataFolderError(EmbeddedServerError):
-    """The data folder is unusable: read-only, full, of another version, in foreign hands."""
+    """The data folder is unusable: read-only, full, of another version, owned by another user."""
 
 
 class UnsupportedMachineError(EmbeddedServerError):

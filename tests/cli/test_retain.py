@@ -165,7 +165,7 @@ def test_embed_makes_up_for_what_failed(mnemic: Run, memory: Memory, monkeypatch
         assert (ended.code, "run `mnemic embed` later" in " ".join(ended.out.split())) == (0, True)
         assert mnemic("retain", "Bob.", "--json").json["awaiting_embedding_count"] == 1
         ended = mnemic("embed")
-        assert (ended.code, ended.out, "told to fail" in ended.said) == (1, "", True)
+        assert (ended.code, ended.out, "set to fail" in ended.said) == (1, "", True)
     assert memory.admin.stats().awaiting_embedding_count == 2
     assert mnemic("embed", "--json").json == {"embedded_count": 2}
     assert memory.admin.stats().awaiting_embedding_count == 0

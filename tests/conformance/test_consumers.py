@@ -12,7 +12,7 @@ import pytest
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.sdk.http import event_stream
 from mnemic.types.event import Event, EventConsumer, EventReading
-from tests.asking import until
+from tests.waiting import wait_for_async
 
 
 async def set_many(memory: Any, *keys: str) -> None:
@@ -77,10 +77,10 @@ async def test_a_waiting_older_reader_gets_a_conflict(
         assert (await anext(older)).subject == "one"
         waiting = asyncio.ensure_future(anext(older))
         (event,) = await memory.events.list()
-        await until(lambda: is_at(memory, event.position))
+        await wait_for_async(lambda: is_at(memory, event.position))
         (consumer,) = await memory.events.consumers()
         next_one = asyncio.ensure_future(anext(newer))
-        await until(lambda: has_changed(memory, consumer))
+        await wait_for_async(lambda: has_changed(memory, consumer))
         await set_many(memory, "two")
         assert (await next_one).subject == "two"
         with pytest.raises(ConflictError):

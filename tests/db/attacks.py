@@ -1,12 +1,12 @@
-"""The attacks: what SQL in the hands of tenant A could try against tenant B.
+"""SQL attacks of tenant A against tenant B.
 
-An attack names the weakness (see `tests.db.fortress`) with which it must succeed.
+An attack names the weakness (see `tests.db.attack_target`) with which it must succeed.
 """
 
 import psycopg
 
 from mnemic.sql import query
-from tests.db.fortress import FIRST_MODEL, MARKER, SECRET, Attacker, query_as_b
+from tests.db.attack_target import FIRST_MODEL, MARKER, SECRET, Attacker, query_as_b
 from tests.proofs import begin, begin_as
 
 SEE_ALL = "SELECT * FROM state.attack_probe"
@@ -66,7 +66,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         " INSERT INTO pg_temp.mine VALUES (1)",
         "CREATE TEMP TABLE mine (id int); CREATE RULE spy AS ON INSERT TO pg_temp.mine DO INSTEAD"
         " SELECT secret FROM state.attack_probe; INSERT INTO pg_temp.mine VALUES (1)",
-        # A function in the WHERE clause that tells what it is given; a cheap one is run first.
+        # A function in the WHERE clause that raises its arguments as notices; a cheap one runs first.
         "CREATE FUNCTION pg_temp.tell(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS"
         " $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;"
         " SELECT FROM state.attack_probe WHERE pg_temp.tell(secret)",
@@ -77,7 +77,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         " $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$;"
         " CREATE OPERATOR pg_temp.<<<< (FUNCTION = pg_temp.tell, LEFTARG = text, RIGHTARG = text);"
         " SELECT FROM state.attack_probe WHERE secret OPERATOR(pg_temp.<<<<) ''",
-        # Errors that quote the value they met.
+        # Errors that quote values.
         "SELECT FROM state.attack_probe WHERE CASE WHEN secret LIKE 'alpha%' THEN 1 ELSE secret::int END = 1",
         "SELECT CASE WHEN secret LIKE 'alpha%' THEN 1 ELSE secret::int END FROM state.attack_probe",
         # Plans.
@@ -114,7 +114,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "MERGE INTO state.attack_probe AS old USING (VALUES ('{b}'::uuid)) AS new (id) ON false"
         " WHEN NOT MATCHED THEN INSERT (tenant_id, code, secret) VALUES (new.id, 'forged', 'forged')",
         "CREATE TEMP VIEW door AS SELECT * FROM state.attack_probe; DELETE FROM pg_temp.door",
-        # What recall looks at, and the counts of words, which are made by a query over all memories.
+        # Columns that recall reads, and word counts, which come from a query over all memories.
         "SELECT string_agg(words::text, ',') FROM state.memories",
         "SELECT mnemic.refresh_statistics('somebody'); TABLE vectors.word_statistics",
     ),
@@ -127,7 +127,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "CREATE FUNCTION pg_temp.spy() RETURNS SETOF text LANGUAGE sql SET mnemic.tenant = '{b}'"
         " AS 'SELECT secret FROM state.attack_probe'; SELECT pg_temp.spy()",
     ),
-    "settings are believed": (
+    "settings are trusted": (
         f"SET mnemic.tenant = '{{b}}'; {SEE_ALL}",
         f"SET LOCAL mnemic.tenant = '{{b}}'; {SEE_ALL}",
         f"SELECT set_config('mnemic.tenant', '{{b}}', true); {SEE_ALL}",
@@ -148,7 +148,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         " SELECT secret FROM set, state.attack_probe",
     ),
     "a schema of one's own and no pinned search path": (
-        # Functions with the names of those by which the proof is checked, found before the real ones.
+        # Functions that shadow those that check the proof.
         "CREATE FUNCTION planted.sha256(bytea) RETURNS bytea LANGUAGE sql IMMUTABLE RETURN '\\x00'::bytea;"
         f" SET search_path = planted, pg_catalog; SET mnemic.tenant = '{{b}}'; {SEE_ALL}",
     ),
@@ -239,7 +239,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "LOCK TABLE mnemic.signing_key",
     ),
     # Erasing and importing need a proof of their own.
-    "settings are believed": (
+    "settings are trusted": (
         "SET mnemic.maintenance = '{a}'; SELECT * FROM mnemic.erase_owner('nobody')",
         "SET mnemic.maintenance = '{a}'; SELECT mnemic.import_rows('state.memories', '[]')",
         "COMMIT; BEGIN; SET mnemic.tenant = '{b}'; SET mnemic.maintenance = '{b}';"
@@ -268,7 +268,7 @@ def copy_in(attacker: Attacker) -> None:
     statement = "COPY state.attack_probe (tenant_id, code, secret) FROM STDIN"
     try:
         with attacker.connection.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.write_row((attacker.fortress.b.id, "forged", "forged"))
+            copy.write_row((attacker.target.b.id, "forged", "forged"))
     except psycopg.Error as error:
         attacker.seen.append(str(error))
 
@@ -283,7 +283,7 @@ def read_every_table(attacker: Attacker) -> None:
 
 
 def guess_the_name_of_a_tenant(attacker: Attacker) -> None:
-    name = attacker.fortress.b.name
+    name = attacker.target.b.name
     for ending in ("", " ON CONFLICT DO NOTHING", " ON CONFLICT (name) DO NOTHING", " RETURNING tenant_id"):
         statement = "INSERT INTO state.tenants (name) VALUES ('{guess}')" + ending
         attacker.must_look_the_same(statement, right=name, wrong="nobody")
@@ -300,26 +300,26 @@ def guess_a_unique_value(attacker: Attacker) -> None:
 def guess_a_row_by_a_reference_to_it(attacker: Attacker) -> None:
     statement = "INSERT INTO state.attack_child (tenant_id, probe_id) VALUES ('{a}', '{guess}')"
     attacker.must_look_the_same(
-        statement, right=attacker.fortress.b_row, wrong="01890000-0000-7000-8000-000000000000"
+        statement, right=attacker.target.b_row, wrong="01890000-0000-7000-8000-000000000000"
     )
 
 
 def guess_by_estimates(attacker: Attacker) -> None:
-    """What the planner expects of a comparison tells what the statistics hold."""
+    """The planner's estimate for a comparison reveals statistics."""
     for comparison in ("secret = '{guess}'", "secret < '{guess}~'", "secret LIKE '{guess}%'"):
         statement = f"EXPLAIN SELECT FROM state.attack_probe WHERE {comparison}"
         attacker.must_look_the_same(statement, right=SECRET, wrong="a" * len(SECRET))
 
 
 def read_what_others_run(attacker: Attacker) -> None:
-    with query_as_b(attacker.fortress):
+    with query_as_b(attacker.target):
         attacker.run("SELECT query FROM pg_stat_activity")
         attacker.run("SELECT * FROM pg_stat_get_activity(NULL)")
         attacker.run("SELECT * FROM pg_prepared_statements; SELECT * FROM pg_cursors; SELECT * FROM pg_locks")
 
 
 def open_another_tenant(attacker: Attacker) -> None:
-    name = attacker.fortress.b.name
+    name = attacker.target.b.name
     for proof in ("current_setting('mnemic.tenant_proof')", "''", "repeat('0', 64)"):
         attacker.run(
             f"SET mnemic.opening = '{name}'; SELECT set_config('mnemic.opening_proof', {proof}, true)"
@@ -328,22 +328,22 @@ def open_another_tenant(attacker: Attacker) -> None:
 
 
 def replay_a_proof_of_b_from_elsewhere(attacker: Attacker) -> None:
-    """B's proof, however it was overheard, while B's own transaction is still open."""
-    fortress = attacker.fortress
-    with psycopg.connect(fortress.access.conninfo(), autocommit=True) as b_connection:
-        proof = begin_as(b_connection, fortress.access.key, fortress.b)
+    """Use B's proof while B's own transaction is still open."""
+    target = attacker.target
+    with psycopg.connect(target.access.conninfo(), autocommit=True) as b_connection:
+        proof = begin_as(b_connection, target.access.key, target.b)
         attacker.run(f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}'")
         attacker.run(SEE_ALL)
         attacker.run("DELETE FROM state.attack_probe")
 
 
 def replay_a_proof_of_b_from_before(attacker: Attacker) -> None:
-    """B's proof, which was good on this very connection one transaction ago."""
-    fortress = attacker.fortress
+    """Use B's proof of the previous transaction on the same connection."""
+    target = attacker.target
     attacker.connection.execute("ROLLBACK")
-    proof = begin_as(attacker.connection, fortress.access.key, fortress.b)
+    proof = begin_as(attacker.connection, target.access.key, target.b)
     attacker.connection.execute("COMMIT")
-    begin_as(attacker.connection, fortress.access.key, fortress.a)
+    begin_as(attacker.connection, target.access.key, target.a)
     attacker.run(f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}'; {SEE_ALL}")
     attacker.run(f"COMMIT; SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}'; {SEE_ALL}")
     attacker.run(
@@ -357,18 +357,18 @@ def replay_a_proof_of_b_from_before(attacker: Attacker) -> None:
 
 
 def replay_an_own_proof_on_another_connection(attacker: Attacker) -> None:
-    fortress = attacker.fortress
+    target = attacker.target
     attacker.connection.execute("ROLLBACK")
-    proof = begin_as(attacker.connection, fortress.access.key, fortress.a)
-    with psycopg.connect(fortress.access.conninfo(), autocommit=True) as other:
+    proof = begin_as(attacker.connection, target.access.key, target.a)
+    with psycopg.connect(target.access.conninfo(), autocommit=True) as other:
         begin(other)
-        parameters = {"purpose": "tenant", "subject": str(fortress.a.id), "proof": proof}
+        parameters = {"purpose": "tenant", "subject": str(target.a.id), "proof": proof}
         other.execute(query("session.prove"), parameters)
         attacker.must_find_nothing("SELECT secret FROM state.attack_probe", on=other)
 
 
 def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
-    """The proof of a tenant is worth nothing for opening or for maintenance, whatever is stated."""
+    """The proof of a tenant is not valid for opening or for maintenance."""
     for purpose in ("opening", "maintenance", "tenant_proof", ""):
         attacker.run(
             f"SELECT set_config('mnemic.{purpose}', current_setting('mnemic.tenant'), true),"
@@ -377,7 +377,7 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
         attacker.must_find_nothing(f"SELECT mnemic.verified_claim('{purpose}')")
 
 
-# What lets every memory through, and a search for the word that stands in everybody's memory.
+# A filter that every memory passes, and searches for a word that is in every memory.
 ANY_MEMORY = (
     "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false)::mnemic.recall_filter"
 )
@@ -387,7 +387,7 @@ SEARCHES = (
     f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
 )
-# The same by functions that run behind the caller's wall, and are told whose rows to look for.
+# Searches by functions that run with the caller's policies and take the tenant as a parameter.
 FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
 THEIRS = "(SELECT array_agg(memory_id) FROM state.memories)"
 SEARCHES_FOR_B = (
@@ -412,7 +412,7 @@ SEARCHES_FOR_B = (
 
 
 def search_as_b(attacker: Attacker) -> None:
-    """Some functions of recall run as mnemic_definer, past the policies: the tenant must be a proved one.
+    """Some functions of recall run as mnemic_definer, which bypasses policies, and so check the proof.
 
     They find A's own memory, of an owner of the same name, and nothing else.
     """
@@ -434,10 +434,10 @@ def search_as_b(attacker: Attacker) -> None:
 
 
 def search_by_a_replayed_proof(attacker: Attacker) -> None:
-    """B's proof, however it was overheard, while B's own transaction is still open."""
-    fortress = attacker.fortress
-    with psycopg.connect(fortress.access.conninfo(), autocommit=True) as b_connection:
-        proof = begin_as(b_connection, fortress.access.key, fortress.b)
+    """Use B's proof while B's own transaction is still open."""
+    target = attacker.target
+    with psycopg.connect(target.access.conninfo(), autocommit=True) as b_connection:
+        proof = begin_as(b_connection, target.access.key, target.b)
         for search in (*SEARCHES, *SEARCHES_FOR_B):
             attacker.must_find_nothing(
                 f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{proof}';"
@@ -449,9 +449,9 @@ SPECIAL = {
     "policy off": (copy_out, copy_in, read_every_table, guess_the_name_of_a_tenant),
     "keys without the tenant": (guess_a_unique_value, guess_a_row_by_a_reference_to_it),
     "statistics are kept": (guess_by_estimates,),
-    "values stand in the text of queries": (read_what_others_run,),
-    "settings are believed": (open_another_tenant, use_a_proof_for_another_purpose, search_as_b),
-    "proofs hold for ever": (
+    "values are in the text of queries": (read_what_others_run,),
+    "settings are trusted": (open_another_tenant, use_a_proof_for_another_purpose, search_as_b),
+    "proofs never expire": (
         replay_a_proof_of_b_from_elsewhere,
         replay_a_proof_of_b_from_before,
         replay_an_own_proof_on_another_connection,

@@ -1,31 +1,30 @@
-"""What must hold for everything in our schemas, each as a question to the catalog that finds the offenders.
+"""Invariants of Mnemic's schemas, each a query of the catalog that returns the names of violations.
 
-Add a table, a function, a role: these questions look at it by themselves. They return one row per
-offender, with its name; none is right.
+The queries cover new tables, functions and roles automatically. No rows mean that the invariant holds.
 """
 
-CHAMBERS = "('state', 'vectors', 'traces', 'queue')"
+TENANT_SCHEMAS = "('state', 'vectors', 'traces', 'queue')"
 
-# The one unique key that does not start with the tenant: by its name a tenant is found in the first place.
-NAME_OF_TENANTS = "state.tenants_name"
+# The only unique key that does not start with the tenant: tenants are looked up by name.
+TENANT_NAME_INDEX = "state.tenants_name"
 
-# Types whose statistics give nothing away that is worth having.
+# Types whose statistics reveal no content.
 WITHOUT_SECRETS = "'uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8'"
 # How PostgreSQL writes CHECK (kind IN ('one', 'two')).
 FIXED_LIST = r"^CHECK \(\(\w+ = ANY \(ARRAY\[(''[^'']*''::text(, )?)+\]\)\)\)$"
-# Columns of other types that may have statistics all the same, and why. See `mnemic.protect`.
+# Exceptions: columns of other types that may have statistics, and why. See `mnemic.protect`.
 COUNTED_COLUMNS: dict[str, str] = {}
 
 TENANT_POLICY = "(tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))"
 OPENING_POLICY = "(name = ( SELECT mnemic.verified_claim(''opening''::text) AS verified_claim))"
 
-OUR_TABLES = f"""
+TENANT_TABLES = f"""
     SELECT pg_class.*, oid::regclass::text AS name
     FROM pg_class
-    WHERE relnamespace::regnamespace::text IN {CHAMBERS} AND relkind IN ('r', 'p')
+    WHERE relnamespace::regnamespace::text IN {TENANT_SCHEMAS} AND relkind IN ('r', 'p')
 """
 
-# Everybody whom the application's rights belong to: its role, its logins, PUBLIC.
+# Roles that have the application's privileges: its role, its logins, PUBLIC.
 APP_ROLES = """
     SELECT oid FROM pg_roles
     WHERE rolname <> 'mnemic_definer' AND NOT rolsuper AND pg_has_role(oid, 'mnemic_app', 'MEMBER')
@@ -34,15 +33,15 @@ APP_ROLES = """
 
 CHECKS = {
     "every table has a tenant": f"""
-        SELECT name FROM ({OUR_TABLES}) AS ours
+        SELECT name FROM ({TENANT_TABLES}) AS ours
         WHERE NOT EXISTS (
             SELECT FROM pg_attribute
             WHERE attrelid = ours.oid AND attname = 'tenant_id' AND atttypid = 'uuid'::regtype AND attnotnull
         )""",
     "every table has row-level security, forced": f"""
-        SELECT name FROM ({OUR_TABLES}) AS ours WHERE NOT (relrowsecurity AND relforcerowsecurity)""",
+        SELECT name FROM ({TENANT_TABLES}) AS ours WHERE NOT (relrowsecurity AND relforcerowsecurity)""",
     "every table has a policy": f"""
-        SELECT name FROM ({OUR_TABLES}) AS ours
+        SELECT name FROM ({TENANT_TABLES}) AS ours
         WHERE NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = ours.oid AND polroles = '{{0}}')""",
     "every policy for the application compares with the verified tenant": f"""
         SELECT polrelid::regclass || '.' || polname AS name
@@ -60,39 +59,39 @@ CHECKS = {
               polrelid = 'state.tenants'::regclass AND polcmd = 'a'
               AND pg_get_expr(polwithcheck, polrelid) = '{OPENING_POLICY}'
           )""",
-    "no policy names the application's role, whose members could drop it by DROP OWNED": f"""
+    "no policy names the application's role, whose members could drop it with DROP OWNED": f"""
         SELECT polrelid::regclass || '.' || polname AS name
         FROM pg_policy
         WHERE polroles && ARRAY(SELECT oid FROM ({APP_ROLES}) AS app WHERE oid <> 0)""",
     "every table has a primary key": f"""
-        SELECT name FROM ({OUR_TABLES}) AS ours
+        SELECT name FROM ({TENANT_TABLES}) AS ours
         WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = ours.oid AND contype = 'p')""",
     "every unique and every sorted index starts with the tenant": f"""
         SELECT indexrelid::regclass::text AS name
         FROM pg_index
-        JOIN ({OUR_TABLES}) AS ours ON ours.oid = indrelid
+        JOIN ({TENANT_TABLES}) AS ours ON ours.oid = indrelid
         JOIN pg_class AS index_class ON index_class.oid = indexrelid
         JOIN pg_am ON pg_am.oid = index_class.relam
         LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
         WHERE (indisunique OR amname = 'btree')
           AND attname IS DISTINCT FROM 'tenant_id'
-          AND indexrelid::regclass::text <> '{NAME_OF_TENANTS}'""",
-    "every reference carries the tenant": f"""
+          AND indexrelid::regclass::text <> '{TENANT_NAME_INDEX}'""",
+    "every foreign key includes the tenant": f"""
         SELECT conrelid::regclass || '.' || conname AS name
         FROM pg_constraint
-        JOIN ({OUR_TABLES}) AS ours ON ours.oid = conrelid
+        JOIN ({TENANT_TABLES}) AS ours ON ours.oid = conrelid
         LEFT JOIN pg_attribute AS ours_too ON ours_too.attrelid = conrelid AND ours_too.attnum = conkey[1]
         LEFT JOIN pg_attribute AS theirs ON theirs.attrelid = confrelid AND theirs.attnum = confkey[1]
         WHERE contype = 'f' AND NOT (ours_too.attname = 'tenant_id' AND theirs.attname = 'tenant_id')""",
     "the application may select, insert, update and delete, and nothing else": f"""
         SELECT DISTINCT ours.name || ': ' || acl.privilege_type AS name
-        FROM ({OUR_TABLES}) AS ours, aclexplode(relacl) AS acl
+        FROM ({TENANT_TABLES}) AS ours, aclexplode(relacl) AS acl
         WHERE acl.grantee IN ({APP_ROLES})
           AND (acl.privilege_type NOT IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE') OR acl.is_grantable)""",
-    "no column with words or amounts in it has statistics, unless it is listed": f"""
+    "no column with text or amounts has statistics, unless it is listed": f"""
         SELECT coalesce(pg_index.indrelid, ours.oid)::regclass || '.' || attname AS name
         FROM pg_attribute
-        JOIN pg_class AS ours ON ours.oid = attrelid AND relnamespace::regnamespace::text IN {CHAMBERS}
+        JOIN pg_class AS ours ON ours.oid = attrelid AND relnamespace::regnamespace::text IN {TENANT_SCHEMAS}
         LEFT JOIN pg_index ON indexrelid = ours.oid
         WHERE attnum > 0 AND NOT attisdropped AND coalesce(attstattarget, -1) <> 0
           AND (relkind IN ('r', 'p') OR indkey[attnum - 1] = 0)
@@ -101,13 +100,13 @@ CHECKS = {
               SELECT FROM pg_constraint WHERE conrelid = ours.oid AND contype = 'c' AND conkey = ARRAY[attnum]
                 AND pg_get_constraintdef(pg_constraint.oid) ~ '{FIXED_LIST}'
           )""",
-    "there are no statistics over several columns": f"""
+    "there are no extended statistics": f"""
         SELECT stxname::text AS name FROM pg_statistic_ext
-        WHERE stxnamespace::regnamespace::text IN {CHAMBERS}""",
-    "no view shows the application what its owner may see": f"""
+        WHERE stxnamespace::regnamespace::text IN {TENANT_SCHEMAS}""",
+    "every view checks the privileges of its caller": f"""
         SELECT DISTINCT pg_class.oid::regclass::text AS name
         FROM pg_class
-        WHERE relnamespace::regnamespace::text IN {CHAMBERS} AND relkind IN ('v', 'm', 'f')
+        WHERE relnamespace::regnamespace::text IN {TENANT_SCHEMAS} AND relkind IN ('v', 'm', 'f')
           AND NOT (relkind = 'v' AND coalesce(reloptions, '{{}}') @> ARRAY['security_invoker=true'])""",
     "the application writes nothing in the schema mnemic": f"""
         SELECT DISTINCT pg_class.oid::regclass || ': ' || acl.privilege_type AS name
@@ -125,33 +124,33 @@ CHECKS = {
     "every SECURITY DEFINER function belongs to mnemic_definer": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc
-        WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {CHAMBERS[1:]}
+        WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {TENANT_SCHEMAS[1:]}
           AND prosecdef AND proowner <> 'mnemic_definer'::regrole""",
     "every SECURITY DEFINER function pins its search path": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc
-        WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {CHAMBERS[1:]}
+        WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {TENANT_SCHEMAS[1:]}
           AND prosecdef
           AND NOT coalesce(proconfig, '{{}}') && ARRAY['search_path=pg_catalog, pg_temp']""",
-    "every SECURITY DEFINER function asks who calls, where the policy does not": r"""
+    "every SECURITY DEFINER function that bypasses policies checks its caller": r"""
         SELECT DISTINCT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc JOIN pg_policy ON prosrc ~ format('\m%s\M', polrelid::regclass)
         WHERE prosecdef AND prorettype <> 'trigger'::regtype
           AND polroles = ARRAY['mnemic_definer'::regrole::oid] AND pg_get_expr(polqual, polrelid) = 'true'
           AND prosrc !~ 'mnemic\.(require_worker_proof|may_run_schedules|current_tenant|signature)\('""",
-    "nobody was given the functions of migrations or the sealed ones by default": f"""
+    "PUBLIC may not execute procedures or SECURITY DEFINER functions": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc
         LEFT JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl ON true
-        WHERE pronamespace::regnamespace::text IN ('mnemic', {CHAMBERS[1:]}
+        WHERE pronamespace::regnamespace::text IN ('mnemic', {TENANT_SCHEMAS[1:]}
           AND (prosecdef OR prokind = 'p') AND acl.grantee = 0""",
-    "the application calls no function of migrations": f"""
+    "the application may not execute functions of migrations": f"""
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
         WHERE pg_proc.oid IN (
             'mnemic.protect'::regproc, 'mnemic.run_as_definer'::regproc, 'mnemic.make_login'::regproc
         ) AND acl.grantee IN ({APP_ROLES})""",
-    "the application creates nothing, in no schema and not in the database": f"""
+    "the application may not create objects in a schema or in the database": f"""
         SELECT DISTINCT nspname::text AS name
         FROM pg_namespace, aclexplode(coalesce(nspacl, acldefault('n', nspowner))) AS acl
         WHERE acl.grantee IN ({APP_ROLES}) AND acl.privilege_type = 'CREATE'
@@ -160,11 +159,11 @@ CHECKS = {
         FROM pg_database, aclexplode(coalesce(datacl, acldefault('d', datdba))) AS acl
         WHERE datname = current_database()
           AND acl.grantee IN ({APP_ROLES}) AND acl.privilege_type = 'CREATE'""",
-    "no role of ours has powers over the server": """
+    "no role of Mnemic has server-wide privileges": """
         SELECT rolname::text AS name FROM pg_roles
         WHERE (rolname = 'mnemic_definer' OR pg_has_role(oid, 'mnemic_app', 'MEMBER') AND rolname <> 'mnemic')
           AND (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolreplication)""",
-    "the roles that hold rights do not log in": """
+    "roles with privileges cannot log in": """
         SELECT rolname::text AS name FROM pg_roles
         WHERE rolname IN ('mnemic_app', 'mnemic_definer') AND rolcanlogin""",
     "the application owns nothing": f"""
@@ -172,17 +171,18 @@ CHECKS = {
         FROM pg_shdepend
         WHERE deptype = 'o' AND dbid IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
           AND refclassid = 'pg_authid'::regclass AND refobjid IN ({APP_ROLES})""",
-    "the application is a member of nothing but its own role": """
+    "the application is a member of its own role only": """
         SELECT member::regrole || ' in ' || roleid::regrole AS name
         FROM pg_auth_members
         WHERE pg_has_role(member, 'mnemic_app', 'MEMBER')
           AND roleid <> 'mnemic_app'::regrole AND member::regrole::text <> 'mnemic'""",
-    "mnemic_definer has no members and is a member of nothing": """
+    "mnemic_definer has no members and is a member of no role": """
         SELECT member::regrole || ' in ' || roleid::regrole AS name
         FROM pg_auth_members
         WHERE 'mnemic_definer'::regrole IN (roleid, member)""",
-    "nothing is granted in advance": """
+    "there are no default privileges": """
         SELECT defaclnamespace::regnamespace::text AS name FROM pg_default_acl""",
-    "no rule rewrites queries on our tables": f"""
-        SELECT rulename::text AS name FROM pg_rewrite JOIN ({OUR_TABLES}) AS ours ON ours.oid = ev_class""",
+    "no rule rewrites queries on Mnemic's tables": f"""
+        SELECT rulename::text AS name
+        FROM pg_rewrite JOIN ({TENANT_TABLES}) AS ours ON ours.oid = ev_class""",
 }

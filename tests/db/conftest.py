@@ -1,4 +1,4 @@
-"""A table behind the tenants' wall, made for the test."""
+"""A table with row-level security, made for the test."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """Attacks on ingested documents, and on changing the embedding model; see `attacks`."""
 
-from tests.db.fortress import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
+from tests.db.attack_target import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
 
 COPY_A_CHUNK = """
     INSERT INTO state.document_chunks (
@@ -28,7 +28,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         "DELETE FROM queue.reembedding",
         COPY_A_CHUNK,
     ),
-    "settings are believed": (
+    "settings are trusted": (
         "SET mnemic.tenant = '{b}'; SELECT content FROM state.document_sources",
         "SET mnemic.tenant = '{b}'; SELECT * FROM mnemic.vector_tables_in_use()",
         "SET mnemic.tenant = '{b}'; SELECT mnemic.set_first_model(NULL, NULL)",
@@ -38,7 +38,7 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         f" SELECT mnemic.switch_model('{NEXT_MODEL}', 1000)",
     ),
     "what others have is not seen when a model is dropped": (
-        # One that B is being changed to, and one that B has vectors of from before.
+        # One that B is changing to, and one that B has old vectors of.
         f"SELECT mnemic.drop_vectors('{NEXT_MODEL}')",
         f"SELECT mnemic.drop_vectors('{OLD_MODEL}')",
     ),

@@ -1,7 +1,7 @@
 """Attacks on the functions that store and compare memories; see `attacks`."""
 
 from mnemic.db.vectors import table_name_of
-from tests.db.fortress import FIRST_MODEL
+from tests.db.attack_target import FIRST_MODEL
 
 ROW = (
     '[{"memory_id": "01890000-0000-7000-8000-000000000000", "content": "forged", "category": "factual",'
@@ -19,7 +19,7 @@ RETAIN_IN_ONE_STATEMENT = (
 COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', 0, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
-    "settings are believed": (
+    "settings are trusted": (
         f"SET mnemic.tenant = '{{b}}'; {STORE}",
         f"SET mnemic.tenant = '{{b}}'; {RETAIN_IN_ONE_STATEMENT}",
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_IN_ONE_STATEMENT}",

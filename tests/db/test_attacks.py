@@ -1,4 +1,4 @@
-"""Every attack fails, and with the weakness that it is about it would succeed."""
+"""Every attack of one tenant on another fails, and succeeds once its weakness is introduced."""
 
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -11,17 +11,17 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import Tenant
 from tests.conftest import AppConnection, ConnectAs, Databases, access_to
 from tests.db import document_attacks, storing_attacks
-from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
-from tests.db.fortress import (
+from tests.db.attack_target import (
     BUILD,
     CHANGE_MODEL,
     CHANGED,
     MARKER,
     WEAKNESSES,
     Attacker,
-    Fortress,
+    AttackTarget,
     outcome_of,
 )
+from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
 
 Attack = Callable[[Attacker], object]
 
@@ -50,30 +50,30 @@ ATTACKS = [
 
 
 class Builder:
-    """Builds fortresses: each a clone of one database with the two tenants."""
+    """Makes attack targets, each a clone of one database with the two tenants."""
 
     def __init__(self, template_access: Access, databases: Databases, server: EmbeddedServer) -> None:
         self._template_access = template_access
         self._databases = databases
         self._server = server
         self._template = databases.make(template=DATABASE_NAME)
-        self._built: dict[str, Fortress] = {}
+        self._built: dict[str, AttackTarget] = {}
         with psycopg.connect(self._conninfo(self._template), autocommit=True) as admin:
             admin.execute(BUILD.encode())
-            fortress = Fortress.look(access_to(self._template_access, self._template), admin)
-        with fortress.b_connection, fortress.connect(fortress.b) as application:
+            target = AttackTarget.open(access_to(self._template_access, self._template), admin)
+        with target.b_connection, target.connect(target.b) as application:
             application.execute(CHANGE_MODEL.encode())
             application.execute("COMMIT")
 
-    def build(self) -> Fortress:
+    def build(self) -> AttackTarget:
         name = self._databases.make(template=self._template)
         admin = psycopg.connect(self._conninfo(name), autocommit=True)
-        self._built[name] = Fortress.look(access_to(self._template_access, name), admin)
+        self._built[name] = AttackTarget.open(access_to(self._template_access, name), admin)
         return self._built[name]
 
     def tear_down(self) -> None:
-        for name, fortress in self._built.items():
-            fortress.close()
+        for name, target in self._built.items():
+            target.close()
             self._databases.give_back(name)
         self._databases.give_back(self._template)
 
@@ -89,49 +89,49 @@ def builder(template_access: Access, databases: Databases, server: EmbeddedServe
 
 
 @pytest.fixture(scope="module")
-def fortress(builder: Builder) -> Fortress:
-    """One for all attacks, since none of them changes anything."""
+def target(builder: Builder) -> AttackTarget:
+    """One target for all attacks, since none of them changes it."""
     return builder.build()
 
 
 @pytest.fixture(scope="module")
-def weak_fortresses() -> dict[str, Fortress]:
-    """By weakness, those that no attack has changed yet."""
+def weak_targets() -> dict[str, AttackTarget]:
+    """Weakened targets that no attack has changed yet, by weakness."""
     return {}
 
 
 @pytest.fixture(scope="module")
-def state_of_b(fortress: Fortress) -> object:
-    return fortress.state_of_b()
+def state_of_b(target: AttackTarget) -> object:
+    return target.state_of_b()
 
 
 @pytest.mark.parametrize(("weakness", "attack"), ATTACKS)
-def test_the_attack_gets_nothing_of_b(
-    weakness: str, attack: Attack, fortress: Fortress, state_of_b: object
+def test_an_attack_on_another_tenant_fails(
+    weakness: str, attack: Attack, target: AttackTarget, state_of_b: object
 ) -> None:
-    assert outcome_of(attack, fortress, before=state_of_b) == []
+    assert outcome_of(attack, target, before=state_of_b) == []
 
 
 @pytest.mark.parametrize(("weakness", "attack"), ATTACKS)
-def test_with_the_weakness_the_attack_is_noticed(
-    weakness: str, attack: Attack, builder: Builder, weak_fortresses: dict[str, Fortress], state_of_b: object
+def test_an_attack_succeeds_once_its_weakness_is_introduced(
+    weakness: str, attack: Attack, builder: Builder, weak_targets: dict[str, AttackTarget], state_of_b: object
 ) -> None:
-    fortress = weak_fortresses.pop(weakness, None) or builder.build()
-    fortress.weaken(weakness)
+    target = weak_targets.pop(weakness, None) or builder.build()
+    target.weaken(weakness)
     try:
-        breaches = outcome_of(attack, fortress, before=state_of_b)
+        breaches = outcome_of(attack, target, before=state_of_b)
     finally:
-        fortress.strengthen_login()
+        target.strengthen_login()
     assert breaches != []
     if CHANGED not in breaches:
-        weak_fortresses[weakness] = fortress
+        weak_targets[weakness] = target
 
 
-def test_every_weakness_is_tried() -> None:
+def test_every_weakness_has_an_attack() -> None:
     assert {str(parameters.values[0]) for parameters in ATTACKS} == WEAKNESSES.keys()
 
 
-def test_without_a_proof_a_transaction_sees_and_writes_nothing(
+def test_a_transaction_without_proof_reads_and_writes_nothing(
     connect_as: ConnectAs, admin: AppConnection
 ) -> None:
     admin.execute(BUILD.encode())
@@ -159,9 +159,7 @@ def test_without_a_proof_a_transaction_sees_and_writes_nothing(
             connect_as(None).execute(statement.encode())
 
 
-def test_with_the_proof_of_a_tenant_that_does_not_exist_a_transaction_sees_nothing(
-    connect_as: ConnectAs, admin: AppConnection
-) -> None:
+def test_a_transaction_of_a_missing_tenant_reads_nothing(connect_as: ConnectAs, admin: AppConnection) -> None:
     admin.execute(BUILD.encode())
     nobody = Tenant(uuid4(), "nobody")
     for search in SEARCHES:

@@ -1,4 +1,4 @@
-"""A pooled connection carries nothing from one tenant's transaction into the next one's."""
+"""A pooled connection is cleaned between the transactions of two tenants."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from psycopg import errors as pg
 
 from mnemic.db import database as database_module
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, Committed, Limits
+from mnemic.db.connection import AppConnection, CommitResult, Limits
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, DatabaseError
@@ -20,7 +20,7 @@ from tests.conftest import open_database
 
 ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
 
-# What one tenant leaves behind, and the question by which the next one would find it.
+# What one tenant leaves on the connection, and the query by which the next one would find it.
 LEFTOVERS = {
     "a cursor with hold": (
         "DECLARE planted CURSOR WITH HOLD FOR SELECT name FROM state.tenants",
@@ -75,7 +75,7 @@ LEFTOVERS = {
         "EXECUTE _pg3_0 ('', '', '')",
     ),
 }
-GONE = (
+NOT_FOUND_ERRORS = (
     pg.InvalidCursorName,
     pg.UndefinedTable,
     pg.UndefinedFunction,
@@ -87,21 +87,21 @@ GONE = (
 
 @pytest.fixture
 async def narrow_database(access: Access) -> AsyncIterator[Database]:
-    """A database whose transactions all come over the same connection."""
+    """A database with a single connection."""
     async with open_database(access, ONE_CONNECTION) as database:
         yield database
 
 
 @pytest.fixture
 def no_cleaning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let connections return to the pool as they are."""
+    """Return connections to the pool without cleaning."""
 
     async def leave_it(connection: AppConnection) -> None:
         pass
 
-    async def only_commit(connection: AppConnection) -> Committed:
+    async def only_commit(connection: AppConnection) -> CommitResult:
         await connection.commit()
-        return Committed(is_clean=False)
+        return CommitResult(is_clean=False)
 
     monkeypatch.setattr(database_module, "clean_or_close", leave_it)
     monkeypatch.setattr(database_module, "commit_and_clean", only_commit)
@@ -113,13 +113,13 @@ async def leave(database: Database, tenant: Tenant, statements: str) -> None:
 
 
 async def find(database: Database, tenant: Tenant, question: str) -> list[object]:
-    """What the question finds in the tenant's next transaction."""
+    """The result of the query in the tenant's next transaction."""
     async with database.transaction(tenant) as transaction:
         try:
             async with transaction.connection.transaction():
                 cursor = await transaction.connection.execute(question.encode())
                 return [value for row in await cursor.fetchall() for value in row.values()]
-        except GONE:
+        except NOT_FOUND_ERRORS:
             return []
 
 
@@ -129,7 +129,7 @@ async def backend_pid(database: Database, tenant: Tenant) -> int:
 
 
 @pytest.mark.parametrize("leftover", LEFTOVERS)
-async def test_the_next_tenant_does_not_find(leftover: str, narrow_database: Database) -> None:
+async def test_the_next_tenant_does_not_find_leftovers(leftover: str, narrow_database: Database) -> None:
     one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
     statements, question = LEFTOVERS[leftover]
     await leave(narrow_database, one, statements)
@@ -138,8 +138,10 @@ async def test_the_next_tenant_does_not_find(leftover: str, narrow_database: Dat
 
 @pytest.mark.usefixtures("no_cleaning")
 @pytest.mark.parametrize("leftover", LEFTOVERS)
-async def test_without_cleaning_the_next_tenant_finds(leftover: str, narrow_database: Database) -> None:
-    """Shows that the test above would notice."""
+async def test_without_cleaning_the_next_tenant_finds_leftovers(
+    leftover: str, narrow_database: Database
+) -> None:
+    """Shows that the test above can fail."""
     one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
     statements, question = LEFTOVERS[leftover]
     await leave(narrow_database, one, statements)
@@ -152,7 +154,7 @@ async def test_a_clean_connection_is_used_again(narrow_database: Database) -> No
     assert len(pids) == 1
 
 
-async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
+async def test_a_connection_with_a_leftover_prepared_statement_is_closed_and_logged(
     narrow_database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     tenant = await narrow_database.open_tenant("one")
@@ -163,11 +165,11 @@ async def test_a_connection_with_a_planted_statement_is_thrown_away_and_logged(
     assert "prepared by SQL" in caplog.text
 
 
-def test_committing_and_cleaning_takes_away_all_that_cleaning_does() -> None:
-    """The first one is what happens after almost every transaction, the other one after the rest."""
-    commit, hints, *cleaning = statements("session.commit_and_clean")
+def test_commit_and_clean_runs_the_same_statements_as_clean() -> None:
+    """`commit_and_clean` runs after almost every transaction, `clean` after the others."""
+    commit, wakeups, *cleaning = statements("session.commit_and_clean")
     assert commit == "COMMIT"
-    assert hints == "SELECT current_setting('mnemic.hints', true) AS hints"
+    assert wakeups == "SELECT current_setting('mnemic.wakeups', true) AS wakeups"
     assert cleaning == statements("session.clean")
 
 
@@ -176,7 +178,7 @@ def statements(name: str) -> list[str]:
     return [statement.strip() for statement in "\n".join(lines).split(";")]
 
 
-async def test_a_commit_that_fails_is_an_error_and_leaves_a_clean_connection(
+async def test_a_failed_commit_raises_and_leaves_a_clean_connection(
     narrow_database: Database,
 ) -> None:
     tenant = await narrow_database.open_tenant("one")
@@ -196,7 +198,7 @@ async def test_a_commit_that_fails_is_an_error_and_leaves_a_clean_connection(
 
 
 async def test_a_transaction_ended_by_sql_leaves_a_clean_connection(narrow_database: Database) -> None:
-    """What comes after the COMMIT proves nothing any more, and is rolled back or committed as it stands."""
+    """Statements after the COMMIT have no proof; they are rolled back or committed unchanged."""
     tenant = await narrow_database.open_tenant("one")
     for statements in ("COMMIT", "ROLLBACK; BEGIN", "COMMIT; BEGIN; SAVEPOINT deep", "COMMIT AND CHAIN"):
         async with narrow_database.transaction(tenant) as transaction:
@@ -214,7 +216,7 @@ async def test_a_copy_left_open_does_not_block_the_pool(narrow_database: Databas
         assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
 
 
-async def test_statements_of_the_driver_dropped_by_sql_cost_one_transaction_at_most(
+async def test_deallocating_the_drivers_statements_fails_one_transaction_at_most(
     narrow_database: Database,
 ) -> None:
     tenant = await narrow_database.open_tenant("one")
@@ -226,7 +228,7 @@ async def test_statements_of_the_driver_dropped_by_sql_cost_one_transaction_at_m
     assert await find(narrow_database, tenant, "SELECT name FROM state.tenants") == ["one"]
 
 
-PLANTED_SETTINGS = {
+LOGIN_SETTINGS = {
     "default_transaction_read_only": "on",
     "exit_on_error": "on",
     "hnsw.ef_search": "1",
@@ -238,14 +240,14 @@ PLANTED_SETTINGS = {
 }
 
 
-async def test_settings_planted_for_the_login_do_not_reach_later_connections(
+async def test_settings_stored_for_the_login_are_removed_from_later_connections(
     access: Access, database_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """PostgreSQL lets every role change its own settings, so what counts is that they are taken away."""
+    """PostgreSQL lets every role change its own settings, so they must be removed."""
     tenant = await plant_settings(access, database_name)
     async with open_database(access, ONE_CONNECTION) as database:
-        for name, planted in PLANTED_SETTINGS.items():
-            assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [planted]
+        for name, value in LOGIN_SETTINGS.items():
+            assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [value]
         assert await find(database, tenant, "SELECT setconfig FROM pg_db_role_setting") == []
     assert "settings of its own" in caplog.text
 
@@ -256,13 +258,13 @@ async def plant_settings(access: Access, database_name: str) -> Tenant:
         async with database.transaction(tenant) as transaction:
             await transaction.connection.execute("SELECT '[1]'::vector")  # Makes the names of hnsw known.
             for place in ("", f"IN DATABASE {database_name}"):
-                for name, value in PLANTED_SETTINGS.items():
+                for name, value in LOGIN_SETTINGS.items():
                     statement = f"ALTER ROLE SESSION_USER {place} SET {name} = '{value}'"
                     await transaction.connection.execute(statement.encode())
     return tenant
 
 
-def test_a_program_that_ends_by_an_exception_does_not_hang_in_the_pool(access: Access) -> None:
+def test_a_program_that_ends_with_an_exception_does_not_hang_in_the_pool(access: Access) -> None:
     async def fail() -> None:
         database = Database(access, ONE_CONNECTION)
         await database.open()

@@ -1,4 +1,4 @@
-"""`DedicatedConnection`: one server process for all statements, replaced when it is lost."""
+"""`DedicatedConnection`: one backend process for all statements, replaced when it is lost."""
 
 from collections.abc import AsyncIterator
 
@@ -41,9 +41,7 @@ def processes(admin: AppConnection) -> list[object]:
     return [pid for (pid,) in admin.execute(f"{PROCESSES} AND pid <> pg_backend_pid()".encode())]
 
 
-async def test_one_server_process_runs_all_statements(
-    connection: DedicatedConnection, admin: AppConnection
-) -> None:
+async def test_one_backend_runs_all_statements(connection: DedicatedConnection, admin: AppConnection) -> None:
     for _ in range(5):
         await settle_and_claim(connection)
     assert len(processes(admin)) == 1
@@ -70,7 +68,7 @@ async def test_a_closed_connection_leaves_no_process_and_opens_again(
     assert len(processes(admin)) == 1
 
 
-async def test_a_signature_for_something_else_is_refused(
+async def test_a_signature_for_another_purpose_is_refused(
     database: Database, connection: DedicatedConnection
 ) -> None:
     other = database.dedicated_connection("turn", "another queue")
@@ -80,7 +78,7 @@ async def test_a_signature_for_something_else_is_refused(
     await settle_and_claim(connection)
 
 
-async def test_settings_planted_for_the_login_do_not_reach_it(
+async def test_settings_stored_for_the_login_are_removed(
     access: Access, connection: DedicatedConnection, admin: AppConnection
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as planting:

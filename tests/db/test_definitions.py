@@ -1,4 +1,4 @@
-"""Definitions: applied again when their file has changed, dropped when it is gone, all or nothing."""
+"""Definitions: applied again when their file has changed, dropped with their file, in one transaction."""
 
 from typing import LiteralString
 
@@ -17,7 +17,7 @@ NUMBER = "CREATE OR REPLACE FUNCTION mnemic.number() RETURNS int LANGUAGE sql RE
 async def apply(
     conninfo: str, *files: tuple[str, LiteralString], migration: LiteralString | None = None
 ) -> MigrationStatus:
-    """Migrate with these definitions, and perhaps a migration, beside Mnemic's own."""
+    """Migrate with these definitions, and optionally a migration, besides Mnemic's own."""
     extra = [Definition("extra", name, text) for name, text in files]
     added = [] if migration is None else [Migration("extra", 1, "added", migration)]
     return await migrate(
@@ -34,7 +34,7 @@ def value(connection: AppConnection, expression: LiteralString) -> object:
     return row[0]
 
 
-async def test_a_changed_body_is_applied_and_only_that(admin_conninfo: str, admin: AppConnection) -> None:
+async def test_only_a_changed_definition_is_applied(admin_conninfo: str, admin: AppConnection) -> None:
     await apply(admin_conninfo, ("x/number", NUMBER))
     status = await apply(admin_conninfo, ("x/number", NUMBER.replace("RETURN 1", "RETURN 2")))
     assert [item.label for item in status.outdated] == ["extra/x/number"]
@@ -42,7 +42,7 @@ async def test_a_changed_body_is_applied_and_only_that(admin_conninfo: str, admi
     assert (await apply(admin_conninfo, ("x/number", NUMBER.replace("RETURN 1", "RETURN 2")))).is_current
 
 
-async def test_what_has_no_file_any_more_is_dropped(admin_conninfo: str, admin: AppConnection) -> None:
+async def test_definitions_without_a_file_are_dropped(admin_conninfo: str, admin: AppConnection) -> None:
     view = "CREATE OR REPLACE VIEW traces.numbers AS SELECT mnemic.number() AS number;"
     policy = "CREATE POLICY odd ON state.grants FOR SELECT TO mnemic_definer USING (mnemic.number() = 1);"
     needing = "-- needs: x/number\n"
@@ -50,14 +50,16 @@ async def test_what_has_no_file_any_more_is_dropped(admin_conninfo: str, admin: 
         admin_conninfo, ("x/number", NUMBER), ("x/numbers", needing + view), ("x/grants", needing + policy)
     )
     status = await apply(admin_conninfo)
-    assert status.gone == ("extra/x/grants", "extra/x/number", "extra/x/numbers")
+    assert status.removed == ("extra/x/grants", "extra/x/number", "extra/x/numbers")
     assert value(admin, "to_regproc('mnemic.number')") is None
     assert value(admin, "to_regclass('traces.numbers')") is None
     assert value(admin, "count(*) FROM pg_policy WHERE polname = 'odd'") == 0
     assert (await apply(admin_conninfo)).is_current
 
 
-async def test_what_a_file_creates_no_longer_is_dropped(admin_conninfo: str, admin: AppConnection) -> None:
+async def test_objects_that_a_file_no_longer_creates_are_dropped(
+    admin_conninfo: str, admin: AppConnection
+) -> None:
     function = (
         "CREATE OR REPLACE FUNCTION mnemic.stamp() RETURNS trigger"
         " LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';"
@@ -90,7 +92,7 @@ async def test_what_a_file_creates_no_longer_is_dropped(admin_conninfo: str, adm
     ],
     ids=["return type", "parameter name", "parameter type"],
 )
-async def test_another_signature_takes_the_place_of_the_old_one(
+async def test_a_new_signature_replaces_the_old_one(
     admin_conninfo: str,
     admin: AppConnection,
     before: LiteralString,
@@ -103,7 +105,7 @@ async def test_another_signature_takes_the_place_of_the_old_one(
     assert value(admin, "count(*) FROM pg_proc WHERE proname = 'number'") == 1
 
 
-async def test_another_signature_of_what_others_depend_on_is_an_error_and_changes_nothing(
+async def test_a_new_signature_of_a_function_with_dependents_is_an_error(
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     table = "CREATE TABLE mnemic.counted (number int DEFAULT mnemic.number())"
@@ -117,7 +119,7 @@ async def test_another_signature_of_what_others_depend_on_is_an_error_and_change
     assert value(admin, "mnemic.number()") == 1
 
 
-async def test_a_migration_may_drop_a_definition_which_is_then_applied_again(
+async def test_a_definition_dropped_by_a_migration_is_applied_again(
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     await apply(admin_conninfo, migration="DROP VIEW state.memory_history, queue.all_jobs")
@@ -125,9 +127,7 @@ async def test_a_migration_may_drop_a_definition_which_is_then_applied_again(
     assert value(admin, "count(*) FROM state.memory_history") == 0
 
 
-async def test_a_definition_that_fails_leaves_nothing_behind(
-    admin_conninfo: str, admin: AppConnection
-) -> None:
+async def test_a_failing_definition_is_rolled_back(admin_conninfo: str, admin: AppConnection) -> None:
     with pytest.raises(Exception, match="nothing"):
         await apply(
             admin_conninfo,
@@ -151,14 +151,14 @@ async def test_a_database_with_outdated_definitions_counts_as_not_migrated(
         await require_current(connection)
 
 
-async def test_the_declared_needs_are_enough_whatever_the_names_are(empty_conninfo: str) -> None:
+async def test_declared_dependencies_suffice_in_any_order_of_names(empty_conninfo: str) -> None:
     reverse = tuple(reversed_order(all_definitions()))
     assert {item.name for item in reverse} == {item.name for item in all_definitions()}
     await migrate(empty_conninfo, LIMITS, definitions=reverse)
 
 
 def reversed_order(definitions: tuple[Definition, ...]) -> list[Definition]:
-    """The alphabet backwards, but for what is needed."""
+    """Reverse alphabetical order, except for dependencies."""
     by_name = {item.name: item for item in definitions}
     done: dict[str, Definition] = {}
 

@@ -1,4 +1,4 @@
-"""Migrations that another package brings along through an entry point."""
+"""Migrations that another package provides through an entry point."""
 
 import importlib
 import sys
@@ -27,7 +27,7 @@ TOTAL = "CREATE OR REPLACE FUNCTION mnemic.billing_total() RETURNS int LANGUAGE 
 
 
 class Package:
-    """A package that is installed, as far as Python can tell, in a folder on its path."""
+    """A package that Python finds as installed, in a folder on its path."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,7 +60,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package
         sys.modules.pop(name, None)
 
 
-async def test_an_installed_package_brings_its_migrations_and_its_tables_keep_tenants_apart(
+async def test_migrations_of_an_installed_package_are_applied_with_tenant_isolation(
     package: Package, admin_conninfo: str, database: Database, tenant_a: Tenant, tenant_b: Tenant
 ) -> None:
     package.write("0001_invoices.sql", INVOICES)
@@ -81,7 +81,7 @@ async def test_an_installed_package_brings_its_migrations_and_its_tables_keep_te
             await transaction.connection.execute(add, (tenant_a.id,))
 
 
-async def test_an_installed_package_brings_its_definitions(
+async def test_definitions_of_an_installed_package_are_applied(
     package: Package, admin_conninfo: str, admin: AppConnection
 ) -> None:
     package.write("0001_invoices.sql", INVOICES)
@@ -97,11 +97,11 @@ async def test_an_installed_package_brings_its_definitions(
     assert admin.execute("SELECT mnemic.billing_total()").fetchone() == (2,)
 
     package.remove("definitions/billing/billing_total.sql")
-    assert (await migrate(admin_conninfo, LIMITS)).gone == ("billing/billing/billing_total",)
+    assert (await migrate(admin_conninfo, LIMITS)).removed == ("billing/billing/billing_total",)
     assert admin.execute("SELECT to_regproc('mnemic.billing_total')").fetchone() == (None,)
 
 
-async def test_a_package_that_is_gone_again_does_not_disturb(package: Package, admin_conninfo: str) -> None:
+async def test_an_uninstalled_package_is_ignored(package: Package, admin_conninfo: str) -> None:
     package.write("0001_invoices.sql", INVOICES)
     package.install(set_name="billing")
     await migrate(admin_conninfo, LIMITS)
@@ -110,13 +110,13 @@ async def test_a_package_that_is_gone_again_does_not_disturb(package: Package, a
     assert (await migrate(admin_conninfo, LIMITS)).is_current
 
 
-def test_a_package_cannot_take_our_own_name(package: Package) -> None:
+def test_a_package_cannot_use_mnemics_name(package: Package) -> None:
     package.install(set_name="mnemic")
     with pytest.raises(ConfigurationError, match="reserved"):
         all_migrations()
 
 
-def test_a_package_that_cannot_be_imported_is_named(package: Package, tmp_path: Path) -> None:
+def test_the_error_names_a_package_that_cannot_be_imported(package: Package, tmp_path: Path) -> None:
     package.install(set_name="billing")
     (tmp_path / "acme_billing" / "migrations" / "__init__.py").unlink()
     (tmp_path / "acme_billing" / "migrations").rmdir()

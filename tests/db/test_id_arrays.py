@@ -1,4 +1,4 @@
-"""Many ids as bytes: there and back through the database."""
+"""Arrays of ids as bytes, sent to the database and back."""
 
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ ECHO = sql.SQL("SELECT %(ids)s AS ids, %(ids)s::text[] AS texts, cardinality(%(i
 
 
 @pytest.mark.parametrize("count", [0, 1, 500])
-async def test_ids_come_back_as_the_keys_that_were_sent(
+async def test_ids_are_returned_as_the_keys_that_were_sent(
     database: Database, tenant_a: Tenant, count: int
 ) -> None:
     ids = [uuid4() for _ in range(count)]

@@ -15,7 +15,7 @@ def _made(admin: AppConnection) -> UUID:
     return made
 
 
-def test_ids_made_one_after_the_other_sort_that_way_also_within_a_millisecond(admin: AppConnection) -> None:
+def test_ids_sort_in_creation_order_within_a_millisecond(admin: AppConnection) -> None:
     ids = [_made(admin) for _ in range(IDS_MADE)]
     assert ids == sorted(ids)
     milliseconds = {made.int >> 80 for made in ids}
@@ -23,7 +23,7 @@ def test_ids_made_one_after_the_other_sort_that_way_also_within_a_millisecond(ad
     assert all((made.version, made.variant) == (7, RFC_4122) for made in ids)
 
 
-def test_ids_of_the_database_and_of_python_sort_by_one_clock(admin: AppConnection) -> None:
+def test_ids_of_database_and_python_sort_together_by_time(admin: AppConnection) -> None:
     began_ms = time.time_ns() // 1_000_000
     ids = [make() for _ in range(50) for make in (new_id, lambda: _made(admin))]
     assert ids == sorted(ids)

@@ -13,11 +13,11 @@ from mnemic.errors import InvalidInputError
 @pytest.mark.parametrize(
     "value", [None, 1, "text", {"a": [1, 2.5, None]}, "a literal \\u0000 is only text", "\\", "ünïcode ✓"]
 )
-def test_json_passes(value: Any) -> None:
+def test_valid_json_is_accepted(value: Any) -> None:
     assert stored(as_jsonb("field", value)) == value
 
 
-def test_objects_become_one_array_and_the_one_that_is_none_is_named() -> None:
+def test_objects_become_one_array_and_the_error_names_a_bad_item() -> None:
     assert stored(as_jsonb_objects("item", [{}, {"a": "],["}])) == [{}, {"a": "],["}]
     assert stored(as_jsonb_objects("item", [])) == []
     with pytest.raises(InvalidInputError, match="item 1"):
@@ -25,7 +25,7 @@ def test_objects_become_one_array_and_the_one_that_is_none_is_named() -> None:
 
 
 def stored(value: Jsonb) -> Any:
-    """What the database will read."""
+    """The JSON that the database gets."""
     assert value.dumps is not None
     return json.loads(value.dumps(value.obj))
 
@@ -35,12 +35,12 @@ def stored(value: Jsonb) -> Any:
     ["\0", {"key\0": 1}, ["\\\0"], "\ud800", float("nan"), {1, 2}, object(), "x" * (JSON_MAX_BYTES + 1)],
     ids=["nul", "nul in a key", "nul behind a backslash", "surrogate", "nan", "set", "object", "too large"],
 )
-def test_what_is_not_json_is_refused_by_the_name_of_its_field(value: Any) -> None:
+def test_the_error_for_invalid_json_names_the_field(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="field"):
         as_jsonb("field", value)
 
 
 @pytest.mark.parametrize("value", [[], "text", {1: 2}])
-def test_an_object_has_text_as_keys(value: Any) -> None:
+def test_an_object_with_other_keys_than_text_is_refused(value: Any) -> None:
     with pytest.raises(InvalidInputError, match="field"):
         as_jsonb_object("field", value)

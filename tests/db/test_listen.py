@@ -1,4 +1,4 @@
-"""`Listener`: notifications, also after the connection was lost."""
+"""`Listener`: notifications, also after a lost connection."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from tests.waiting import wait_for
 
 
 class Ear:
-    """What a listener has heard, and how often it became ready."""
+    """Received notifications, and how often the listener became ready."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, str]] = []
@@ -48,7 +48,7 @@ def notify(connection: AppConnection, payload: str, *, channel: str = "news") ->
 
 
 def end_listeners(connection: AppConnection) -> int:
-    """End the processes that serve listeners of this database; returns how many there were."""
+    """Terminate the backends of listeners of this database; returns how many there were."""
     found = connection.execute(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
         " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
@@ -76,12 +76,12 @@ async def test_a_channel_may_have_any_name(access: Access, admin: AppConnection)
 
 
 @pytest.mark.parametrize("channel", ["", "x" * (CHANNEL_MAX_BYTES + 1), "ä" * 32])
-def test_a_name_that_postgresql_would_cut_off_is_refused(channel: str, access: Access) -> None:
+def test_a_channel_name_that_postgresql_would_truncate_is_refused(channel: str, access: Access) -> None:
     with pytest.raises(InvalidInputError):
         Listener(access, [channel], on_notify=lambda channel, payload: None)
 
 
-async def test_a_lost_connection_is_replaced_and_readiness_is_told_again(
+async def test_a_lost_connection_is_replaced_and_on_ready_is_called_again(
     access: Access, admin: AppConnection
 ) -> None:
     async with listening(access) as ear:
@@ -92,10 +92,8 @@ async def test_a_lost_connection_is_replaced_and_readiness_is_told_again(
             await wait_for(lambda: ("news", f"after {times - 1}") in ear.heard)  # noqa: B023
 
 
-async def test_nothing_is_lost_between_listening_and_being_told_so(
-    access: Access, admin: AppConnection
-) -> None:
-    """What is sent from inside `on_ready` arrives: by then the connection listens."""
+async def test_notifications_sent_from_on_ready_arrive(access: Access, admin: AppConnection) -> None:
+    """`on_ready` is called after LISTEN."""
     heard: list[str] = []
     listener = Listener(
         access,
@@ -123,10 +121,10 @@ async def test_listening_goes_on_after_a_restart_of_the_server(password_server: 
     password_server.execute("DROP DATABASE heard WITH (FORCE)")
 
 
-async def test_a_heartbeat_notices_nothing_and_loses_nothing(
+async def test_heartbeats_lose_no_notifications(
     access: Access, admin: AppConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a heartbeat all the time, notifications arrive in the middle of one; none is lost."""
+    """With constant heartbeats, notifications arrive in the middle of one."""
     monkeypatch.setattr("mnemic.db.listen.HEARTBEAT_S", 0.001)
     async with listening(access) as ear:
         for number in range(200):

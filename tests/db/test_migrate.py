@@ -83,7 +83,7 @@ async def test_a_file_edited_after_it_was_applied_is_an_error(admin_conninfo: st
         await migrate(admin_conninfo, LIMITS, migrations=(edited, *others))
 
 
-async def test_a_record_that_does_not_fit_the_file_is_an_error_for_everybody(
+async def test_a_changed_checksum_in_the_record_is_an_error_everywhere(
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     admin.execute("UPDATE mnemic.migrations SET checksum = repeat('0', 64) WHERE number = 1")
@@ -110,7 +110,7 @@ async def test_migrations_of_an_extension_that_is_not_installed_here_are_left_al
     assert (await migrate(admin_conninfo, LIMITS)).is_current
 
 
-async def test_a_failing_migration_leaves_nothing_half_done_and_stays_pending(
+async def test_a_failing_migration_is_rolled_back_and_stays_pending(
     admin_conninfo: str, admin: AppConnection
 ) -> None:
     good = extra(1, "CREATE TABLE state.first ()")

@@ -1,4 +1,4 @@
-"""What happens to an open database when its server goes away and comes back."""
+"""An open database recovers when its server restarts or crashes."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ async def ask(transaction: Transaction) -> str:
     return ",".join(row["name"] for row in await cursor.fetchall())
 
 
-async def test_after_a_restart_of_the_server_work_goes_on(
+async def test_transactions_work_after_a_server_restart(
     remote_database: Database, password_server: PasswordServer
 ) -> None:
     tenant = await remote_database.open_tenant("patient")
@@ -47,7 +47,7 @@ async def test_after_a_restart_of_the_server_work_goes_on(
         assert await ask(transaction) == "patient"
 
 
-async def test_after_a_restart_a_signed_statement_is_carried_out_once_and_at_once(
+async def test_a_signed_statement_runs_exactly_once_after_a_server_restart(
     remote_database: Database, password_server: PasswordServer
 ) -> None:
     database = TenantDatabase(remote_database, await remote_database.open_tenant("patient"))
@@ -61,7 +61,7 @@ async def test_after_a_restart_a_signed_statement_is_carried_out_once_and_at_onc
         assert await cursor.fetchone() == {"count": 16}
 
 
-async def test_a_dead_connection_is_thrown_away_by_the_first_who_is_given_it(
+async def test_a_lost_connection_is_closed_on_first_use(
     remote_database: Database, password_server: PasswordServer
 ) -> None:
     database = TenantDatabase(remote_database, await remote_database.open_tenant("patient"))
@@ -73,7 +73,7 @@ async def test_a_dead_connection_is_thrown_away_by_the_first_who_is_given_it(
     assert statistics.get("connections_lost", 0) == 0, "it went back to the pool, where others wait for one"
 
 
-async def test_a_transaction_that_loses_its_server_fails_and_the_next_one_waits_for_it(
+async def test_a_transaction_fails_with_its_server_and_the_next_one_waits_for_the_restart(
     remote_database: Database, password_server: PasswordServer
 ) -> None:
     tenant = await remote_database.open_tenant("patient")
@@ -122,14 +122,14 @@ async def mortal_database(own_server: EmbeddedServer) -> AsyncIterator[Database]
 
 
 async def kill(server: EmbeddedServer) -> None:
-    """Kill the postmaster, which is a child of this test session, and wait until it is gone."""
+    """Kill the postmaster, which is a child of this test session, and wait until it has ended."""
     pid = status(server.data_dir).pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     await wait_for(lambda: status(server.data_dir).pid != pid, what="the postmaster to die")
 
 
-async def test_an_embedded_server_killed_while_idle_or_at_work_comes_back(
+async def test_an_embedded_server_killed_while_idle_or_busy_is_restarted(
     own_server: EmbeddedServer, mortal_database: Database
 ) -> None:
     tenant = await mortal_database.open_tenant("undaunted")

@@ -1,4 +1,4 @@
-"""Cancelling tasks, even those in which a cancellation gets lost."""
+"""Cancelling tasks, even if one swallows a cancellation."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""`Database`: transactions of a tenant, named queries, and errors in our own words."""
+"""`Database`: transactions of a tenant, named queries, and translated errors."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ ADD_NOTE = "INSERT INTO state.notes (tenant_id, id, body) VALUES (%(tenant_id)s,
 
 @pytest.fixture
 async def small_database(access: Access) -> AsyncIterator[Database]:
-    """A database with one connection, and little patience."""
+    """A database with one connection and short timeouts."""
     limits = Limits(pool_size=1, statement_timeout_s=0.1, connect_timeout_s=0.5)
     conninfo = with_session(access.conninfo(), limits, statement_timeout_s=limits.statement_timeout_s)
     async with open_database(replace(access, conninfo=lambda: conninfo), limits) as database:
@@ -58,7 +58,7 @@ async def test_a_transaction_commits_when_its_block_ends(
     assert await note_ids(database, tenant_a) == [1, 2]
 
 
-async def test_an_exception_undoes_the_whole_transaction(
+async def test_an_exception_rolls_back_the_transaction(
     database: Database, tenant_a: Tenant, notes: str
 ) -> None:
     async def work() -> None:
@@ -88,13 +88,13 @@ async def test_opening_a_tenant_twice_gives_the_same_tenant(database: Database) 
     assert other.id != first.id
 
 
-async def test_a_new_tenant_opened_by_many_at_once_is_one_tenant(database: Database) -> None:
+async def test_a_new_tenant_opened_concurrently_is_one_tenant(database: Database) -> None:
     opened = await asyncio.gather(*(database.open_tenant("contested") for _ in range(20)))
     assert len({tenant.id for tenant in opened}) == 1
 
 
 @pytest.mark.parametrize("name", ["", "x" * 129, "tab\there"])
-async def test_a_name_that_cannot_be_a_tenants_is_refused(database: Database, name: str) -> None:
+async def test_an_invalid_tenant_name_is_refused(database: Database, name: str) -> None:
     with pytest.raises(InvalidInputError):
         await database.open_tenant(name)
 
@@ -115,9 +115,7 @@ async def test_named_queries_return_rows_or_counts(
         assert await transaction.one("notes.list") == {"id": 0}
 
 
-async def test_a_query_that_does_not_exist_is_a_defect_of_the_caller(
-    database: Database, tenant_a: Tenant
-) -> None:
+async def test_an_unknown_query_name_raises_key_error(database: Database, tenant_a: Tenant) -> None:
     async with database.transaction(tenant_a) as transaction:
         with pytest.raises(KeyError):
             await transaction.rows("notes.no_such_query")
@@ -137,7 +135,7 @@ async def test_a_query_that_does_not_exist_is_a_defect_of_the_caller(
         ("SELECT pg_terminate_backend(pg_backend_pid())", DatabaseUnavailableError, pg.AdminShutdown),
     ],
 )
-async def test_errors_of_the_driver_become_ours_and_keep_their_cause(
+async def test_errors_of_the_driver_are_translated_and_kept_as_cause(
     statement: str,
     error_type: type[MnemicError],
     cause_type: type[psycopg.Error],
@@ -155,8 +153,8 @@ async def test_errors_of_the_driver_become_ours_and_keep_their_cause(
     assert await note_ids(database, tenant_a) == []
 
 
-async def test_no_value_of_a_row_gets_into_our_own_message(database: Database, tenant_a: Tenant) -> None:
-    """In the detail line of its error the server quotes the key, where no row-level security forbids it."""
+async def test_error_messages_contain_no_values_of_rows(database: Database, tenant_a: Tenant) -> None:
+    """In the detail line of its error the server quotes the key unless row-level security forbids it."""
     with pytest.raises(ConflictError) as caught:
         async with database.transaction(tenant_a) as transaction:
             await transaction.connection.execute(
@@ -175,7 +173,7 @@ async def test_a_statement_over_the_time_limit_is_a_timeout(small_database: Data
     assert isinstance(caught.value.__cause__, pg.QueryCanceled)
 
 
-async def test_the_time_limit_comes_back_for_the_next_transaction(small_database: Database) -> None:
+async def test_the_time_limit_is_restored_for_the_next_transaction(small_database: Database) -> None:
     tenant = await small_database.open_tenant("slow")
     async with small_database.transaction(tenant) as transaction:
         await transaction.connection.execute("SET statement_timeout = 0")
@@ -198,7 +196,7 @@ async def test_fifty_transactions_share_a_small_pool(
     assert await note_ids(database, tenant_b) == list(range(0, 50, 2))
 
 
-async def test_the_connection_that_was_used_last_is_used_next(database: Database, tenant_a: Tenant) -> None:
+async def test_the_pool_reuses_the_last_returned_connection(database: Database, tenant_a: Tenant) -> None:
     async with database.transaction(tenant_a) as first, database.transaction(tenant_a) as second:
         inner, outer = second.connection, first.connection
     # The inner transaction ended first, the outer one last.
@@ -209,20 +207,20 @@ async def test_the_connection_that_was_used_last_is_used_next(database: Database
                 assert another.connection is inner
 
 
-async def test_a_pool_with_no_free_connection_says_so_in_time(small_database: Database) -> None:
+async def test_waiting_for_a_free_connection_times_out(small_database: Database) -> None:
     tenant = await small_database.open_tenant("busy")
     started = asyncio.get_running_loop().time()
     async with small_database.transaction(tenant):
         with pytest.raises(DatabaseUnavailableError, match="pool_size"):
             async with small_database.transaction(tenant):
                 pass
-    # The limit is 0.5 s; a second try would take twice that.
+    # The limit is 0.5 s; a retry would take twice that.
     assert asyncio.get_running_loop().time() - started < 0.95
     async with small_database.transaction(tenant) as transaction:
         assert await transaction.rows("session.find_tenant", {"name": "busy"})
 
 
-async def test_a_closed_database_says_so(access: Access) -> None:
+async def test_using_a_closed_database_is_an_error(access: Access) -> None:
     async with open_database(access) as database:
         tenant = await database.open_tenant("late")
     with pytest.raises(MnemicError, match="closed"):
@@ -230,7 +228,7 @@ async def test_a_closed_database_says_so(access: Access) -> None:
             pass
 
 
-async def test_a_cancelled_transaction_is_undone_and_gives_its_connection_back(
+async def test_a_cancelled_transaction_is_rolled_back_and_returns_its_connection(
     small_database: Database, notes: str
 ) -> None:
     tenant = await small_database.open_tenant("impatient")
@@ -250,7 +248,7 @@ async def test_a_cancelled_transaction_is_undone_and_gives_its_connection_back(
     assert await note_ids(small_database, tenant) == []
 
 
-async def test_work_that_lost_a_race_is_done_again(database: Database, tenant_a: Tenant, notes: str) -> None:
+async def test_run_retries_after_a_deadlock(database: Database, tenant_a: Tenant, notes: str) -> None:
     attempts = 0
 
     async def work(transaction: Transaction) -> int:
@@ -265,7 +263,7 @@ async def test_work_that_lost_a_race_is_done_again(database: Database, tenant_a:
     assert await note_ids(database, tenant_a) == [3]
 
 
-async def test_work_that_always_loses_ends_in_a_conflict(database: Database, tenant_a: Tenant) -> None:
+async def test_run_raises_a_conflict_after_the_last_attempt(database: Database, tenant_a: Tenant) -> None:
     attempts = 0
 
     async def work(transaction: Transaction) -> None:
@@ -278,9 +276,7 @@ async def test_work_that_always_loses_ends_in_a_conflict(database: Database, ten
     assert attempts == RACE_ATTEMPTS
 
 
-async def test_a_conflict_that_trying_again_cannot_cure_is_not_tried_again(
-    database: Database, tenant_a: Tenant, notes: str
-) -> None:
+async def test_run_does_not_retry_other_conflicts(database: Database, tenant_a: Tenant, notes: str) -> None:
     attempts = 0
 
     async def work(transaction: Transaction) -> None:
@@ -297,7 +293,7 @@ async def test_a_conflict_that_trying_again_cannot_cure_is_not_tried_again(
 async def test_connections_killed_by_another_tenant_are_replaced(
     database: Database, tenant_a: Tenant, tenant_b: Tenant, notes: str, admin: AppConnection
 ) -> None:
-    """All connections have the same login, so that PostgreSQL lets one end the others."""
+    """All connections have the same login, so PostgreSQL lets one terminate the others."""
     await asyncio.gather(*(note_ids(database, tenant_a) for _ in range(LIMITS.pool_size)))
     async with database.transaction(tenant_b) as transaction:
         cursor = await transaction.connection.execute(

@@ -1,4 +1,4 @@
-"""Opening a PostgreSQL of one's own by URL: as administrator, as plain login, and all that can be wrong."""
+"""Opening the user's own PostgreSQL by URL: as administrator, as plain login, and errors."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ SECRET = "p@ss/w:rd ö%"
 
 @pytest.fixture
 def remote(password_server: PasswordServer) -> Iterator[PasswordServer]:
-    """The password server with an empty database `memory`; after the test it is as new, roles included."""
+    """The password server with an empty database `memory`; reset after the test, roles included."""
     password_server.execute("CREATE DATABASE memory")
     yield password_server
     with password_server.connect() as connection:
@@ -54,7 +54,7 @@ async def migrated(remote: PasswordServer) -> PasswordServer:
 
 
 def make_role(server: PasswordServer, name: str, attributes: LiteralString = "") -> str:
-    """Make a role that logs in with the SECRET; returns its URL."""
+    """Create a login with the password SECRET; returns its URL."""
     words = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} {}")
     statement = words.format(sql.Identifier(name), sql.Literal(SECRET), sql.SQL(attributes))
     with server.connect() as connection:
@@ -63,7 +63,7 @@ def make_role(server: PasswordServer, name: str, attributes: LiteralString = "")
 
 
 async def ask(url: str, question: LiteralString, *, key: SigningKey | None = None) -> str:
-    """Open by this URL and ask in a transaction of the tenant `acme`; returns the one answer."""
+    """Open this URL and run a query in a transaction of the tenant `acme`; returns its one value."""
     async with open_database(await url_access(url, LIMITS, key=key)) as database:
         tenant = await database.open_tenant("acme")
         async with database.transaction(tenant) as transaction:
@@ -73,11 +73,11 @@ async def ask(url: str, question: LiteralString, *, key: SigningKey | None = Non
 
 
 async def works(url: str, *, key: SigningKey | None = None) -> str:
-    """Open by this URL and see the tenant; returns the role that did it."""
+    """Open this URL and read the tenant; returns the role that was used."""
     return await ask(url, "SELECT session_user AS answer FROM state.tenants WHERE name = 'acme'", key=key)
 
 
-async def test_an_administrators_url_works_through_the_login_that_belongs_to_the_key(
+async def test_an_administrators_url_uses_the_login_of_the_key(
     migrated: PasswordServer,
 ) -> None:
     assert await works(migrated.url(dbname="memory")) == KEY.login
@@ -88,40 +88,40 @@ async def test_a_plain_login_works_with_the_key_from_the_settings(migrated: Pass
     assert await works(url, key=KEY) == 'odd "name"'
 
 
-async def test_settings_that_an_administrator_gave_a_plain_login_stay(migrated: PasswordServer) -> None:
+async def test_settings_stored_for_a_plain_login_are_kept(migrated: PasswordServer) -> None:
     url = make_role(migrated, "tuned", "IN ROLE mnemic_app")
     migrated.execute("ALTER ROLE tuned SET work_mem = '7MB'")
     assert await ask(url, "SELECT current_setting('work_mem') AS answer", key=KEY) == "7MB"
 
 
-async def test_a_login_without_the_key_is_told_which_setting_is_missing(migrated: PasswordServer) -> None:
+async def test_the_error_for_a_login_without_key_names_the_setting(migrated: PasswordServer) -> None:
     url = make_role(migrated, "plain", "IN ROLE mnemic_app")
     with pytest.raises(ConfigurationError, match="MNEMIC_TENANT_KEY"):
         await url_access(url, LIMITS, key=None)
 
 
-async def test_a_login_with_another_databases_key_is_told_so(migrated: PasswordServer) -> None:
+async def test_a_key_of_another_database_is_refused(migrated: PasswordServer) -> None:
     url = make_role(migrated, "plain", "IN ROLE mnemic_app")
     with pytest.raises(ConfigurationError, match="tenant_key"):
         await url_access(url, LIMITS, key=SigningKey.new())
 
 
-async def test_a_login_outside_the_application_role_is_told_what_to_grant(migrated: PasswordServer) -> None:
+async def test_the_error_for_a_login_outside_mnemic_app_names_the_grant(migrated: PasswordServer) -> None:
     url = make_role(migrated, "outsider")
     with pytest.raises(ConfigurationError, match='GRANT mnemic_app TO "outsider"'):
         await url_access(url, LIMITS, key=KEY)
 
 
-async def test_a_login_that_could_get_around_the_wall_is_refused(migrated: PasswordServer) -> None:
+async def test_a_login_that_can_bypass_row_level_security_is_refused(migrated: PasswordServer) -> None:
     url = make_role(migrated, "mighty", "BYPASSRLS IN ROLE mnemic_app")
-    with pytest.raises(ConfigurationError, match="around the tenants' wall"):
+    with pytest.raises(ConfigurationError, match="bypass row-level security"):
         await url_access(url, LIMITS, key=KEY)
 
 
-async def test_a_login_that_may_plant_functions_where_we_look_for_ours_is_refused(
+async def test_a_login_that_may_create_functions_in_pgvectors_schema_is_refused(
     remote: PasswordServer,
 ) -> None:
-    """So it is on servers that were upgraded from PostgreSQL 14 or older: all may create in `public`."""
+    """Servers upgraded from PostgreSQL 14 or older let all roles create in `public`."""
     remote.execute(
         "CREATE EXTENSION vector SCHEMA public; GRANT CREATE ON SCHEMA public TO PUBLIC", dbname="memory"
     )
@@ -134,7 +134,7 @@ async def test_a_login_that_may_plant_functions_where_we_look_for_ours_is_refuse
     assert await works(remote.url(dbname="memory")) == KEY.login
 
 
-async def test_the_extension_may_live_in_a_schema_with_any_name(remote: PasswordServer) -> None:
+async def test_pgvector_may_be_in_a_schema_with_any_name(remote: PasswordServer) -> None:
     url, schema = remote.url(dbname="memory"), '"Odd, \\name"'
     remote.execute(f"CREATE SCHEMA {schema}; CREATE EXTENSION vector SCHEMA {schema}", dbname="memory")
     await migrate(url, LIMITS, key=KEY)
@@ -144,7 +144,7 @@ async def test_the_extension_may_live_in_a_schema_with_any_name(remote: Password
     assert await ask(url, "SELECT '[1,2]'::vector::text AS answer") == "[1,2]"
 
 
-async def test_a_superuser_without_migrations_is_told_to_migrate(remote: PasswordServer) -> None:
+async def test_a_database_without_migrations_is_refused_with_advice(remote: PasswordServer) -> None:
     with pytest.raises(NotMigratedError, match="mnemic migrate"):
         await url_access(remote.url(dbname="memory"), LIMITS, key=None)
 
@@ -155,8 +155,8 @@ async def test_a_database_newer_than_the_code_is_not_opened(migrated: PasswordSe
         await url_access(migrated.url(dbname="memory"), LIMITS, key=None)
 
 
-async def test_a_changed_password_of_the_login_is_mended_by_migrating_again(migrated: PasswordServer) -> None:
-    """Whoever gets to run SQL as the login can change its password: PostgreSQL forbids nobody their own."""
+async def test_migrating_again_resets_a_changed_password_of_the_login(migrated: PasswordServer) -> None:
+    """Injected SQL can change the login's password: PostgreSQL lets every role change its own."""
     url = migrated.url(dbname="memory")
     migrated.execute(f"ALTER ROLE {KEY.login} PASSWORD 'hijacked'")
     with pytest.raises(ConfigurationError, match="mnemic migrate"):
@@ -170,7 +170,7 @@ async def test_a_changed_password_of_the_login_is_mended_by_migrating_again(migr
     [("postgres", SECRET, "memory"), ("nobody", SECRET, "memory"), ("postgres", None, "no_such_database")],
     ids=["wrong password", "no such role", "no such database"],
 )
-async def test_a_url_that_the_server_refuses_is_an_error_without_the_password(
+async def test_the_error_for_a_refused_url_does_not_show_the_password(
     user: str, password: str | None, dbname: str, remote: PasswordServer
 ) -> None:
     url = remote.url(user, password, dbname=dbname)
@@ -179,7 +179,7 @@ async def test_a_url_that_the_server_refuses_is_an_error_without_the_password(
     assert (password or remote.password) not in str(caught.value)
 
 
-async def test_a_server_that_is_not_there_is_an_error(remote: PasswordServer) -> None:
+async def test_an_unreachable_server_is_an_error(remote: PasswordServer) -> None:
     with pytest.raises(DatabaseUnavailableError):
         await url_access(remote.url(dbname="memory", port=1), Limits(connect_timeout_s=1), key=None)
 
@@ -188,14 +188,14 @@ async def test_a_server_that_is_not_there_is_an_error(remote: PasswordServer) ->
     "url",
     ["mysql://u:hidden@h/d", "postgresql://u:hidden%zz@h/d", "hidden", ""],
 )
-def test_a_url_that_cannot_be_understood_is_refused_without_repeating_it(url: str) -> None:
+def test_the_error_for_an_invalid_url_does_not_repeat_it(url: str) -> None:
     with pytest.raises(ConfigurationError, match="postgresql://") as caught:
         check_url(url)
     assert "hidden" not in str(caught.value)
     assert "hidden" not in str(caught.value.__cause__)
 
 
-async def test_a_role_that_may_not_migrate_is_told_the_sql_and_works_once_an_administrator_ran_it(
+async def test_a_role_without_privileges_can_migrate_after_an_administrator_ran_the_given_sql(
     remote: PasswordServer,
 ) -> None:
     url = make_role(remote, "humble")
@@ -217,7 +217,7 @@ async def test_a_role_that_may_not_migrate_is_told_the_sql_and_works_once_an_adm
     assert await works(login, key=KEY) == "application"
 
 
-async def test_a_role_that_may_create_roles_migrates_alone_and_cannot_act_as_the_definer_afterwards(
+async def test_a_role_with_createrole_migrates_and_is_not_a_member_of_the_definer_afterwards(
     remote: PasswordServer,
 ) -> None:
     url = make_role(remote, "builder", "CREATEROLE")
@@ -229,10 +229,10 @@ async def test_a_role_that_may_create_roles_migrates_alone_and_cannot_act_as_the
         connection.execute("SET ROLE mnemic_definer")
 
 
-async def test_a_migrator_that_is_no_superuser_carries_the_version_before_over(
+async def test_a_role_without_superuser_carries_over_the_version_before(
     remote: PasswordServer,
 ) -> None:
-    """Functions of mnemic_definer are replaced by somebody who joins that role only for the transaction."""
+    """It replaces functions of mnemic_definer as a member of that role during the transaction only."""
     url = make_role(remote, "builder", "CREATEROLE")
     remote.execute("ALTER DATABASE memory OWNER TO builder")
     remote.execute("CREATE EXTENSION vector", dbname="memory")
@@ -252,10 +252,10 @@ async def test_a_migrator_that_is_no_superuser_carries_the_version_before_over(
         assert connection.execute("SELECT content FROM state.memory_records").fetchall() == [("kept",)]
 
 
-async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_did_not_give_it(
+async def test_the_error_for_a_second_role_with_createrole_names_the_missing_grants(
     remote: PasswordServer,
 ) -> None:
-    """Roles belong to the whole server; only who created mnemic_definer may hand functions to it."""
+    """Roles belong to the whole server; only the creator of mnemic_definer may grant it."""
     first = make_role(remote, "first", "CREATEROLE")
     remote.execute("ALTER DATABASE memory OWNER TO first")
     remote.execute("CREATE EXTENSION vector", dbname="memory")
@@ -270,7 +270,7 @@ async def test_a_second_role_that_may_create_roles_is_told_what_the_first_one_di
     assert await works(url) == KEY.login
 
 
-async def test_two_databases_of_one_server_have_keys_and_logins_of_their_own(
+async def test_two_databases_of_one_server_have_separate_keys_and_logins(
     migrated: PasswordServer,
 ) -> None:
     migrated.execute("CREATE DATABASE other")

@@ -1,4 +1,4 @@
-"""The index of a large owner: built, found, searched with, dropped; and what searching without it gives."""
+"""The vector index of a large owner: building, finding, searching and dropping it; and exact search."""
 
 import asyncio
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ async def test_an_index_is_for_one_owner_of_one_tenant(
     name = await found(database, tenant_a, filled.table)
     assert name is not None
     assert (name[:5], len(name)) == ("hnsw_", 21)
-    assert await found(database, tenant_a, filled.table, "somebody else") is None
+    assert await found(database, tenant_a, filled.table, "another owner") is None
     assert await found(database, tenant_b, filled.table) is None
 
 
@@ -96,7 +96,7 @@ async def test_building_again_does_nothing(
     assert await build(admin_conninfo, filled.table, tenant_a) == 0.0
 
 
-async def test_a_dropped_index_is_gone_and_may_be_dropped_again(
+async def test_dropping_an_index_twice_is_harmless(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -107,7 +107,7 @@ async def test_a_dropped_index_is_gone_and_may_be_dropped_again(
     assert admin.execute(STATE).fetchall() == []
 
 
-async def test_owners_are_counted(database: Database, tenant_a: Tenant, filled: Filled) -> None:
+async def test_vectors_of_owners_are_counted(database: Database, tenant_a: Tenant, filled: Filled) -> None:
     await give_vectors(database, tenant_a, "small", clustered(3, seed=2))
     async with database.transaction(tenant_a) as transaction:
         large = await large_owners(transaction, filled.table, above=2)
@@ -117,10 +117,10 @@ async def test_owners_are_counted(database: Database, tenant_a: Tenant, filled: 
         assert await count_vectors(transaction, filled.table, OWNER, at_most=10) == 10
 
 
-async def test_the_nearest_are_found_exactly_with_what_is_usual(
+async def test_exact_search_returns_the_nearest_and_the_cosine_statistics(
     database: Database, tenant_a: Tenant, tenant_b: Tenant, filled: Filled
 ) -> None:
-    await give_vectors(database, tenant_a, "somebody else", clustered(50, seed=3))
+    await give_vectors(database, tenant_a, "another owner", clustered(50, seed=3))
     await give_vectors(database, tenant_b, OWNER, clustered(50, seed=4))
     query = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
@@ -136,7 +136,7 @@ async def test_the_nearest_are_found_exactly_with_what_is_usual(
     assert np.allclose(usual, (cosines.mean(), cosines.std()), atol=1e-5)
 
 
-async def test_an_owner_without_vectors_has_none_that_are_near(
+async def test_an_owner_without_vectors_has_no_nearest(
     database: Database, tenant_a: Tenant, filled: Filled
 ) -> None:
     query = clustered(1, seed=5)[0]
@@ -146,7 +146,7 @@ async def test_an_owner_without_vectors_has_none_that_are_near(
     assert exact.statistics == CosineStatistics(0.0, 0.0, 0)
 
 
-async def test_the_index_finds_what_an_exact_search_finds(
+async def test_index_search_agrees_with_exact_search(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -162,7 +162,7 @@ async def test_the_index_finds_what_an_exact_search_finds(
     assert np.mean(shares) >= 0.95
 
 
-async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
+async def test_the_limit_may_exceed_ef_search(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -172,10 +172,10 @@ async def test_more_can_be_asked_for_than_the_index_keeps_as_candidates(
     assert len(set(found.memory_ids)) == 300
 
 
-async def test_a_search_by_index_reads_the_owners_index_and_no_other(
+async def test_a_search_reads_only_the_owners_index(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
 ) -> None:
-    await give_vectors(database, tenant_a, "somebody else", clustered(ROWS, seed=3))
+    await give_vectors(database, tenant_a, "another owner", clustered(ROWS, seed=3))
     await build(admin_conninfo, filled.table, tenant_a)
     name = await found(database, tenant_a, filled.table)
     assert name is not None
@@ -183,11 +183,11 @@ async def test_a_search_by_index_reads_the_owners_index_and_no_other(
     async with database.transaction(tenant_a) as transaction:
         await nearest(transaction, filled.table, OWNER, vector, 100, ROWS)
         assert await scans_of(transaction, name) == 1
-        await nearest(transaction, filled.table, "somebody else", vector, 100, ROWS)
+        await nearest(transaction, filled.table, "another owner", vector, 100, ROWS)
         assert await scans_of(transaction, name) == 1
 
 
-async def test_searches_go_by_the_index_however_often_and_whoever_asked_before(
+async def test_repeated_searches_of_several_owners_use_the_index(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -196,20 +196,20 @@ async def test_searches_go_by_the_index_however_often_and_whoever_asked_before(
     vector = clustered(1, seed=5)[0]
     async with database.transaction(tenant_a) as transaction:
         for _ in range(8):
-            await nearest(transaction, filled.table, "somebody else", vector, 10, ROWS)
+            await nearest(transaction, filled.table, "another owner", vector, 10, ROWS)
             await nearest(transaction, filled.table, OWNER, vector, 10, ROWS)
         assert await scans_of(transaction, name) == 8
 
 
 async def scans_of(transaction: Transaction, index: str) -> int:
-    """How often this transaction has searched an index."""
+    """Number of index scans of this transaction."""
     statement = "SELECT pg_stat_get_xact_numscans(%s::text::regclass) AS scans"
     cursor = await transaction.connection.execute(statement, [f"vectors.{index}"])
     (row,) = await cursor.fetchall()
     return int(row["scans"])
 
 
-async def test_what_a_killed_build_left_is_built_anew(
+async def test_an_invalid_index_of_a_killed_build_is_rebuilt(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -224,14 +224,14 @@ async def test_what_a_killed_build_left_is_built_anew(
 
 @contextmanager
 def writing(admin_conninfo: str, table: VectorTable) -> Iterator[AppConnection]:
-    """Somebody who has written into the table and not committed yet: a build has to wait for that."""
+    """An uncommitted write to the table, for which a build has to wait."""
     with psycopg.connect(admin_conninfo) as writer:
         writer.execute(f"DELETE FROM vectors.{table.name} WHERE false".encode())
         yield writer
         writer.rollback()
 
 
-async def test_a_cancelled_build_leaves_nothing(
+async def test_a_cancelled_build_leaves_no_index(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
     with writing(admin_conninfo, filled.table) as writer:
@@ -271,10 +271,10 @@ async def test_one_process_builds_at_a_time(
     assert admin.execute(STATE).fetchall() == [(True,), (True,)]
 
 
-async def test_progress_is_told(
+async def test_progress_is_reported(
     database: Database, tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     with writing(admin_conninfo, filled.table) as writer:
         building = asyncio.create_task(
             build_index(
@@ -284,16 +284,16 @@ async def test_progress_is_told(
                 tenant_a,
                 OWNER,
                 row_count=ROWS,
-                on_progress=told.append,
+                on_progress=reported.append,
             )
         )
-        await wait_for(lambda: bool(told), what="a word about progress")
+        await wait_for(lambda: bool(reported), what="progress")
         writer.rollback()
         await building
-    assert all(0 <= done <= ROWS for done in told)
+    assert all(0 <= done <= ROWS for done in reported)
 
 
-async def test_a_table_has_only_so_many_indexes(
+async def test_the_number_of_indexes_of_a_table_is_limited(
     database: Database,
     tenant_a: Tenant,
     filled: Filled,
@@ -307,7 +307,7 @@ async def test_a_table_has_only_so_many_indexes(
     assert await build(admin_conninfo, filled.table, tenant_a) == 0.0
 
 
-async def test_the_applications_login_builds_and_drops_nothing(
+async def test_the_applications_login_may_not_build_or_drop(
     database: Database, tenant_a: Tenant, filled: Filled, access: Access, admin: AppConnection
 ) -> None:
     assert not await may_build(access.conninfo(), LIMITS)
@@ -320,7 +320,7 @@ async def test_the_applications_login_builds_and_drops_nothing(
 
 @pytest.fixture
 def plain_administrator(admin: AppConnection, admin_conninfo: str) -> Iterator[str]:
-    """One who is no superuser but may become what owns the tables, as on managed servers."""
+    """An administrator without superuser who may join the tables' owner, as on managed servers."""
     admin.execute(
         "CREATE ROLE plain_administrator LOGIN CREATEROLE;"
         "GRANT mnemic_definer TO plain_administrator WITH ADMIN TRUE, INHERIT FALSE, SET FALSE"
@@ -329,7 +329,7 @@ def plain_administrator(admin: AppConnection, admin_conninfo: str) -> Iterator[s
     admin.execute("DROP OWNED BY plain_administrator; DROP ROLE plain_administrator")
 
 
-async def test_an_administrator_who_is_no_superuser_builds_and_keeps_no_rights(
+async def test_an_administrator_without_superuser_builds_and_keeps_no_privileges(
     database: Database, tenant_a: Tenant, filled: Filled, plain_administrator: str, admin: AppConnection
 ) -> None:
     before = admin.execute(MEMBERS).fetchall()
@@ -343,7 +343,7 @@ async def test_an_administrator_who_is_no_superuser_builds_and_keeps_no_rights(
     assert admin.execute(STATE).fetchall() == []
 
 
-async def test_a_machine_without_room_for_shared_memory_builds_alone(
+async def test_without_shared_memory_a_build_uses_no_parallel_workers(
     database: Database,
     tenant_a: Tenant,
     filled: Filled,
@@ -366,7 +366,7 @@ async def test_a_machine_without_room_for_shared_memory_builds_alone(
     assert await found(database, tenant_a, filled.table) is not None
 
 
-async def test_an_index_tells_nobody_its_owners_name(
+async def test_an_index_does_not_contain_its_owners_name(
     tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
     await build(admin_conninfo, filled.table, tenant_a)
@@ -378,7 +378,7 @@ async def test_an_index_tells_nobody_its_owners_name(
     assert OWNER not in text
 
 
-def test_a_larger_graph_is_built_with_more_candidates_within_bounds() -> None:
+def test_ef_construction_grows_with_the_rows_within_bounds() -> None:
     assert [ef_construction_for(rows) for rows in (5_001, 100_000, 1_000_000, 10_000_000)] == [
         128,
         128,
@@ -387,7 +387,7 @@ def test_a_larger_graph_is_built_with_more_candidates_within_bounds() -> None:
     ]
 
 
-async def test_an_index_is_built_for_the_rows_there_are(
+async def test_ef_construction_of_an_index_follows_its_row_count(
     tenant_a: Tenant, filled: Filled, admin_conninfo: str, admin: AppConnection
 ) -> None:
     await build_index(admin_conninfo, LIMITS, filled.table, tenant_a, OWNER, row_count=2_000_000)

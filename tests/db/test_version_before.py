@@ -1,4 +1,4 @@
-"""A database of the version before the baseline is carried over, or refused when it is older still."""
+"""A database of the version before the baseline is carried over, or refused if it is older."""
 
 import psycopg
 import pytest
@@ -12,7 +12,7 @@ from tests.db.version_before import make_old_database, old_migrations
 from tests.db.whole_catalog import whole_catalog
 
 
-async def test_it_gets_the_same_catalog_as_a_new_database(
+async def test_a_carried_over_database_has_the_catalog_of_a_new_one(
     template_access: object, empty_conninfo: str, admin: AppConnection
 ) -> None:
     make_old_database(empty_conninfo)
@@ -24,7 +24,7 @@ async def test_it_gets_the_same_catalog_as_a_new_database(
     assert (await read_status(empty_conninfo, LIMITS)).is_current
 
 
-async def test_it_keeps_its_rows(template_access: object, empty_conninfo: str) -> None:
+async def test_a_carried_over_database_keeps_its_rows(template_access: object, empty_conninfo: str) -> None:
     make_old_database(empty_conninfo)
     with psycopg.connect(empty_conninfo, autocommit=True) as connection:
         connection.execute("INSERT INTO state.tenants (name) VALUES ('acme')")
@@ -34,7 +34,7 @@ async def test_it_keeps_its_rows(template_access: object, empty_conninfo: str) -
         assert connection.execute(counted).fetchone() == before == (2, 10)
 
 
-async def test_its_status_is_the_baseline_with_all_definitions_outdated(
+async def test_its_status_is_the_baseline_with_outdated_definitions(
     template_access: object, empty_conninfo: str
 ) -> None:
     make_old_database(empty_conninfo)
@@ -44,21 +44,19 @@ async def test_its_status_is_the_baseline_with_all_definitions_outdated(
     assert status.outdated == all_definitions()
 
 
-async def test_only_migrating_carries_it_over(template_access: object, empty_conninfo: str) -> None:
+async def test_opening_does_not_carry_it_over(template_access: object, empty_conninfo: str) -> None:
     make_old_database(empty_conninfo)
     async with admin_connection(empty_conninfo, LIMITS) as connection:
         with pytest.raises(NotMigratedError, match="mnemic migrate"):
             await require_current(connection)
 
 
-async def test_an_older_one_is_refused_and_the_way_out_is_named(
-    template_access: object, empty_conninfo: str
-) -> None:
+async def test_an_older_database_is_refused_with_advice(template_access: object, empty_conninfo: str) -> None:
     make_old_database(empty_conninfo, count=27)
     for attempt in (read_status, migrate):
         with pytest.raises(NotMigratedError, match=r"27 of 28 migrations.*mnemic export.*mnemic import"):
             await attempt(empty_conninfo, LIMITS)
 
 
-def test_the_archive_holds_the_files_whose_checksums_are_known() -> None:
+def test_the_archive_contains_the_files_of_the_known_checksums() -> None:
     assert len(old_migrations()) == 28

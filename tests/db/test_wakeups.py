@@ -15,11 +15,11 @@ from tests.waiting import wait_for
 
 async def leave_wakeup(database: Database, tenant: Tenant, text: str, *, fails: bool = False) -> None:
     async with database.transaction(tenant) as transaction:
-        await transaction.connection.execute("SELECT set_config('mnemic.hints', %s, false)", (text,))
+        await transaction.connection.execute("SELECT set_config('mnemic.wakeups', %s, false)", (text,))
         assert 1 / (0 if fails else 1)
 
 
-def test_only_our_own_wakeups_are_read() -> None:
+def test_unknown_wakeups_are_ignored() -> None:
     assert wakeups_in("events,jobs") == WAKEUPS
     assert wakeups_in("jobs,nonsense,") == {"jobs"}
     assert wakeups_in("") == wakeups_in(None) == frozenset()
@@ -30,7 +30,7 @@ async def test_a_wakeup_reaches_this_process_after_the_commit(database: Database
     database.on_wakeup("jobs", lambda: heard.append("jobs"))
     unregister = database.on_wakeup("events", lambda: heard.append("events"))
     async with database.transaction(tenant_a) as transaction:
-        await transaction.connection.execute("SELECT set_config('mnemic.hints', 'jobs,events', false)")
+        await transaction.connection.execute("SELECT set_config('mnemic.wakeups', 'jobs,events', false)")
         assert heard == []
     assert sorted(heard) == ["events", "jobs"]
     unregister()
@@ -49,7 +49,7 @@ async def test_later_transactions_on_the_connection_do_not_repeat_a_wakeup(
     assert heard == ["jobs"]
 
 
-async def test_a_rolled_back_transaction_leaves_no_wakeup(database: Database, tenant_a: Tenant) -> None:
+async def test_a_rolled_back_transaction_sends_no_wakeup(database: Database, tenant_a: Tenant) -> None:
     heard: list[str] = []
     database.on_wakeup("jobs", lambda: heard.append("jobs"))
     with pytest.raises(ZeroDivisionError):
@@ -97,7 +97,7 @@ async def test_closing_sends_pending_wakeups_and_nothing_afterwards() -> None:
     assert sent == ["jobs"]
 
 
-async def test_a_server_that_is_away_does_not_make_sending_fail(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_server_does_not_make_sending_fail(caplog: pytest.LogCaptureFixture) -> None:
     async def notify(wakeup: Wakeup) -> None:
         raise psycopg.OperationalError("the server is away")
 

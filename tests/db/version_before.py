@@ -46,5 +46,5 @@ def make_old_database(conninfo: str, *, count: int | None = None) -> None:
 def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> LiteralString:
     file = archive.extractfile(member)
     assert file is not None, "members were filtered for files"
-    # Shipped with the tests and never made from input: as good as a literal to the driver.
+    # Shipped with the tests and never built from input, so it counts as a literal.
     return file.read().decode()

@@ -1,4 +1,4 @@
-"""Everything that the catalog says about Mnemic's schemas, as comparable lines.
+"""The catalog of Mnemic's schemas as comparable lines.
 
 The order of columns is kept. Left out are object ids, the numbers of dropped columns, and the names of NOT
 NULL constraints, which PostgreSQL has from version 18 on: the columns say whether they are NOT NULL.
@@ -67,7 +67,7 @@ _KEY_LENGTHS = {"column": 2, "constraint": 2, "trigger": 2, "policy": 2}
 
 
 def whole_catalog(connection: AppConnection) -> dict[str, str]:
-    """What the database holds, as ``{"kind name": all that is known about it}``."""
+    """The objects of the database, as ``{"kind name": description}``."""
     return {
         " ".join((kind, *map(str, row[: _KEY_LENGTHS.get(kind, 1)]))): str(_plain(row))
         for kind, statement in _QUERIES.items()
@@ -76,5 +76,5 @@ def whole_catalog(connection: AppConnection) -> dict[str, str]:
 
 
 def _plain(row: tuple[object, ...]) -> list[object]:
-    """Privileges have no order that means anything."""
+    """Sorted, since the order of privileges has no meaning."""
     return [sorted(value) if isinstance(value, list) else value for value in row]

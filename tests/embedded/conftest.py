@@ -1,4 +1,4 @@
-"""Fixtures: data folders that are ready at once and leave nothing running.
+"""Fixtures: data folders with a prepared cluster; no process may be left running.
 
 Making a cluster takes a second, so one is made per session and copied for each test that does not
 need to see it being made.
@@ -27,7 +27,7 @@ StartUser = Callable[..., UserProcess]
 
 @pytest.fixture(scope="session")
 def memory_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A private folder in main memory, if there is room: a disk makes these tests wait, not better.
+    """A private folder in main memory, if there is enough: on a disk these tests are slower.
 
     What is killed here are processes, and the kernel keeps what they wrote in either case.
     """
@@ -57,7 +57,7 @@ def template_dir(memory_dir: Path) -> Path:
 
 @pytest.fixture
 def copy_template(template_dir: Path) -> Iterator[Callable[[Path], Path]]:
-    """Copies the template to a place of choice; the server there is ended after the test."""
+    """Copies the template to a path; its server is stopped after the test."""
     copies = []
 
     def copy(target: Path) -> Path:
@@ -78,7 +78,7 @@ def data_dir(copy_template: Callable[[Path], Path], room: Path) -> Path:
 
 @pytest.fixture
 def new_dir(room: Path) -> Iterator[Path]:
-    """A data folder that does not exist yet, nor does its parent."""
+    """A data folder that does not exist, in a folder that does not exist."""
     folder = room / "parent" / "new data"
     yield folder
     if folder.exists():
@@ -100,7 +100,7 @@ def start_user(tmp_path: Path) -> Iterator[StartUser]:
 
 
 def leave_nothing(data_dir: Path) -> None:
-    """After a test nothing may run; what does is ended, and the test fails for it."""
+    """Stop processes that still run after a test, and fail the test."""
     stop(data_dir)
     try:
         wait_until_nothing_runs(data_dir)

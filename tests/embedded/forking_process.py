@@ -1,4 +1,4 @@
-"""Starts the server, forks, and checks that the children do no harm. Ends with 0 if they did none.
+"""Starts the server, forks, and checks that the children do not affect it. Exits with 0 if so.
 
     python forking_process.py DATA_DIR
 
@@ -27,7 +27,7 @@ def main(data_dir: str) -> None:
         connection.execute("select 1")
     lingering_child = os.fork()
     if lingering_child == 0:
-        os.closerange(0, 3)  # Or whoever reads what we say would wait for the child.
+        os.closerange(0, 3)  # Otherwise a reader of our output would wait for the child.
         signal.pause()
     print(lingering_child)
 

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def main(user: str, *command: str) -> None:
-    """Become the user, and the command. A number that is no known user id is taken as it is."""
+    """Switch to the user and execute the command. An unknown user id is allowed."""
     closed = _closed_parents()
     if closed and "MNEMIC_OWN_MOUNTS" not in os.environ:
         if subprocess.call(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL) != 0:
@@ -42,7 +42,7 @@ def _needed() -> set[Path]:
 
 
 def _closed_parents() -> list[Path]:
-    """The outermost folders on the way that others cannot enter."""
+    """The outermost folders of the path that others cannot enter."""
     closed = {parent for path in _needed() for parent in path.parents if not parent.stat().st_mode & 0o001}
     return sorted(folder for folder in closed if not closed & set(folder.parents))
 

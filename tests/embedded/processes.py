@@ -1,4 +1,4 @@
-"""What the tests need to know of processes: start users, wait for conditions, see what lives."""
+"""Processes in tests: start users, wait for conditions, find running processes."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def wait_for(look: Callable[[], T | None], what: str, *, limit_s: float = WAIT_LIMIT_S) -> T:
-    """Look until there is something to see; fails the test when the limit is reached."""
+    """Poll until the result is true; fails the test after the time limit."""
     ends_at_s = time.monotonic() + limit_s
     while not (seen := look()):
         assert time.monotonic() < ends_at_s, f"waited {limit_s} s for {what}"
@@ -31,7 +31,7 @@ def wait_for(look: Callable[[], T | None], what: str, *, limit_s: float = WAIT_L
 
 
 class UserProcess:
-    """A running `user_process.py`; what it says goes to a file that outlives it."""
+    """A running `user_process.py`; its output goes to a file."""
 
     def __init__(self, data_dir: Path, writer: str, log_dir: Path, *options: str) -> None:
         self.writer = writer
@@ -47,7 +47,7 @@ class UserProcess:
             )
 
     def lines(self) -> list[str]:
-        """Whole lines only: a kill may cut the last one."""
+        """Complete lines of the output: a kill may cut the last one."""
         return self._said.read_text().split("\n")[:-1]
 
     def committed(self) -> set[int]:
@@ -64,7 +64,7 @@ class UserProcess:
         self.process.communicate()
 
     def leave(self) -> None:
-        """Let a holding user close its share and end."""
+        """Let a waiting user close its share and exit."""
         self.process.communicate(timeout=WAIT_LIMIT_S)
         assert self.process.returncode == 0, self._errors.read_text()
 
@@ -90,7 +90,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def nothing_runs(data_dir: Path) -> bool:
-    """By the word of the kernel, and where there is /proc also by looking at every process."""
+    """Whether processes of the server run, by its lock and, where there is /proc, by all processes."""
     held = is_locked(data_dir / "keeper.lock") or is_locked(data_dir / "server.lock")
     return not held and not living(data_dir)
 
@@ -106,7 +106,7 @@ def postmaster_of(data_dir: Path) -> int:
 
 
 def keeper_of(data_dir: Path) -> int:
-    """The keeper is the one whose command line names its program and this folder."""
+    """The pid of the keeper, whose command line names its program and this folder."""
     wanted = {b"keeper.py", os.fsencode(data_dir)}
     for pid in living(data_dir):
         try:
@@ -119,26 +119,26 @@ def keeper_of(data_dir: Path) -> int:
 
 
 def keeper_waits(data_dir: Path) -> bool:
-    """Whether the keeper is waiting to have the users' lock alone."""
+    """Whether the keeper waits for the exclusive users' lock."""
     waiting = [line.split() for line in Path("/proc/locks").read_text().splitlines() if "->" in line]
     return str(keeper_of(data_dir)) in {word for words in waiting for word in words}
 
 
 def kill(pid: int) -> None:
-    """Kill, and return when the process has let go of everything it had."""
+    """Kill a process and wait until it has ended."""
     os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not _runs(pid), f"the killed process {pid} to end")
 
 
 def end_everything(data_dir: Path) -> None:
-    """Last resort of a test's clean-up."""
+    """Kill all processes of a server, for clean-up after a failed test."""
     while pids := living(data_dir):
         with contextlib.suppress(ProcessLookupError):
             kill(pids[0])
 
 
 def _runs(pid: int) -> bool:
-    """Whether the process still runs; one that only waits to be reaped does not."""
+    """Whether the process runs; a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -150,4 +150,4 @@ def _open_files(process: Path) -> set[str]:
     try:
         return {os.readlink(link) for link in (process / "fd").iterdir()}
     except OSError:
-        return set()  # It ended meanwhile, or it is somebody else's.
+        return set()  # It has ended, or belongs to another user.

@@ -9,7 +9,7 @@ MEGABYTE = 1 << 20
 
 
 def sized(pgdata: Path, *, data_mb: int, machine_mb: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The cache of a cluster with so much data on such a machine."""
+    """The cache size for this much data and memory."""
     monkeypatch.setattr(cache, "memory_mb", lambda: machine_mb)
     (pgdata / "base" / "5").mkdir(parents=True)
     with (pgdata / "base" / "5" / "16384").open("wb") as file:
@@ -27,13 +27,13 @@ def sized(pgdata: Path, *, data_mb: int, machine_mb: int, monkeypatch: pytest.Mo
         (10_000, 65_536, 4_096),
     ],
 )
-def test_the_cache_goes_by_the_data_within_what_the_machine_has(
+def test_the_cache_size_follows_the_data_within_the_machines_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_mb: int, machine_mb: int, cache_mb: int
 ) -> None:
     assert sized(tmp_path, data_mb=data_mb, machine_mb=machine_mb, monkeypatch=monkeypatch) == cache_mb
 
 
-def test_a_small_store_has_a_small_cache_and_joining_asks_for_no_other(
+def test_a_small_cluster_has_a_small_cache_and_joining_does_not_change_it(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with EmbeddedServer.start(data_dir) as server, connect(server) as connection:

@@ -1,4 +1,4 @@
-"""Whatever is killed whenever: every committed row is there afterwards, and nothing runs for ever."""
+"""Killed processes: committed rows survive, and no process is left running."""
 
 import contextlib
 import logging
@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer, patience, server_binaries
+from mnemic.db.embedded import EmbeddedServer, deadline, server_binaries
 from mnemic.db.embedded.account import server_account
 from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import prepare_folder
-from mnemic.db.embedded.launch import Launch, _run_keeper
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.launch import StartOptions, _run_keeper
 from mnemic.db.embedded.socket_folder import make_socket_folder
 from mnemic.errors import EmbeddedServerError
 from tests.embedded.conftest import StartUser
@@ -47,7 +47,7 @@ def assert_all_there(server: EmbeddedServer, users: Iterable[UserProcess]) -> No
 
 @contextlib.contextmanager
 def held_up(pids: Iterable[int]) -> Iterator[None]:
-    """These processes do nothing for a while, not even notice that somebody died."""
+    """Pause these processes with SIGSTOP."""
     send(pids, signal.SIGSTOP)
     try:
         yield
@@ -56,21 +56,21 @@ def held_up(pids: Iterable[int]) -> Iterator[None]:
 
 
 def send(pids: Iterable[int], number: int) -> None:
-    """Signal those that still live."""
+    """Send a signal to the processes that still run."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def two_writers(data_dir: Path, start_user: StartUser) -> list[UserProcess]:
-    """Two users in the middle of writing."""
+    """Two users that are writing."""
     users = [start_user(data_dir, "first"), start_user(data_dir, "second")]
     for user in users:
         user.wait_until_committed(ROWS)
     return users
 
 
-def test_killing_one_user_leaves_the_other_at_work(data_dir: Path, start_user: StartUser) -> None:
+def test_killing_one_user_does_not_affect_the_other(data_dir: Path, start_user: StartUser) -> None:
     users = two_writers(data_dir, start_user)
     postmaster = postmaster_of(data_dir)
     users[0].kill()
@@ -82,7 +82,7 @@ def test_killing_one_user_leaves_the_other_at_work(data_dir: Path, start_user: S
         assert_all_there(server, users)
 
 
-def test_killing_all_users_ends_the_server(data_dir: Path, start_user: StartUser) -> None:
+def test_killing_all_users_stops_the_server(data_dir: Path, start_user: StartUser) -> None:
     users = two_writers(data_dir, start_user)
     for user in users:
         user.kill()
@@ -91,7 +91,7 @@ def test_killing_all_users_ends_the_server(data_dir: Path, start_user: StartUser
         assert_all_there(server, users)
 
 
-def test_killing_the_postmaster_loses_nothing(data_dir: Path, start_user: StartUser) -> None:
+def test_killing_the_postmaster_loses_no_data(data_dir: Path, start_user: StartUser) -> None:
     with EmbeddedServer.start(data_dir) as server:
         users = two_writers(data_dir, start_user)
         kill(postmaster_of(data_dir))
@@ -102,7 +102,7 @@ def test_killing_the_postmaster_loses_nothing(data_dir: Path, start_user: StartU
     wait_until_nothing_runs(data_dir)
 
 
-def test_a_killed_postmaster_leaves_nothing_behind(data_dir: Path, start_user: StartUser) -> None:
+def test_a_killed_postmaster_leaves_no_processes_or_files(data_dir: Path, start_user: StartUser) -> None:
     users = two_writers(data_dir, start_user)
     kill(postmaster_of(data_dir))
     wait_until_nothing_runs(data_dir)
@@ -110,7 +110,7 @@ def test_a_killed_postmaster_leaves_nothing_behind(data_dir: Path, start_user: S
         assert_all_there(server, users)
 
 
-def test_killing_the_keeper_ends_the_server_and_a_user_can_start_it_again(
+def test_killing_the_keeper_stops_the_server_and_a_user_can_restart_it(
     data_dir: Path, start_user: StartUser
 ) -> None:
     with EmbeddedServer.start(data_dir) as server:
@@ -124,7 +124,7 @@ def test_killing_the_keeper_ends_the_server_and_a_user_can_start_it_again(
     wait_until_nothing_runs(data_dir)
 
 
-def test_killing_everything_at_once_loses_nothing(data_dir: Path, start_user: StartUser) -> None:
+def test_killing_all_processes_at_once_loses_no_data(data_dir: Path, start_user: StartUser) -> None:
     users = two_writers(data_dir, start_user)
     end_everything(data_dir)
     for user in users:
@@ -148,7 +148,7 @@ def test_a_start_waits_for_a_backend_that_outlives_its_postmaster(data_dir: Path
     server.close()
 
 
-def test_a_crashed_backend_leaves_the_server_in_place(data_dir: Path) -> None:
+def test_the_server_survives_a_crashed_backend(data_dir: Path) -> None:
     with EmbeddedServer.start(data_dir) as server:
         postmaster = postmaster_of(data_dir)
         victim = connect(server)
@@ -167,9 +167,7 @@ def test_a_crashed_backend_leaves_the_server_in_place(data_dir: Path) -> None:
         assert postmaster_of(data_dir) == postmaster
 
 
-def test_a_starter_killed_while_making_the_cluster_leaves_no_trace(
-    new_dir: Path, start_user: StartUser
-) -> None:
+def test_a_starter_killed_during_initdb_leaves_no_files(new_dir: Path, start_user: StartUser) -> None:
     user = start_user(new_dir, "killed")
     wait_for(lambda: any(new_dir.glob("pgdata.new-*/PG_VERSION")), "initdb to begin")
     # At once: initdb takes a second, and looking at all processes may take as long.
@@ -183,7 +181,7 @@ def test_a_starter_killed_while_making_the_cluster_leaves_no_trace(
     assert [path.name for path in new_dir.glob("pgdata*")] == ["pgdata"]
 
 
-def test_a_starter_killed_while_the_server_starts_leaves_nothing_running(
+def test_a_starter_killed_while_the_server_starts_leaves_no_processes(
     data_dir: Path, start_user: StartUser
 ) -> None:
     user = start_user(data_dir, "killed")
@@ -192,19 +190,19 @@ def test_a_starter_killed_while_the_server_starts_leaves_nothing_running(
     wait_until_nothing_runs(data_dir)
 
 
-def test_a_server_that_nobody_waits_for_ends_even_before_it_has_begun(data_dir: Path) -> None:
-    """Without a share in our hands the keeper stops the server in the moment that it starts it."""
+def test_a_server_without_users_stops_while_it_starts(data_dir: Path) -> None:
+    """The test holds no share, so the keeper stops the server right after starting it."""
     folder = prepare_folder(data_dir)
     account = server_account(folder, "nobody")
-    launch = Launch(folder, account.name, {}, server_binaries())
-    binaries = runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S))
+    options = StartOptions(folder, account.name, {}, server_binaries())
+    binaries = runnable_binaries(account, server_binaries(), Deadline(WAIT_LIMIT_S))
     for _ in range(5):
         socket_dir = make_socket_folder(account, lambda path: None)
-        _run_keeper(launch, account, binaries, socket_dir, Patience(WAIT_LIMIT_S))
+        _run_keeper(options, account, binaries, socket_dir, Deadline(WAIT_LIMIT_S))
         wait_until_nothing_runs(data_dir)
 
 
-def test_an_unfinished_transaction_is_gone_after_a_crash(data_dir: Path) -> None:
+def test_an_uncommitted_transaction_is_lost_in_a_crash(data_dir: Path) -> None:
     with EmbeddedServer.start(data_dir) as server:
         unfinished = connect(server)
         unfinished.execute("begin")
@@ -216,18 +214,18 @@ def test_an_unfinished_transaction_is_gone_after_a_crash(data_dir: Path) -> None
         unfinished.close()
 
 
-def test_the_wait_for_recovery_is_announced(
+def test_waiting_for_recovery_is_logged(
     data_dir: Path, start_user: StartUser, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two_writers(data_dir, start_user)
     kill(postmaster_of(data_dir))
-    monkeypatch.setattr(patience, "MESSAGE_INTERVAL_S", 0.0)
+    monkeypatch.setattr(deadline, "MESSAGE_INTERVAL_S", 0.0)
     with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
         EmbeddedServer.start(data_dir).close()
-    assert "after a crash it recovers first" in caplog.text
+    assert "after a crash it runs recovery first" in caplog.text
 
 
-def test_the_socket_of_a_killed_server_is_cleared_away(data_dir: Path) -> None:
+def test_the_socket_folder_of_a_killed_server_is_removed(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
     left_behind = server.socket_dir
     kill(keeper_of(data_dir))

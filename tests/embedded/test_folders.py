@@ -1,4 +1,4 @@
-"""Data folders in every condition: the server comes up, or the error says what is wrong."""
+"""Unusual data folders: the server starts, or the error says what is wrong."""
 
 import contextlib
 import os
@@ -13,9 +13,9 @@ import pytest
 from mnemic.db.embedded import EmbeddedServer, binaries, cluster, folder, server_binaries
 from mnemic.db.embedded.account import Account, server_account
 from mnemic.db.embedded.binaries import runnable_binaries
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import find_folder
 from mnemic.db.embedded.locks import FileLock
-from mnemic.db.embedded.patience import Patience
 from mnemic.errors import DataFolderError, EmbeddedServerError, UnsupportedMachineError
 from tests.embedded.processes import WAIT_LIMIT_S, postmaster_of, wait_for, wait_until_nothing_runs
 from tests.embedded.user_process import connect
@@ -44,7 +44,7 @@ def running_as_server_user(
 
 
 def write_pid_file(data_dir: Path, pid: int) -> None:
-    """What a killed postmaster leaves behind, with another pid in it."""
+    """The pid file of a killed postmaster, with another pid."""
     pgdata = data_dir / "pgdata"
     path = pgdata / "postmaster.pid"
     path.write_text(f"{pid}\n{pgdata}\n1700000000\n5432\n/tmp/gone\n\n  1234567    123456\nready   \n")
@@ -76,21 +76,21 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def test_a_stale_pid_file_is_no_obstacle(data_dir: Path) -> None:
+def test_the_server_starts_despite_a_stale_pid_file(data_dir: Path) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
     write_pid_file(data_dir, gone.pid)
     assert_serves(data_dir)
 
 
-def test_a_pid_that_now_belongs_to_another_program_is_no_obstacle(data_dir: Path) -> None:
+def test_the_server_starts_if_its_old_pid_belongs_to_another_program(data_dir: Path) -> None:
     with running_as_server_user(data_dir, ["sleep", "60"]) as stranger:
         write_pid_file(data_dir, stranger.pid)
         assert_serves(data_dir)
         assert stranger.poll() is None
 
 
-def test_a_pid_that_now_belongs_to_another_postgres_is_no_obstacle(
+def test_the_server_starts_if_its_old_pid_belongs_to_another_postgres(
     data_dir: Path, copy_template: Callable[[Path], Path], room: Path
 ) -> None:
     with EmbeddedServer.start(copy_template(room / "other")) as other:
@@ -100,19 +100,19 @@ def test_a_pid_that_now_belongs_to_another_postgres_is_no_obstacle(
             connection.execute("select 1")
 
 
-def test_a_pid_file_of_rubbish_ends_in_a_clear_error(data_dir: Path) -> None:
+def test_an_invalid_pid_file_is_an_error(data_dir: Path) -> None:
     write_pid_file(data_dir, 0)
     (data_dir / "pgdata" / "postmaster.pid").write_text("rubbish")
     with pytest.raises(EmbeddedServerError, match=r"postmaster\.pid"):
         EmbeddedServer.start(data_dir)
 
 
-def test_a_foreign_server_on_the_folder_is_named(data_dir: Path) -> None:
+def test_the_error_names_a_foreign_server_on_the_folder(data_dir: Path) -> None:
     socket_dir = Path(tempfile.mkdtemp(dir="/tmp"))
     account = account_of(data_dir)
     os.chown(socket_dir, account.uid, -1)
     fd = os.open(data_dir / "pgdata", os.O_RDONLY)
-    postgres = str(runnable_binaries(account, server_binaries(), Patience(WAIT_LIMIT_S)).folder / "postgres")
+    postgres = str(runnable_binaries(account, server_binaries(), Deadline(WAIT_LIMIT_S)).folder / "postgres")
     command = [postgres, "-D", f"/proc/self/fd/{fd}", "-k", str(socket_dir), "-c", "listen_addresses="]
     with running_as_server_user(data_dir, command, fd) as foreign:
         wait_for((data_dir / "pgdata" / "postmaster.pid").exists, "the foreign server to start")
@@ -123,13 +123,15 @@ def test_a_foreign_server_on_the_folder_is_named(data_dir: Path) -> None:
     shutil.rmtree(socket_dir)
 
 
-def test_a_path_with_spaces_and_every_script_works(copy_template: Callable[[Path], Path], room: Path) -> None:
+def test_a_path_with_spaces_and_non_latin_letters_works(
+    copy_template: Callable[[Path], Path], room: Path
+) -> None:
     parent = room / 'it\'s a "folder", ünïcödé 記憶 \\ %d'
     parent.mkdir()
     assert_serves(copy_template(parent / "data 🐘"))
 
 
-def test_the_socket_moves_when_the_temporary_folder_is_too_deep(
+def test_another_socket_folder_is_used_if_the_path_of_the_first_is_too_long(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deep = tmp_path / ("x" * 100)
@@ -140,7 +142,7 @@ def test_the_socket_moves_when_the_temporary_folder_is_too_deep(
         assert server.socket_dir.parent == Path("/tmp")
 
 
-def test_no_place_for_a_socket_is_an_error_that_names_the_places(
+def test_the_error_names_all_folders_that_cannot_hold_the_socket(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deep = tmp_path / ("x" * 100)
@@ -158,7 +160,7 @@ def test_a_path_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_without_write_permission_is_an_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(DataFolderError, match="may not use it"):
         EmbeddedServer.start(tmp_path / "data")
@@ -166,7 +168,7 @@ def test_a_folder_that_may_not_be_written_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="everything is root's own")
-def test_a_folder_of_somebody_else_is_an_error() -> None:
+def test_a_folder_of_another_user_is_an_error() -> None:
     with pytest.raises(DataFolderError, match="belongs to"):
         EmbeddedServer.start(Path("/usr"))
 
@@ -189,7 +191,7 @@ def test_too_little_space_for_a_new_database_is_an_error(mounted: Callable[[int]
         EmbeddedServer.start(mounted(20 * MEGABYTE) / "data")
 
 
-def test_running_out_of_space_while_making_the_database_leaves_no_rest(
+def test_running_out_of_space_during_initdb_leaves_no_files(
     mounted: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = mounted(20 * MEGABYTE) / "data"
@@ -199,7 +201,7 @@ def test_running_out_of_space_while_making_the_database_leaves_no_rest(
     assert not list(data_dir.glob("pgdata*"))
 
 
-def test_a_full_folder_with_a_database_is_an_error_and_loses_nothing(
+def test_a_full_disk_with_a_database_is_an_error_and_loses_no_data(
     mounted: Callable[[int], Path], copy_template: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sockets = mounted(MEGABYTE)
@@ -225,24 +227,24 @@ def test_a_cluster_of_another_version_is_an_error(data_dir: Path) -> None:
         EmbeddedServer.start(data_dir)
 
 
-def test_something_else_in_the_place_of_the_cluster_is_an_error(data_dir: Path) -> None:
+def test_a_pgdata_folder_that_is_not_a_cluster_is_an_error(data_dir: Path) -> None:
     (data_dir / "pgdata" / "PG_VERSION").unlink()
     with pytest.raises(DataFolderError, match="no PostgreSQL cluster"):
         EmbeddedServer.start(data_dir)
 
 
-def test_a_garbled_record_is_no_obstacle(data_dir: Path) -> None:
+def test_the_server_starts_despite_a_damaged_record(data_dir: Path) -> None:
     (data_dir / "server.json").write_text('{"socket_dir": ')
     assert_serves(data_dir)
 
 
-def test_edited_access_rules_do_not_last(data_dir: Path) -> None:
+def test_edited_access_rules_are_overwritten(data_dir: Path) -> None:
     (data_dir / "pgdata" / "pg_hba.conf").write_text("local all all trust\n")
     assert_serves(data_dir)
     assert "trust" not in (data_dir / "pgdata" / "pg_hba.conf").read_text()
 
 
-def test_a_long_log_is_put_aside(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_log_is_rotated(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder, "LOG_LIMIT_BYTES", 10)
     (data_dir / "server.log").write_text("an old story that is long")
     assert_serves(data_dir)
@@ -250,7 +252,7 @@ def test_a_long_log_is_put_aside(data_dir: Path, monkeypatch: pytest.MonkeyPatch
     assert "an old story" not in (data_dir / "server.log").read_text()
 
 
-def test_waiting_for_another_starter_has_a_limit(data_dir: Path) -> None:
+def test_waiting_for_another_starter_times_out(data_dir: Path) -> None:
     lock = FileLock.try_acquire(data_dir / "start.lock", exclusive=True)
     assert lock is not None
     with lock, pytest.raises(EmbeddedServerError, match=r"gave up after 0\.1 s .*another process to start"):
@@ -258,9 +260,7 @@ def test_waiting_for_another_starter_has_a_limit(data_dir: Path) -> None:
     assert_serves(data_dir)
 
 
-def test_a_machine_without_the_cpu_features_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_cpu_features_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "_cpu_flags", lambda: frozenset({"fma", "bmi2"}))
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "", "", "", "x86_64")))
     assert binaries.missing_cpu_features() == ("AVX2", "F16C")
@@ -268,13 +268,15 @@ def test_a_machine_without_the_cpu_features_is_told_so(
         EmbeddedServer.start(tmp_path / "data")
 
 
-def test_binaries_that_are_not_there_are_an_error(data_dir: Path, tmp_path: Path) -> None:
+def test_missing_binaries_are_an_error(data_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(EmbeddedServerError, match="nowhere"):
         EmbeddedServer.start(data_dir, binaries=tmp_path / "nowhere")
 
 
-def test_a_removed_socket_folder_is_explained(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemic.db.embedded.launch.UNSEEN_SOCKET_LIMIT_S", 0.1)
+def test_a_removed_socket_folder_is_an_error_with_advice(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.db.embedded.launch.SOCKET_TIMEOUT_S", 0.1)
     with EmbeddedServer.start(data_dir) as server:
         shutil.rmtree(server.socket_dir)
         with pytest.raises(EmbeddedServerError, match="cannot see its socket"):

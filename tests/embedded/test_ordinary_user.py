@@ -1,4 +1,4 @@
-"""When the tests run as root: the same tests once more, as a user who may nothing special."""
+"""When the tests run as root: the same tests again, as an unprivileged user."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ TIMEOUT_S = 300.0
 
 
 def run_as_ordinary_user(user: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run this Python as another user; skips where that user cannot be given a way to it."""
+    """Run this Python as another user; skips if that user cannot access it."""
     command = [sys.executable, str(HERE / "ordinary_user.py"), user, sys.executable, *arguments]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, cwd="/"
@@ -25,7 +25,7 @@ def run_as_ordinary_user(user: str, *arguments: str) -> subprocess.CompletedProc
 
 
 @NEEDS_ROOT
-def test_everything_holds_for_an_ordinary_user() -> None:
+def test_the_tests_pass_as_an_ordinary_user() -> None:
     root_dir, options = str(HERE.parents[1]), ("-q", "-x", "-p", "no:cacheprovider")
     done = run_as_ordinary_user(USER, "-m", "pytest", *options, "--rootdir", root_dir, str(HERE))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -33,7 +33,7 @@ def test_everything_holds_for_an_ordinary_user() -> None:
 
 
 @NEEDS_ROOT
-def test_a_user_without_a_name_is_told_so() -> None:
+def test_a_user_id_without_name_is_an_error() -> None:
     start = "from mnemic.db.embedded import EmbeddedServer as E; E.start('/tmp/mnemic-nameless/data')"
     done = run_as_ordinary_user("54321", "-c", start)
     subprocess.run(["rm", "-rf", "/tmp/mnemic-nameless"], check=True)

@@ -1,4 +1,4 @@
-"""Root runs the server as somebody else, and opens nothing that was closed."""
+"""Root runs the server as another user and changes no permissions."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import pytest
 from mnemic.db.embedded import EmbeddedServer, binaries, server_binaries, stop
 from mnemic.db.embedded.account import Account
 from mnemic.db.embedded.binaries import runnable_binaries
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.errors import ConfigurationError, DataFolderError, EmbeddedServerError
 from tests.embedded.conftest import NEEDS_ROOT, SHARED_MEMORY, leave_nothing
 from tests.embedded.processes import HERE, living, postmaster_of, wait_until_nothing_runs
@@ -35,7 +35,7 @@ def nobody() -> Account:
 
 @pytest.fixture
 def open_dir() -> Iterator[Path]:
-    """A folder that everybody can reach and run programs in."""
+    """A folder in which all users can run programs."""
     folder = Path(tempfile.mkdtemp(dir="/tmp"))
     folder.chmod(0o755)
     yield folder
@@ -44,7 +44,7 @@ def open_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def ordinary_users_dir() -> Iterator[Path]:
-    """An empty data folder that belongs to an ordinary user, who can reach it."""
+    """An empty data folder of an ordinary user."""
     parent = Path(tempfile.mkdtemp(dir=SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else "/tmp"))
     parent.chmod(0o755)
     data_dir = parent / "data"
@@ -62,7 +62,7 @@ def closed_binaries(memory_dir: Path) -> Path:
 
 
 def _installed_again(site_packages: Path) -> Path:
-    """The wheel's binaries with the libraries that lie beside them, in another folder."""
+    """A copy of the wheel's binaries and libraries in another folder."""
     package = server_binaries().parents[1]
     site_packages.mkdir(parents=True)
     for source in (package, package.with_name(f"{package.name}.libs")):
@@ -94,13 +94,13 @@ def _mode_and_owner(path: Path) -> tuple[int, int, int]:
     return status.st_mode, status.st_uid, status.st_gid
 
 
-def test_home_data_and_binaries_below_a_closed_folder_work_and_stay_closed(
+def test_data_and_binaries_below_a_closed_folder_work_and_it_stays_closed(
     new_dir: Path, closed_binaries: Path, open_dir: Path, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(room))
     monkeypatch.setenv("HOME", str(room))
     monkeypatch.setenv("API_KEY", "secret")
-    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (open_dir / "mnemic",))
     assert stat.S_IMODE(room.stat().st_mode) == 0o700
     before = snapshot(room, closed_binaries.parents[2], open_dir)
     with (
@@ -117,29 +117,29 @@ def test_home_data_and_binaries_below_a_closed_folder_work_and_stay_closed(
     assert {path: _mode_and_owner(Path(path)) for path in before} == before
 
 
-def test_binaries_within_reach_are_not_copied(
+def test_accessible_binaries_are_not_copied(
     open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     within_reach = _installed_again(open_dir / "site-packages")
-    monkeypatch.setattr(binaries, "COPY_PLACES", ())
-    assert runnable_binaries(nobody, within_reach, Patience(10)).folder == within_reach
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", ())
+    assert runnable_binaries(nobody, within_reach, Deadline(10)).folder == within_reach
 
 
-def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
+def test_a_copy_is_reused_and_a_damaged_one_is_replaced(
     closed_binaries: Path, open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "COPY_PLACES", (open_dir / "mnemic",))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (open_dir / "mnemic",))
     previous_umask = os.umask(0o077)
     try:
-        copied = runnable_binaries(nobody, closed_binaries, Patience(60)).folder
+        copied = runnable_binaries(nobody, closed_binaries, Deadline(60)).folder
     finally:
         os.umask(previous_umask)
     first = (copied / "postgres").stat().st_ino
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder == copied
     assert (copied / "postgres").stat().st_ino == first
     victim = next(copied.parent.glob("share/**/vector.control"))
     victim.unlink()
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder == copied
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder == copied
     assert victim.exists()
     written_by_others = [path for path, (mode, _, _) in snapshot(copied.parent).items() if mode & 0o022]
     assert [
@@ -147,7 +147,7 @@ def test_a_copy_is_used_again_and_a_damaged_one_is_made_again(
     ] == []
 
 
-def test_a_place_that_others_could_have_filled_is_passed_over(
+def test_a_folder_that_others_can_write_is_not_used_for_copies(
     closed_binaries: Path, open_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     foreign, writable, link, good = (open_dir / name for name in ("foreign", "writable", "link", "good"))
@@ -156,16 +156,16 @@ def test_a_place_that_others_could_have_filled_is_passed_over(
     writable.mkdir()
     writable.chmod(0o777)
     link.symlink_to(foreign)
-    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link, good))
-    assert runnable_binaries(nobody, closed_binaries, Patience(60)).folder.is_relative_to(good)
-    monkeypatch.setattr(binaries, "COPY_PLACES", (foreign, writable, link))
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (foreign, writable, link, good))
+    assert runnable_binaries(nobody, closed_binaries, Deadline(60)).folder.is_relative_to(good)
+    monkeypatch.setattr(binaries, "COPY_FOLDERS", (foreign, writable, link))
     with pytest.raises(EmbeddedServerError, match="only root can write"):
-        runnable_binaries(nobody, closed_binaries, Patience(60))
+        runnable_binaries(nobody, closed_binaries, Deadline(60))
     assert not any(foreign.iterdir())
     assert not any(writable.iterdir())
 
 
-def test_the_owner_of_the_cluster_runs_it_whoever_is_configured(data_dir: Path) -> None:
+def test_the_owner_of_the_cluster_runs_it_regardless_of_server_user(data_dir: Path) -> None:
     with EmbeddedServer.start(data_dir, server_user=USER):
         postmaster = Path(f"/proc/{postmaster_of(data_dir)}")
         assert (
@@ -180,12 +180,12 @@ def test_a_cluster_of_root_is_refused(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("server_user", ["root", "no-such-user"])
-def test_a_server_user_that_cannot_be_is_refused(new_dir: Path, server_user: str) -> None:
+def test_an_invalid_server_user_is_refused(new_dir: Path, server_user: str) -> None:
     with pytest.raises(ConfigurationError, match=server_user):
         EmbeddedServer.start(new_dir, server_user=server_user)
 
 
-def test_in_an_ordinary_users_folder_that_user_is_served_and_can_go_on_alone(
+def test_root_serves_an_ordinary_users_folder_which_the_user_can_use_afterwards(
     ordinary_users_dir: Path,
 ) -> None:
     join = [str(HERE / "user_process.py"), str(ordinary_users_dir), "owner", "--hold"]
@@ -199,7 +199,7 @@ def test_in_an_ordinary_users_folder_that_user_is_served_and_can_go_on_alone(
     assert alone.stdout == "ready\n", alone.stderr
 
 
-def test_other_users_are_not_let_in(data_dir: Path) -> None:
+def test_other_users_cannot_connect(data_dir: Path) -> None:
     with EmbeddedServer.start(data_dir) as server:
         conninfo = server.conninfo(user="mnemic", dbname="postgres")
         outside = run_as_ordinary_user(USER, "-c", CONNECT, conninfo)
@@ -209,7 +209,7 @@ def test_other_users_are_not_let_in(data_dir: Path) -> None:
         assert "Peer authentication failed" in inside.stderr
 
 
-def test_stop_of_another_folder_leaves_this_one_alone(data_dir: Path, room: Path) -> None:
+def test_stopping_another_folder_does_not_affect_this_one(data_dir: Path, room: Path) -> None:
     with EmbeddedServer.start(data_dir):
         assert stop(room / "other")
         assert living(data_dir)

@@ -32,7 +32,7 @@ def show(connection: psycopg.Connection, setting: str) -> str:
     return str(row[0])
 
 
-def test_the_first_start_makes_a_private_safe_server(new_dir: Path) -> None:
+def test_the_first_start_makes_a_private_server_with_safe_settings(new_dir: Path) -> None:
     with EmbeddedServer.start(new_dir) as server, connect(server) as connection:
         assert stat.S_IMODE(new_dir.stat().st_mode) == 0o700
         assert stat.S_IMODE(server.socket_dir.stat().st_mode) == 0o700
@@ -58,7 +58,7 @@ def test_the_first_start_makes_a_private_safe_server(new_dir: Path) -> None:
     ]
 
 
-def test_processes_that_begin_at_once_on_a_new_folder_share_one_server(
+def test_processes_that_open_a_new_folder_concurrently_share_one_server(
     new_dir: Path, start_user: StartUser
 ) -> None:
     users = [start_user(new_dir, f"writer{number}") for number in range(3)]
@@ -71,7 +71,7 @@ def test_processes_that_begin_at_once_on_a_new_folder_share_one_server(
     assert len(list(new_dir.glob("pgdata*"))) == 1
 
 
-def test_the_server_stays_until_the_last_user_leaves(data_dir: Path, start_user: StartUser) -> None:
+def test_the_server_runs_until_the_last_user_closes_it(data_dir: Path, start_user: StartUser) -> None:
     user = start_user(data_dir, "holder", "--hold")
     user.wait_until_ready()
     server = EmbeddedServer.start(data_dir)
@@ -102,13 +102,13 @@ def test_threads_of_one_process_share_one_server(data_dir: Path) -> None:
     wait_until_nothing_runs(data_dir)
 
 
-def test_a_share_that_is_dropped_without_close_is_given_back(data_dir: Path) -> None:
+def test_a_garbage_collected_share_is_released(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
     del server
     wait_until_nothing_runs(data_dir)
 
 
-def test_a_newcomer_waits_for_a_server_that_is_stopping(data_dir: Path) -> None:
+def test_a_start_waits_for_a_server_that_is_stopping(data_dir: Path) -> None:
     for _ in range(5):
         with EmbeddedServer.start(data_dir) as server, connect(server) as connection:
             connection.execute("insert into written values ('again', 1)")
@@ -116,7 +116,7 @@ def test_a_newcomer_waits_for_a_server_that_is_stopping(data_dir: Path) -> None:
         assert connection.execute("select count(*) from written").fetchone() == (5,)
 
 
-def test_closing_twice_is_harmless_and_a_closed_share_is_no_share(data_dir: Path) -> None:
+def test_closing_twice_is_harmless_and_a_closed_server_is_an_error(data_dir: Path) -> None:
     server = EmbeddedServer.start(data_dir)
     server.close()
     server.close()
@@ -124,15 +124,15 @@ def test_closing_twice_is_harmless_and_a_closed_share_is_no_share(data_dir: Path
         server.ensure_running()
 
 
-def test_ensure_running_leaves_a_running_server_alone(data_dir: Path) -> None:
+def test_ensure_running_does_not_restart_a_running_server(data_dir: Path) -> None:
     with EmbeddedServer.start(data_dir) as server, connect(server) as connection:
         server.ensure_running()
         connection.execute("select 1")
 
 
-def test_keep_running_outlives_its_last_user_until_stop(data_dir: Path) -> None:
+def test_a_kept_running_server_runs_without_users_until_stop(data_dir: Path) -> None:
     EmbeddedServer.start(data_dir, keep_running=True).close()
-    wait_for(lambda: not keeper_waits(data_dir), "the keeper to notice that nobody is left")
+    wait_for(lambda: not keeper_waits(data_dir), "the keeper to notice that there are no users")
     postmaster = postmaster_of(data_dir)
     with EmbeddedServer.start(data_dir) as server:
         assert status(data_dir).keep_running
@@ -144,26 +144,26 @@ def test_keep_running_outlives_its_last_user_until_stop(data_dir: Path) -> None:
     assert not status(data_dir).keep_running
 
 
-def test_stop_ends_an_unused_server_that_was_kept_running(data_dir: Path) -> None:
+def test_stop_stops_an_unused_server_that_was_kept_running(data_dir: Path) -> None:
     EmbeddedServer.start(data_dir, keep_running=True).close()
     assert stop(data_dir)
     assert nothing_runs(data_dir)
 
 
-def test_a_mark_left_by_a_server_long_gone_keeps_no_new_server(data_dir: Path) -> None:
+def test_a_stale_keep_running_file_does_not_affect_a_new_server(data_dir: Path) -> None:
     (data_dir / "keep-running").touch()
     EmbeddedServer.start(data_dir).close()
     wait_until_nothing_runs(data_dir)
 
 
-def test_status_and_stop_make_nothing(tmp_path: Path) -> None:
+def test_status_and_stop_create_nothing(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert not status(missing).running
     assert stop(missing)
     assert not missing.exists()
 
 
-def test_status_tells_what_runs(data_dir: Path) -> None:
+def test_status_describes_the_running_server(data_dir: Path) -> None:
     assert (status(data_dir).running, status(data_dir).version) == (False, "18")
     with EmbeddedServer.start(data_dir) as server, connect(server) as connection:
         seen = status(data_dir)
@@ -188,7 +188,7 @@ def test_settings_reach_the_server(data_dir: Path, caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("name", ["fsync", "FSYNC", "listen_addresses", "hba_file", "not a name", "a=b"])
-def test_settings_that_are_not_open_to_choice_are_refused(tmp_path: Path, name: str) -> None:
+def test_settings_that_protect_data_or_access_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match=name.lower()):
         EmbeddedServer.start(tmp_path / "data", server_settings={name: "off"})
     assert not (tmp_path / "data").exists()
@@ -201,7 +201,7 @@ def test_settings_that_are_not_open_to_choice_are_refused(tmp_path: Path, name: 
         ({"shared_buffers": "plenty"}, 'invalid value for parameter "shared_buffers"'),
     ],
 )
-def test_settings_that_postgresql_refuses_are_reported_in_its_words(
+def test_the_error_for_refused_settings_has_postgresqls_message(
     data_dir: Path, settings: dict[str, str], complaint: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
@@ -209,7 +209,7 @@ def test_settings_that_postgresql_refuses_are_reported_in_its_words(
     wait_until_nothing_runs(data_dir)
 
 
-def test_the_environment_cannot_lead_a_connection_elsewhere(
+def test_libpq_variables_do_not_redirect_a_connection(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"PGHOST": "/nowhere", "PGHOSTADDR": "127.0.0.1", "PGPORT": "1"}.items():
@@ -218,7 +218,7 @@ def test_the_environment_cannot_lead_a_connection_elsewhere(
         assert connection.info.host == str(server.socket_dir)
 
 
-def test_a_forked_child_neither_takes_nor_keeps_its_parents_share(data_dir: Path) -> None:
+def test_a_forked_child_does_not_hold_or_release_its_parents_share(data_dir: Path) -> None:
     command = [sys.executable, str(HERE / "forking_process.py"), str(data_dir)]
     done = subprocess.run(
         command, env=os.environ | {"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, timeout=60
@@ -231,6 +231,6 @@ def test_a_forked_child_neither_takes_nor_keeps_its_parents_share(data_dir: Path
         os.kill(lingering_child, signal.SIGKILL)
 
 
-def test_wait_for_fails_when_nothing_comes() -> None:
+def test_wait_for_fails_after_the_time_limit() -> None:
     with pytest.raises(AssertionError, match="waited"):
         wait_for(lambda: False, "nothing", limit_s=0.05)

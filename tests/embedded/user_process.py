@@ -22,7 +22,7 @@ TABLE_LOCK = 1
 
 def main(data_dir: str, writer: str, *options: str) -> None:
     with EmbeddedServer.start(Path(data_dir)) as server, connect(server) as connection:
-        # Two users may be the first at once, and CREATE … IF NOT EXISTS does not stand that.
+        # Two users may create it concurrently, for which CREATE … IF NOT EXISTS is not safe.
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(%s)", [TABLE_LOCK])
             connection.execute(MAKE_TABLE)

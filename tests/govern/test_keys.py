@@ -19,7 +19,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import ApiKey, NewApiKey, allows
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import opened
-from tests.proofs import process_of
+from tests.proofs import backend_identity
 
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
@@ -272,12 +272,12 @@ async def test_a_hash_without_its_signature_finds_nothing(
     theirs = await foreign_memory.keys.create(role="read")
     ours = await whole.keys.create(role="read")
     connection = connect_as(whole.tenant)
-    digest, process = sha256(theirs.key.encode()).hexdigest(), process_of(connection)
+    digest, process = sha256(theirs.key.encode()).hexdigest(), backend_identity(connection)
     signed = {
         "nobody": None,
         "no one": "",
         "another key": access.key.signature("find", sha256(ours.key.encode()).hexdigest(), process=process),
-        "another process": access.key.signature("find", digest, process=process_of(connect_as(None))),
+        "another process": access.key.signature("find", digest, process=backend_identity(connect_as(None))),
         "a tenant": access.key.signature("enter", digest, process=process),
         "a proof": access.key.proof("key", digest, moment=process),
     }
@@ -290,7 +290,7 @@ def test_what_is_no_hash_finds_nothing_even_if_it_is_signed(
     connect_as: ConnectAs, access: Access, subject: str
 ) -> None:
     connection = connect_as(None)
-    signed = access.key.signature("find", subject, process=process_of(connection))
+    signed = access.key.signature("find", subject, process=backend_identity(connection))
     with pytest.raises(pg.InsufficientPrivilege, match="needs a signature"):
         connection.execute(FIND, [subject, signed])
 
@@ -301,7 +301,7 @@ async def test_the_signature_of_one_key_shows_no_other(
     ours, theirs = await whole.keys.create(role="read"), await foreign_memory.keys.create(role="read")
     connection = connect_as(None)
     digest = sha256(ours.key.encode()).hexdigest()
-    signed = access.key.signature("find", digest, process=process_of(connection))
+    signed = access.key.signature("find", digest, process=backend_identity(connection))
     assert connection.execute(FIND, [digest, signed]).fetchall() == [(ours.key_id,)]
     assert connection.execute("TABLE state.api_keys").fetchall() == []
     assert connection.execute("TABLE state.tenants").fetchall() == []

@@ -8,7 +8,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import core_of
-from tests.proofs import begin, process_of, prove
+from tests.proofs import backend_identity, begin, prove
 
 HELD = "SELECT * FROM mnemic.list_claimed_jobs('ghost')"
 
@@ -84,12 +84,12 @@ def test_settling_and_claiming_needs_a_signature_for_this_server_process(
     access: Access, connect_as: ConnectAs, tenant_a: Tenant, their_job: str, whose: str
 ) -> None:
     connection = connect_as(tenant_a)
-    process = process_of(connection)
+    process = backend_identity(connection)
     with psycopg.connect(access.conninfo(), autocommit=True) as other:
         signed = {
             "nobody": None,
             "no one": "",
-            "another process": access.key.signature("turn", "queue", process=process_of(other)),
+            "another process": access.key.signature("turn", "queue", process=backend_identity(other)),
             "another purpose": access.key.proof("working", "queue", moment=process),
             "this moment": access.key.signature("turn", "queue", process=begin(other)),
         }
@@ -101,7 +101,7 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
     access: Access, their_job: str
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("turn", "queue", process=process_of(connection))
+        signed = access.key.signature("turn", "queue", process=backend_identity(connection))
         assert len(connection.execute(TURN, [signed]).fetchall()) == 1
         left = connection.execute(
             "SELECT current_setting('mnemic.working', true), current_setting('mnemic.working_proof', true)"
@@ -119,11 +119,13 @@ def test_a_tenant_is_entered_only_with_its_own_signature_for_this_very_process(
     access: Access, connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str, whose: str
 ) -> None:
     connection = connect_as(tenant_a)
-    process = process_of(connection)
+    process = backend_identity(connection)
     with psycopg.connect(access.conninfo(), autocommit=True) as other:
         signed = {
             "no one": "",
-            "another process": access.key.signature("enter", str(tenant_b.id), process=process_of(other)),
+            "another process": access.key.signature(
+                "enter", str(tenant_b.id), process=backend_identity(other)
+            ),
             "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
             "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
             "this moment": access.key.proof("tenant", str(tenant_b.id), moment=process),

@@ -96,7 +96,7 @@ async def test_a_worker_declared_dead_cannot_settle_its_job_and_cancels_the_hand
     worker = await start_worker({"note": note})
     job = await memory.jobs.enqueue("note")
     await until(memory, job.job_id, lambda job: job.state == "running")
-    async with database.proven("working", QUEUE) as queries:
+    async with database.privileged_transaction("working", QUEUE) as queries:
         # In one transaction: a worker that registers again before its jobs are requeued keeps them.
         assert (await queries.one("workers.remove", {"worker": worker.name, "beats": None}))["is_removed"]
         assert (await queries.one("workers.requeue_jobs_of_dead_workers"))["requeued"] == 1
@@ -219,7 +219,7 @@ async def test_a_live_worker_keeps_its_job_however_long_it_takes(
     await asyncio.to_thread(
         admin.execute, "UPDATE queue.jobs SET started_at = started_at - interval '1 hour'"
     )
-    async with database.proven("working", "queue") as queries:
+    async with database.privileged_transaction("working", "queue") as queries:
         assert await queries.one("workers.requeue_jobs_of_dead_workers") == {"requeued": 0}
     may_end.set()
     done = await memory.jobs.wait(job.job_id)

@@ -1,4 +1,4 @@
-"""Fixtures for the models: the real local network, loaded once per process anyway."""
+"""Fixtures for the models: the real local network, which is loaded once per process."""
 
 from collections.abc import AsyncIterator
 
@@ -9,7 +9,7 @@ from mnemic.models.embedding import TextEmbedder, open_embedder
 
 @pytest.fixture
 async def local() -> AsyncIterator[TextEmbedder]:
-    """The local model as everybody gets it."""
+    """The local embedder."""
     embedder = open_embedder("local")
     yield embedder
     await embedder.aclose()

@@ -1,4 +1,4 @@
-"""Opening an embedder from what the user configured, and what it makes of answers that are no good."""
+"""Opening an embedder from its configured value, and errors for unusable results."""
 
 import asyncio
 import subprocess
@@ -26,7 +26,7 @@ Answer = Callable[[Sequence[str]], Any]
 
 
 class ScriptedModel(EmbeddingModel):
-    """A provider whose answers a test writes; remembers what it was asked."""
+    """A provider with scripted results; records its requests."""
 
     def __init__(self, answer: Answer, *, dimensions: int | None = None) -> None:
         super().__init__(settings={"dimensions": dimensions} if dimensions else None)
@@ -72,18 +72,18 @@ print(sorted({"onnxruntime", "pydantic", "pydantic_ai"} & set(sys.modules)))
 """
 
 
-def test_opening_the_usual_embedders_imports_nothing_heavy() -> None:
+def test_opening_the_default_embedders_imports_nothing_large() -> None:
     run = subprocess.run([sys.executable, "-c", CHEAP_USE], capture_output=True, check=True, text=True)
     assert run.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("spec", [None, 7, "", "nonsense", ":model", "provider:", object()])
-def test_what_is_no_embedder_is_a_configuration_error(spec: Any) -> None:
+def test_an_invalid_embedder_is_a_configuration_error(spec: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"is not an embedder.*'local'.*'provider:model'"):
         open_embedder(spec)
 
 
-def test_without_pydantic_ai_a_provider_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_pydantic_ai_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mnemic.models.pydantic_bridge")
     monkeypatch.setitem(sys.modules, "pydantic_ai.embeddings", None)
     with pytest.raises(ConfigurationError, match=r'pip install "mnemic\[providers\]"'):
@@ -96,7 +96,7 @@ def test_an_unknown_provider_is_a_configuration_error() -> None:
 
 
 def test_a_missing_provider_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    # In an environment that has it, it may be loaded already.
+    # It may have been imported already.
     for name in [name for name in sys.modules if name.startswith("pydantic_ai.providers.openai")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "openai", None)
@@ -111,7 +111,7 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> No
     assert "Agent" not in str(caught.value)
 
 
-def test_models_are_named_by_provider_and_model_and_what_shortens_them() -> None:
+def test_the_name_has_provider_model_and_dimensions() -> None:
     model = ScriptedModel(constant(1))
     assert open_embedder(model).name == "theatre:scripted-1"
     assert open_embedder(Embedder(model)).name == "theatre:scripted-1"
@@ -127,7 +127,7 @@ async def test_an_embedder_of_pydantic_ai_can_be_used() -> None:
     assert embedder.dimensions == 5
 
 
-async def test_queries_and_documents_are_told_apart() -> None:
+async def test_queries_and_documents_have_different_input_types() -> None:
     model = ScriptedModel(constant(1, 2))
     embedder = open_embedder(model)
     await embedder.embed_query("?")
@@ -135,12 +135,12 @@ async def test_queries_and_documents_are_told_apart() -> None:
     assert model.asked == [("query", 1), ("document", 1)]
 
 
-async def test_vectors_arrive_with_length_one() -> None:
+async def test_vectors_have_length_one() -> None:
     vector = await open_embedder(ScriptedModel(constant(3e30, 4e30))).embed_query("large numbers")
     np.testing.assert_allclose(vector, [0.6, 0.8], rtol=1e-6)
 
 
-async def test_many_texts_go_in_bounded_requests_and_come_back_in_order() -> None:
+async def test_many_texts_are_sent_in_bounded_requests_and_keep_their_order() -> None:
     model = ScriptedModel(lambda texts: [[float(text), 1.0] for text in texts])
     count = MAX_REQUEST_TEXTS * (MAX_REQUESTS * 2) + 1
     vectors = await open_embedder(model).embed_documents([str(number) for number in range(count)])
@@ -163,22 +163,22 @@ async def test_many_texts_go_in_bounded_requests_and_come_back_in_order() -> Non
         (lambda texts: 1 / 0, "ZeroDivisionError"),
     ],
 )
-async def test_an_unusable_answer_is_an_embedding_error(answer: Answer, message: str) -> None:
+async def test_an_unusable_result_is_an_embedding_error(answer: Answer, message: str) -> None:
     with pytest.raises(EmbeddingError, match=message):
         await open_embedder(ScriptedModel(answer)).embed_documents(["one", "two"])
 
 
-async def test_a_model_that_changes_its_dimensions_is_stopped() -> None:
+async def test_a_changed_number_of_dimensions_is_an_error() -> None:
     model = ScriptedModel(constant(1, 2))
     embedder = open_embedder(model)
     await embedder.embed_query("first")
     model.answer = constant(1, 2, 3)
-    with pytest.raises(EmbeddingError, match="3 dimensions where there were 2"):
+    with pytest.raises(EmbeddingError, match="3 dimensions, not 2 as before"):
         await embedder.embed_query("second")
     assert embedder.dimensions == 2
 
 
-async def test_the_providers_own_error_stays_reachable() -> None:
+async def test_the_providers_error_is_kept_as_cause() -> None:
     def fail(texts: Sequence[str]) -> Any:
         raise ConnectionResetError("by peer") from OSError("cable")
 
@@ -188,11 +188,11 @@ async def test_the_providers_own_error_stays_reachable() -> None:
     assert isinstance(caught.value.__cause__.__cause__, OSError)
 
 
-async def test_a_provider_that_never_answers_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_provider_that_does_not_respond_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     class SilentModel(ScriptedModel):
         async def embed(self, *args: object, **settings: object) -> EmbeddingResult:
             await asyncio.Event().wait()
-            raise AssertionError("nobody sets that event")
+            raise AssertionError("the event is never set")
 
     monkeypatch.setattr(pydantic_bridge, "REQUEST_TIMEOUT_S", 0.01)
     with pytest.raises(EmbeddingError, match="no answer within"):
@@ -214,7 +214,7 @@ async def test_cancelling_is_not_a_failure_of_the_model() -> None:
         await task
 
 
-async def test_the_local_model_works_behind_pydantic_ais_embedder() -> None:
+async def test_the_local_model_works_with_pydantic_ais_embedder() -> None:
     model = LocalEmbeddingModel()
     result = await Embedder(model).embed_documents(["Alice moved to Berlin.", "Bob stayed."])
     expected = await model.engine.embed(["Alice moved to Berlin.", "Bob stayed."], input_type="document")
@@ -224,7 +224,7 @@ async def test_the_local_model_works_behind_pydantic_ais_embedder() -> None:
     assert await model.count_tokens("Alice moved to Berlin.") == 7
 
 
-async def test_a_model_of_ours_has_one_name_however_it_is_given() -> None:
+async def test_a_model_of_mnemic_has_the_same_name_as_object_and_by_name() -> None:
     specs: list[EmbedderSpec] = ["test", HashedWords(), HashEmbeddingModel(), Embedder(HashEmbeddingModel())]
     embedders = [open_embedder(spec) for spec in specs]
     assert {embedder.name for embedder in embedders} == {"test:hash-64"}
@@ -233,7 +233,7 @@ async def test_a_model_of_ours_has_one_name_however_it_is_given() -> None:
         np.testing.assert_allclose(vector, vectors[0], atol=1e-6)
 
 
-async def test_a_model_handed_in_stays_open_for_its_owner() -> None:
+async def test_closing_does_not_close_a_model_passed_as_object() -> None:
     model = LocalEmbeddingModel()
     first, second = open_embedder(model), open_embedder(model)
     await first.aclose()

@@ -1,4 +1,4 @@
-"""The shipped test model: deterministic, quick, and near where words are shared."""
+"""The shipped test model: deterministic, fast, similar vectors for shared words."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ async def test_texts_that_share_words_are_near() -> None:
     assert vectors[0] @ vectors[1] > 0.3 > abs(vectors[0] @ vectors[2])
 
 
-async def test_the_same_words_in_another_case_or_order_are_the_same_vector() -> None:
+async def test_case_and_order_of_words_do_not_change_the_vector() -> None:
     one, other = await HashedWords().embed(["Alice moved", "moved, ALICE!"])
     np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -55,22 +55,22 @@ def test_any_text_has_a_vector_of_length_one(texts: list[str], dimensions: int) 
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-async def test_blocks_do_not_show_in_the_answer() -> None:
+async def test_blocks_do_not_change_the_vectors() -> None:
     texts = [f"Fact {number}" for number in range(MAX_BLOCK_TEXTS + 5)]
     vectors = await HashedWords().embed(texts)
     np.testing.assert_array_equal(vectors[-1], (await HashedWords().embed(texts[-1:]))[0])
 
 
-async def test_a_model_told_to_fail_fails_until_told_otherwise() -> None:
+async def test_every_call_fails_while_failing_is_set() -> None:
     engine = HashedWords(failing=True)
     embedder = open_embedder(engine)
-    with pytest.raises(EmbeddingError, match="told to fail"):
+    with pytest.raises(EmbeddingError, match="set to fail"):
         await embedder.embed_documents(["anything"])
     engine.failing = False
     assert (await embedder.embed_documents(["anything"])).shape == (1, 64)
 
 
-def test_each_number_of_dimensions_is_a_model_of_its_own() -> None:
+def test_each_number_of_dimensions_is_a_separate_model() -> None:
     assert HashedWords(64).name != HashedWords(65).name
 
 

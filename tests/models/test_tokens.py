@@ -1,4 +1,4 @@
-"""Counting tokens: exactly where rs-bpe is installed, near enough where it is not."""
+"""Counting tokens: exact with rs-bpe, estimated without."""
 
 import sys
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ new photo ✨ 💪"""
 
 @pytest.fixture
 def _no_cache() -> Iterator[None]:
-    """So that the test chooses anew, and those behind it, too."""
+    """Clear the cached counter before and after a test."""
     token_counter.cache_clear()
     yield
     token_counter.cache_clear()
@@ -64,7 +64,7 @@ def test_the_exact_count_is_that_of_o200k(exact: ExactCounter) -> None:
 
 
 @pytest.mark.usefixtures("_no_cache")
-def test_the_exact_counter_is_taken_where_it_is_installed(exact: ExactCounter) -> None:
+def test_the_exact_counter_is_used_if_installed(exact: ExactCounter) -> None:
     assert token_counter().name == "o200k"
     assert count_tokens(ENGLISH) == exact.count(ENGLISH)
 
@@ -91,7 +91,7 @@ def test_without_rs_bpe_the_count_is_estimated(monkeypatch: pytest.MonkeyPatch) 
     ],
     ids=["English", "German", "Chinese", "Japanese", "Korean", "emoji", "Python", "SQL"],
 )
-def test_the_estimate_is_near(exact: ExactCounter, text: str) -> None:
+def test_the_estimate_is_close(exact: ExactCounter, text: str) -> None:
     assert 0.95 <= EstimatingCounter().count(text) / exact.count(text) <= 1.25
 
 

@@ -1,4 +1,4 @@
-"""Tokens, against what the `tokenizers` library made of the same texts.
+"""Token ids, compared with those of the `tokenizers` library.
 
 ``reference_tokens.json`` holds [text, ids] by `tokenizers` 0.23.3 with the tokenizer.json of
 all-MiniLM-L6-v2, truncated to 256 tokens.
@@ -22,7 +22,7 @@ VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992
 VOCABULARY_SIZE = 30_522
 
 
-def test_the_vocabulary_is_the_one_of_bert_uncased() -> None:
+def test_the_vocabulary_is_that_of_bert_uncased() -> None:
     data = files("mnemic.models").joinpath("data/bert-uncased-vocab.txt").read_bytes()
     assert hashlib.sha256(data).hexdigest() == VOCABULARY_SHA256
 
@@ -37,7 +37,7 @@ def test_control_tokens_in_a_text_are_ordinary_words() -> None:
     assert not {CLS_ID, SEP_ID, UNKNOWN_ID, 103, 0} & set(inside)
 
 
-def test_half_surrogates_are_dropped() -> None:
+def test_lone_surrogates_are_dropped() -> None:
     assert encode("a\ud800b \udfff", 256) == encode("ab", 256)
 
 
@@ -60,6 +60,6 @@ def test_a_limit_cuts_off_the_end_and_changes_nothing_else(text: str, max_tokens
     assert encode(text, max_tokens)[:-1] == whole[:-1][: max_tokens - 1]
 
 
-def test_what_lies_behind_the_last_character_that_counts_changes_nothing() -> None:
+def test_characters_beyond_the_limit_are_ignored() -> None:
     text = "word " * (MAX_TEXT_CHARACTERS // 5)
     assert encode(text + " more" * 10_000, 10**6) == encode(text, 10**6)

@@ -1,4 +1,4 @@
-"""What the tests of maintenance and metrics share."""
+"""Fixtures for the tests of maintenance and metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ MakeJob = Callable[[str], RunningJob]
 
 @pytest.fixture
 def job(memory: AsyncMemory) -> RunningJob:  # noqa: F811 (a fixture)
-    """A job of tenant A that has just begun."""
+    """A running job of tenant A."""
     return running_job(memory.tenant)
 
 

@@ -1,4 +1,4 @@
-"""The metrics of a place: what is in them, and what never is."""
+"""The metrics of a database: their values, and that they name no tenant or owner."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from tests.conftest import AppConnection, ConnectAs
+from tests.opened import core_of
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ async def values(tenants: Tenants) -> dict[str, dict[tuple[Any, ...], float]]:
     return found
 
 
-async def test_calls_of_all_tenants_are_one_histogram(tenants: Tenants) -> None:
+async def test_calls_of_all_tenants_share_one_histogram(tenants: Tenants) -> None:
     for name in ("acme", "globex"):
         memory = (await tenants.memory(name)).scope(owner="alice")
         await memory.retain("Alice plays the cello.")
@@ -52,7 +53,7 @@ async def test_jobs_schedules_and_events_are_counted_over_all_tenants(
     for name in ("acme", "globex"):
         memory = (await tenants.memory(name)).scope(owner="alice")
         await memory.retain("Alice plays the cello.")
-        async with memory._core.storage.tenant_database.transaction() as transaction:
+        async with core_of(memory).storage.tenant_database.transaction() as transaction:
             await enqueue(transaction, "sync.run")
             await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 hour' WHERE state = 'waiting'")
@@ -87,7 +88,7 @@ def finish(admin: AppConnection, state: str, *, seconds: float) -> None:
     )
 
 
-async def test_every_family_says_what_it_means_and_names_nobody(tenants: Tenants, tenant_a: Tenant) -> None:
+async def test_every_metric_has_a_help_text_and_names_no_tenant(tenants: Tenants, tenant_a: Tenant) -> None:
     memory = (await tenants.memory("acme")).scope(owner="zenobia")
     await memory.retain("Zenobia keeps bees.")
     families = await collect(tenants.database, tenants.call_metrics)
@@ -104,11 +105,9 @@ def names_in(families: list[MetricFamily]) -> set[str]:
     return {name for family in families for sample in family.samples for name in sample.labels}
 
 
-async def test_types_of_jobs_beyond_the_most_frequent_share_a_label(
-    tenants: Tenants, admin: AppConnection
-) -> None:
+async def test_rare_job_types_share_a_label(tenants: Tenants, admin: AppConnection) -> None:
     memory: AsyncMemory = await tenants.memory("acme")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         for number in range(103):
             await enqueue(transaction, f"made.up.{number:03}")
     jobs = (await values(tenants))["mnemic_jobs"]
@@ -116,6 +115,6 @@ async def test_types_of_jobs_beyond_the_most_frequent_share_a_label(
     assert jobs[(("state", "waiting"), ("type", "(others)"))] == 3
 
 
-async def test_a_tenant_cannot_read_them(connect_as: ConnectAs, tenant_a: Tenant) -> None:
+async def test_a_tenant_cannot_read_the_metrics(connect_as: ConnectAs, tenant_a: Tenant) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="proof of working"):
         connect_as(tenant_a).execute("SELECT * FROM mnemic.queue_metrics()")

@@ -1,4 +1,4 @@
-"""The jobs that keep a place in order: what they archive, forget and drop, and what they leave alone."""
+"""Maintenance jobs: what they archive, forget and drop, and what they keep."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from mnemic.maintenance import jobs as maintenance
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0, "answer_count": 0}
 RECALLED = "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, %s FROM state.memories"
@@ -32,14 +32,12 @@ async def statuses(memory: AsyncMemory) -> dict[str, str]:
 
 
 async def clean_up(memory: AsyncMemory, job: RunningJob) -> Any:
-    """What was archived; that all is compared by the way is tested with comparing."""
-    done: Any = await maintenance.clean_up(memory._core, job)
+    """The archived memories; comparing is tested elsewhere."""
+    done: Any = await maintenance.clean_up(core_of(memory), job)
     return {name: count for name, count in done.items() if name != "compared_count"}
 
 
-async def test_what_has_expired_is_archived_as_a_version_of_the_system(
-    memory: AsyncMemory, job: RunningJob
-) -> None:
+async def test_expired_memories_are_archived_by_the_system(memory: AsyncMemory, job: RunningJob) -> None:
     soon = datetime.now(UTC) + timedelta(hours=1)
     kept = await memory.retain("Bob visits tomorrow.", expires_at=soon)
     await memory.retain("Bob lives in Oslo.")
@@ -52,7 +50,7 @@ async def test_what_has_expired_is_archived_as_a_version_of_the_system(
     assert (await memory.memories.get(kept.memory_ids[0])).status == "active"
 
 
-async def test_what_is_faint_and_unused_is_archived_unless_anchored(
+async def test_unused_memories_of_low_salience_are_archived_unless_anchored(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     for content in ("faint", "faint but used", "faint but young", "strong"):
@@ -68,7 +66,7 @@ async def test_what_is_faint_and_unused_is_archived_unless_anchored(
     assert archived == ["faint"]
 
 
-async def test_a_text_of_several_chunks_fades_as_a_whole(
+async def test_all_chunks_of_a_text_are_archived_together(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     retained = await memory.retain("A long story. " * 1500)
@@ -82,7 +80,7 @@ async def test_a_text_of_several_chunks_fades_as_a_whole(
     assert await clean_up(memory, job) == NOTHING | {"faint_count": chunk_count}
 
 
-async def test_a_silent_conversation_is_archived_and_what_was_said_is_still_recalled(
+async def test_an_inactive_conversation_is_archived_and_its_turns_are_still_recalled(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
     await memory.retain({"role": "user", "content": "I keep bees in Bergen."}, conversation="old")
@@ -97,7 +95,7 @@ async def test_a_silent_conversation_is_archived_and_what_was_said_is_still_reca
     assert "I keep bees in Bergen." in [hit.memory.content for hit in found]
 
 
-async def test_more_than_a_batch_is_cleaned_up(
+async def test_clean_up_continues_after_a_full_batch(
     memory: AsyncMemory, job: RunningJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "BATCH_ROWS", 3)
@@ -106,10 +104,10 @@ async def test_more_than_a_batch_is_cleaned_up(
     assert await clean_up(memory, job) == NOTHING | {"expired_count": 9}
 
 
-async def test_another_tenant_is_left_alone(
+async def test_another_tenant_is_not_affected(
     memory: AsyncMemory, foreign_memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    theirs = opened(foreign_memory._core.storage.database, foreign_memory.tenant, embedder="test")
+    theirs = opened(core_of(foreign_memory).storage.database, foreign_memory.tenant, embedder="test")
     await theirs.retain("theirs", expires_at=datetime.now(UTC) - timedelta(seconds=1))
     assert await clean_up(memory, job) == NOTHING
     assert await statuses(theirs) == {"theirs": "active"}
@@ -120,7 +118,7 @@ async def test_old_jobs_and_events_are_pruned(
 ) -> None:
     await memory.retain("something happened")
     admin.execute("UPDATE queue.event_inbox SET at = now() - interval '31 days'")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await transaction.execute("events.sequence", {"most": 100})
     for days in (29, 31):
         admin.execute(
@@ -130,14 +128,14 @@ async def test_old_jobs_and_events_are_pruned(
             " now() - make_interval(days => %s))",
             [memory.tenant.id, days],
         )
-    assert await maintenance.prune(memory._core, job) == PRUNED | {"job_count": 1, "event_count": 1}
-    assert await maintenance.prune(memory._core, job) == PRUNED
+    assert await maintenance.prune(core_of(memory), job) == PRUNED | {"job_count": 1, "event_count": 1}
+    assert await maintenance.prune(core_of(memory), job) == PRUNED
 
 
-async def test_answers_to_old_requests_are_pruned(
+async def test_responses_to_old_requests_are_pruned(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    database = memory._core.storage.tenant_database
+    database = core_of(memory).storage.tenant_database
     for hours in (23, 25):
         request = IdempotentRequest(new_id(), bytes(32), "alice")
         assert isinstance(await idempotent_requests.begin(database, request), StartedAttempt)
@@ -146,19 +144,25 @@ async def test_answers_to_old_requests_are_pruned(
             " WHERE key_id = %s",
             [hours, request.key_id],
         )
-    assert await maintenance.prune(memory._core, job) == PRUNED | {"answer_count": 1}
+    assert await maintenance.prune(core_of(memory), job) == PRUNED | {"answer_count": 1}
     (left,) = admin.execute("SELECT count(*) FROM queue.idempotent_requests").fetchone() or ()
     assert left == 1
 
 
-async def test_log_days_are_made_ahead_and_dropped_when_too_old(
+async def test_log_partitions_are_created_ahead_and_dropped_after_the_retention(
     memory: AsyncMemory, job: RunningJob, admin: AppConnection
 ) -> None:
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         made = await transaction.connection.execute(
             b"SELECT mnemic.make_log_partitions(current_date - 92, 3) AS made"
         )
         assert await made.fetchone() == {"made": 3}
-    # 92 and 91 days ago are too old; 90 days ago is the last day that is kept.
-    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 8, "dropped_count": 2}
-    assert await maintenance.rotate_log_partitions(memory._core, job) == {"made_count": 0, "dropped_count": 0}
+    # Days 92 and 91 are too old; day 90 is the oldest that is kept.
+    assert await maintenance.rotate_log_partitions(core_of(memory), job) == {
+        "made_count": 8,
+        "dropped_count": 2,
+    }
+    assert await maintenance.rotate_log_partitions(core_of(memory), job) == {
+        "made_count": 0,
+        "dropped_count": 0,
+    }

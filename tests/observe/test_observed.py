@@ -1,4 +1,4 @@
-"""What a process counts about its own calls: buckets, percentiles, failures, spans."""
+"""Call metrics of a process: buckets, percentiles, failures, spans."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ def histogram_of(*durations_ms: float) -> Histogram:
     return histogram
 
 
-def test_a_call_is_counted_in_the_bucket_whose_bound_it_does_not_exceed() -> None:
+def test_a_call_is_counted_in_the_first_bucket_that_holds_it() -> None:
     histogram = histogram_of(0.0, 1.0, 1.001, 2.5, 30_000.0, 30_000.1)
     assert histogram.counts[:3] == [2, 2, 0]
     assert histogram.counts[-2:] == [1, 1]
@@ -27,7 +27,7 @@ def test_a_call_is_counted_in_the_bucket_whose_bound_it_does_not_exceed() -> Non
     assert histogram.total_ms == pytest.approx(60_004.601)
 
 
-def test_percentiles_lie_in_the_bucket_of_their_call() -> None:
+def test_percentiles_are_in_the_bucket_of_their_call() -> None:
     histogram = histogram_of(*[3.0] * 90, *[80.0] * 9, 700.0)
     p50, p95, p99 = (histogram.percentile_ms(share) for share in (0.50, 0.95, 0.99))
     assert p50 is not None
@@ -38,12 +38,12 @@ def test_percentiles_lie_in_the_bucket_of_their_call() -> None:
     assert histogram.percentile_ms(1.0) == 1_000.0
 
 
-def test_without_calls_there_is_no_percentile_and_beyond_the_last_bound_it_is_that_bound() -> None:
+def test_percentiles_are_none_without_calls_and_at_most_the_last_bound() -> None:
     assert Histogram().percentile_ms(0.5) is None
     assert histogram_of(1e9).percentile_ms(0.5) == BUCKETS_MS[-1]
 
 
-def test_failures_and_refusals_are_counted_and_errors_go_on() -> None:
+def test_failures_and_refusals_are_counted_and_errors_propagate() -> None:
     observed = CallMetrics()
     with observed.call("recall") as call:
         call.refused = True
@@ -55,7 +55,7 @@ def test_failures_and_refusals_are_counted_and_errors_go_on() -> None:
 
 
 class RecordedSpan(NonRecordingSpan):
-    """A span that remembers what it was told."""
+    """A span that records its calls."""
 
     def __init__(self) -> None:
         super().__init__(INVALID_SPAN_CONTEXT)
@@ -66,7 +66,7 @@ class RecordedSpan(NonRecordingSpan):
 
 
 class RecordingTracer:
-    """As much of a tracer as is used here."""
+    """The used part of a tracer."""
 
     def __init__(self) -> None:
         self.spans: list[tuple[str, dict[str, Any], RecordedSpan]] = []
@@ -78,7 +78,7 @@ class RecordingTracer:
         yield span
 
 
-def test_each_call_is_a_span_that_quotes_no_error() -> None:
+def test_each_call_is_a_span_without_error_messages() -> None:
     tracer = RecordingTracer()
     observed = CallMetrics(cast(Tracer, tracer))
     with observed.call("retain") as call:

@@ -1,4 +1,4 @@
-"""How a tenant is doing: the overview, and the snapshots of its views."""
+"""The overview of a tenant, and the snapshots of its views."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ from mnemic.jobs.queue import enqueue
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.overview import SNAPSHOT_NAMES
 from tests.conftest import AppConnection, ConnectAs
-from tests.opened import opened
+from tests.opened import core_of, opened
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
     await memory.recall("quantum chromodynamics", refuse_below=1)
     with pytest.raises(InvalidInputError):
         await memory.retain("")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
         await enqueue(transaction, "sync.run", run_at=datetime.now(UTC) + timedelta(hours=1))
     admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 minute' WHERE state = 'waiting'")
@@ -62,7 +62,7 @@ async def test_the_overview_counts_calls_jobs_and_events(memory: AsyncMemory, ad
 
 async def test_another_tenant_is_not_counted(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.retain("Alice plays the cello.")
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         await enqueue(transaction, "sync.run")
     theirs = await foreign_memory.metrics.overview()
     assert (theirs.queue.waiting_count, theirs.events.unsequenced_count, theirs.latency_24h) == (0, 0, {})
@@ -71,7 +71,7 @@ async def test_another_tenant_is_not_counted(memory: AsyncMemory, foreign_memory
     assert (await snapshot(foreign_memory, "tenant_summary", refresh=False))[0]["memory_count"] == 0
 
 
-async def test_snapshots_are_there_once_taken_and_stay_until_taken_again(memory: AsyncMemory) -> None:
+async def test_a_snapshot_stays_until_the_next_one_is_taken(memory: AsyncMemory) -> None:
     assert await memory.metrics.snapshots() == []
     taken = await memory.metrics.snapshots(refresh=True)
     assert sorted(one.name for one in taken) == sorted(SNAPSHOT_NAMES)
@@ -81,7 +81,9 @@ async def test_snapshots_are_there_once_taken_and_stay_until_taken_again(memory:
     assert (summary["active_count"], summary["owner_count"], summary["memory_count"]) == (1, 1, 1)
 
 
-async def test_what_is_stale_dead_and_growing(memory: AsyncMemory, admin: AppConnection) -> None:
+async def test_snapshots_show_stale_memories_dead_references_and_growth(
+    memory: AsyncMemory, admin: AppConnection
+) -> None:
     first = (await memory.retain("Alice plays the cello.", category="factual")).memory_ids[0]
     second = (await memory.retain("Alice owns a cello.", evidence=first)).memory_ids[0]
     await memory.memories.relate(first, second, "supports")
@@ -102,9 +104,7 @@ async def test_what_is_stale_dead_and_growing(memory: AsyncMemory, admin: AppCon
     assert list(overview.archived_per_day) == [row["day"] for row in growth]
 
 
-async def test_nothing_about_an_erased_owner_stays_in_a_snapshot(
-    memory: AsyncMemory, admin: AppConnection
-) -> None:
+async def test_erasing_an_owner_removes_it_from_snapshots(memory: AsyncMemory, admin: AppConnection) -> None:
     await memory.retain("Zenobia keeps bees.", owner="zenobia", conversation="apollo", tags=["apiary"])
     await memory.metrics.snapshots(refresh=True)
     await memory.admin.erase("zenobia")
@@ -112,7 +112,7 @@ async def test_nothing_about_an_erased_owner_stays_in_a_snapshot(
     assert [word for word in ("zenobia", "bees", "apollo", "apiary") if word in kept] == []
 
 
-async def test_readers_do_not_wait_for_a_snapshot_that_is_being_taken(
+async def test_taking_a_snapshot_does_not_block_readers(
     memory: AsyncMemory, connect_as: ConnectAs, tenant_a: Tenant
 ) -> None:
     await memory.metrics.snapshots(refresh=True)

@@ -1,4 +1,4 @@
-"""The daily clean-up finds the few memories that it wants by an index, in a table with many others."""
+"""The daily clean-up finds its memories by index in a large table."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ FROM generate_series(1, 5000) AS number
     ("name", "index"),
     [("housekeeping.archive_expired", "memories_expiring"), ("housekeeping.archive_faint", "memories_faint")],
 )
-def test_by_an_index(
+def test_the_clean_up_uses_an_index(
     connect_as: ConnectAs, tenant_a: Tenant, admin: AppConnection, name: str, index: str
 ) -> None:
     admin.execute(MANY, [tenant_a.id])

@@ -13,7 +13,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import core_of, opened
-from tests.proofs import WRONG_SIGNATURES, process_of, wrong_signature
+from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 
 MODEL = "test:hash-64"
 VECTOR = str([1.0] + [0.0] * 63)
@@ -72,7 +72,7 @@ def test_the_right_signature_reads(
     access: Access, admin: AppConnection, tenant_b: Tenant, known: list[AsyncMemory], name: str
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("enter", str(tenant_b.id), process=process_of(connection))
+        signed = access.key.signature("enter", str(tenant_b.id), process=backend_identity(connection))
         assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
 
 
@@ -136,10 +136,10 @@ async def test_where_signatures_do_not_hold_a_transaction_asks_the_same(
     memory = known[0]
     signed = await memory.recall("the secret", refuse_below=0)
 
-    async def process_of_a_pooler(self: Database, connection: object) -> str:
+    async def backend_identity_of_a_pooler(self: Database, connection: object) -> str:
         return "another one with every statement"
 
-    monkeypatch.setattr(Database, "_process", process_of_a_pooler)
+    monkeypatch.setattr(Database, "_backend_identity", backend_identity_of_a_pooler)
     proved = await memory.recall("the secret", refuse_below=0)
     assert [hit.memory.content for hit in proved] == [hit.memory.content for hit in signed]
     assert len(proved) == 1

@@ -194,7 +194,7 @@ async def test_a_failing_reranker_leaves_the_order(open_with: OpenWith) -> None:
     failing = await filled(open_with, reranker=WordOverlapReranker(failing=True))
     before, after = await ask(plain, "the boiler"), await ask(failing, "the boiler")
     assert [hit.memory.content for hit in after] == [hit.memory.content for hit in before]
-    assert after.notes == ("The reranker was left out: The test reranker was told to fail.",)
+    assert after.notes == ("The reranker was left out: The test reranker is set to fail.",)
 
 
 async def test_the_language_model_as_a_reranker_is_timed_out(open_with: OpenWith) -> None:

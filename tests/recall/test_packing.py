@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 from pydantic import TypeAdapter
 
-from mnemic.types.recalled import Hit, Recalled, packed_later
+from mnemic.types.recalled import Hit, Recalled, packed_on_first_read
 
 WHOLE = Recalled("q", confidence=0.5, text="two words", token_count=2, notes=("n",))
 LATER = Recalled("q", confidence=0.5, notes=("n",))
@@ -28,7 +28,7 @@ class Packer:
 
 def test_nothing_is_packed_until_the_text_or_its_tokens_are_read_and_then_once() -> None:
     packer = Packer()
-    found = packed_later(LATER, packer)
+    found = packed_on_first_read(LATER, packer)
     assert (found.query, found.hits, found.confidence, len(found), found.notes) == ("q", (), 0.5, 0, ("n",))
     assert packer.calls == 0
     assert (found.token_count, found.text, found.token_count) == (2, "two words", 2)
@@ -50,22 +50,22 @@ def test_nothing_is_packed_until_the_text_or_its_tokens_are_read_and_then_once()
 def test_a_result_that_is_packed_later_equals_one_that_was_packed(
     read: Callable[[Recalled], Recalled],
 ) -> None:
-    assert read(packed_later(LATER, Packer())) == WHOLE
+    assert read(packed_on_first_read(LATER, Packer())) == WHOLE
 
 
 def test_its_repr_is_that_of_a_packed_one() -> None:
-    assert repr(packed_later(LATER, Packer())) == repr(WHOLE)
-    assert asdict(packed_later(LATER, Packer())) == asdict(WHOLE)
+    assert repr(packed_on_first_read(LATER, Packer())) == repr(WHOLE)
+    assert asdict(packed_on_first_read(LATER, Packer())) == asdict(WHOLE)
 
 
 def test_the_original_result_does_not_change() -> None:
-    packed_later(WHOLE, lambda hits: ("other", 1))
+    packed_on_first_read(WHOLE, lambda hits: ("other", 1))
     assert (WHOLE.text, WHOLE.token_count) == ("two words", 2)
 
 
 def test_unknown_attributes_still_raise_and_nothing_can_be_set() -> None:
     packer = Packer()
-    found = packed_later(LATER, packer)
+    found = packed_on_first_read(LATER, packer)
     assert not hasattr(found, "texts")
     with pytest.raises(AttributeError, match="cannot assign to field 'text'"):
         found.text = "other"  # type: ignore[misc]
@@ -76,7 +76,7 @@ def test_a_packer_that_fails_is_called_again() -> None:
     def fail(hits: Sequence[Hit]) -> tuple[str, int]:
         raise ValueError("not now")
 
-    found = packed_later(LATER, fail)
+    found = packed_on_first_read(LATER, fail)
     for _ in range(2):
         with pytest.raises(ValueError, match="not now"):
             _ = found.text

@@ -16,7 +16,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
 from tests.opened import core_of, opened
-from tests.proofs import WRONG_SIGNATURES, process_of, wrong_signature
+from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 
 MODEL = "test:hash-64"
 VECTOR = json.dumps([1.0] + [0.0] * 63)
@@ -80,7 +80,7 @@ def test_the_right_signature_stores(
     access: Access, admin: AppConnection, tenant_b: Tenant, served: list[AsyncMemory]
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("enter", str(tenant_b.id), process=process_of(connection))
+        signed = access.key.signature("enter", str(tenant_b.id), process=backend_identity(connection))
         given = parameters(tenant_b, signed)
         row = connection.execute(query("retain.one_statement"), given).fetchone()
         assert row == (given["ids"], None, None, None)

@@ -32,7 +32,7 @@ async def test_a_failing_embedder_loses_nothing(open_memory: OpenMemory, rows: R
     retained = await memory.retain(["Alice lives in Berlin.", "Bob lives in Bonn."], conversation="c")
     assert (retained.stored_count, retained.awaiting_embedding_count) == (2, 2)
     first, second = retained.memory_ids
-    assert rows.select(BACKLOG, first) == [("The test model was told to fail.", 1)]
+    assert rows.select(BACKLOG, first) == [("The test model is set to fail.", 1)]
     assert vector_of(rows, first) is None
     found = "SELECT words @@ plainto_tsquery('english', 'berlin') FROM state.memories WHERE memory_id = %s"
     assert [rows.value(found, memory_id) for memory_id in (first, second)] == [True, False]

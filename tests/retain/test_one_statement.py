@@ -101,13 +101,13 @@ async def test_a_duplicate_is_looked_up_once(used: AsyncMemory, monkeypatch: pyt
     """The statement that conflicts with a memory says which one, so that the transaction need not ask."""
     (tea,) = (await used.retain("Alice likes tea.")).memory_ids
     lookups: list[str] = []
-    read = Transaction.rows_planned_anew
+    read = Transaction.rows_unprepared
 
     async def record(self: Transaction, name: str, parameters: Mapping[str, Any]) -> list[Row]:
         lookups.append(name)
         return await read(self, name, parameters)
 
-    monkeypatch.setattr(Transaction, "rows_planned_anew", record)
+    monkeypatch.setattr(Transaction, "rows_unprepared", record)
     retained = await used.retain(["Alice likes milk.", "Alice likes tea.", "Alice likes water."])
     assert lookups == []
     assert [(item.index, item.duplicate_of) for item in retained.duplicates] == [(1, tea)]
@@ -174,7 +174,7 @@ async def test_a_transaction_repeats_a_statement_that_lost_a_race(
     used: AsyncMemory, transactions: list[object], monkeypatch: pytest.MonkeyPatch, lost: type[psycopg.Error]
 ) -> None:
     async def lose(self: TenantDatabase, *arguments: object, **options: object) -> object:
-        raise ConflictError("Somebody else was first.") from lost()
+        raise ConflictError("Another transaction was first.") from lost()
 
     monkeypatch.setattr(TenantDatabase, "signed_row_of", lose)
     assert (await used.retain("Alice likes tea.")).stored_count == 1
@@ -187,14 +187,14 @@ async def test_a_transaction_writes_the_call_behind_a_pooler_that_changes_proces
     async def another(self: Database, connection: object) -> str:
         return "1@2"
 
-    monkeypatch.setattr(Database, "_process", another)
+    monkeypatch.setattr(Database, "_backend_identity", another)
     assert (await used.retain("Alice likes tea.")).stored_count == 1
     assert len(transactions) == 1
 
 
 async def test_other_errors_are_raised(used: AsyncMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(self: TenantDatabase, *arguments: object, **options: object) -> object:
-        raise ConflictError("Somebody else was first.") from psycopg.errors.UniqueViolation()
+        raise ConflictError("Another transaction was first.") from psycopg.errors.UniqueViolation()
 
     monkeypatch.setattr(TenantDatabase, "signed_row_of", fail)
     with pytest.raises(ConflictError):

@@ -16,11 +16,11 @@ from mnemic.errors import ConflictError, ForbiddenError
 from mnemic.events import following
 from mnemic.sdk.http import connection, event_stream
 from mnemic.types.event import EventConsumer
-from tests.asking import until
 from tests.server.conftest import OpenClient
 from tests.server.disconnecting_proxy import disconnecting_proxy
 from tests.server.running import RunningServer, running_server
 from tests.server.test_authentication import is_problem
+from tests.waiting import wait_for_async
 
 EVENTS = 60
 DEADLINE_S = 60.0
@@ -87,7 +87,7 @@ async def test_a_consumer_survives_a_restart_of_the_server(server_folder: Path, 
             events = memory.events.subscribe(NAME, start="beginning")
             assert [(await anext(events)).subject for _ in range(2)] == ["one", "two"]
             await asyncio.to_thread(first.stop)
-            await until(lambda: is_gone(first.url))
+            await wait_for_async(lambda: is_gone(first.url))
             # The second event is handled while no server is running.
             third = asyncio.ensure_future(anext(events))
             with running_server(server_folder) as second:
@@ -134,7 +134,7 @@ async def test_a_position_moves_past_filtered_events(server_folder: Path, tenant
         ):
             waiting = asyncio.ensure_future(anext(events))
             await asyncio.to_thread(set_many, server, tenant, "one", "two")
-            await until(lambda: stands_behind(memory, 2))
+            await wait_for_async(lambda: stands_behind(memory, 2))
             await memory.state.delete("one")
             async with asyncio.timeout(DEADLINE_S):
                 assert (await waiting).subject == "one"

@@ -1,4 +1,4 @@
-"""What the tests of the tiers share."""
+"""Fixtures for the tests of the tiers."""
 
 import pytest
 
@@ -24,5 +24,5 @@ TABLES = (
 
 @pytest.fixture
 def count_rows(admin: AppConnection) -> CountRows:
-    """Counts what all tiers hold, of all tenants."""
+    """Counts the rows of all tiers and all tenants."""
     return counter(admin, TABLES)

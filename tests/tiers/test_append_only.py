@@ -1,4 +1,4 @@
-"""What happened is never changed: the application's role can add to the events and read them."""
+"""Events are append-only: the application's role can add and read them, not change them."""
 
 import pytest
 from psycopg import errors as pg
@@ -13,7 +13,7 @@ EVENTS = ["journal_events", "revenue_events", "error_events", "metrics_events"]
 
 @pytest.fixture
 async def full_memory(memory: AsyncMemory) -> AsyncMemory:
-    """A memory with one row in every tier that must not be changed."""
+    """A memory with one row in every append-only tier."""
     await memory.journal.append(acted="wrote a test")
     await memory.revenue.append(1, "EUR", source="tests")
     await memory.errors.record("Timeout", "it took too long")
@@ -60,7 +60,7 @@ async def test_the_application_cannot_change_events(
         "DELETE FROM state.process_attributes",
     ],
 )
-async def test_a_flag_can_be_cleared_and_nothing_else(
+async def test_a_flag_can_only_be_cleared(
     full_memory: AsyncMemory, tenant_a: Tenant, connect_as: ConnectAs, attack: str
 ) -> None:
     with pytest.raises(pg.InsufficientPrivilege):
@@ -69,10 +69,10 @@ async def test_a_flag_can_be_cleared_and_nothing_else(
     assert await full_memory.processes.get("speed") is not None
 
 
-async def test_another_tenant_sees_nothing_and_adds_nothing(
+async def test_another_tenant_reads_and_adds_nothing(
     full_memory: AsyncMemory, tenant_b: Tenant, connect_as: ConnectAs, admin: AppConnection
 ) -> None:
-    """Even with the rows in hand, a tenant cannot write them down as another's."""
+    """A tenant cannot insert rows for another tenant."""
     await full_memory.state.set("plan", 1)
     admin.execute("CREATE SCHEMA seen; GRANT USAGE ON SCHEMA seen TO PUBLIC")
     for table in TABLES:

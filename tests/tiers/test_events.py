@@ -1,4 +1,4 @@
-"""What journal, revenue and error events have in common: times, pages, filters, owners, tenants."""
+"""Common behaviour of journal, revenue and error events: times, pages, filters, owners, tenants."""
 
 from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -13,14 +13,14 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from mnemic.types.tiers import Event
 from tests.conftest import AppConnection
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.two_tenants import CountRows
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Kind:
-    """One kind of event, called the same way as the others."""
+    """One kind of event, with the same interface as the others."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -49,7 +49,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-async def test_an_event_knows_whose_it_is_and_when_it_happened(memory: AsyncMemory, kind: Kind) -> None:
+async def test_an_event_has_its_owner_and_time(memory: AsyncMemory, kind: Kind) -> None:
     earlier = datetime.now(UTC)
     event = await kind.append(memory, channel="project")
     assert (event.owner, event.channel, event.process) == ("alice", "project", "sdk")
@@ -67,7 +67,7 @@ async def test_an_event_knows_whose_it_is_and_when_it_happened(memory: AsyncMemo
         "2026-03-01T13:00:00+01:00",
     ],
 )
-async def test_an_event_may_have_happened_before_it_was_told(
+async def test_an_event_may_have_happened_before_it_is_recorded(
     memory: AsyncMemory, kind: Kind, at: datetime | str
 ) -> None:
     event = await kind.append(memory, at=at)
@@ -75,7 +75,7 @@ async def test_an_event_may_have_happened_before_it_was_told(
     assert event.recorded_at > NOON
 
 
-async def test_events_are_listed_by_when_they_happened(memory: AsyncMemory, kind: Kind) -> None:
+async def test_events_are_listed_by_the_time_they_happened(memory: AsyncMemory, kind: Kind) -> None:
     for hours in (2, 0, 1):
         await kind.append(memory, at=NOON + timedelta(hours=hours))
     listed = await kind.list(memory)
@@ -83,7 +83,7 @@ async def test_events_are_listed_by_when_they_happened(memory: AsyncMemory, kind
 
 
 async def test_pages_follow_each_other_while_events_are_added(memory: AsyncMemory, kind: Kind) -> None:
-    """Many share one time, so that a cursor by time alone would skip or repeat some."""
+    """Many events have the same time, so a cursor by time alone would skip or repeat some."""
     before = [await kind.append(memory, at=NOON + timedelta(hours=number // 4)) for number in range(10)]
     paged: list[Event] = []
     while page := await kind.list(memory, limit=3, before=paged[-1].event_id if paged else None):
@@ -108,7 +108,7 @@ async def test_a_list_has_all_channels_unless_one_is_named(memory: AsyncMemory, 
     assert [event.channel for event in await kind.list(memory, channel="project")] == ["project"]
 
 
-async def test_owners_and_tenants_are_apart(
+async def test_owners_and_tenants_are_isolated(
     memory: AsyncMemory, foreign_memory: AsyncMemory, kind: Kind
 ) -> None:
     event = await kind.append(memory)
@@ -120,7 +120,7 @@ async def test_owners_and_tenants_are_apart(
         await kind.list(foreign_memory, before=str(event.event_id))
 
 
-async def test_without_an_owner_there_is_no_event(
+async def test_an_event_needs_an_owner(
     database: Database, tenant_a: Tenant, count_rows: CountRows, kind: Kind
 ) -> None:
     nobody = opened(database, tenant_a, owner=None)
@@ -150,7 +150,7 @@ async def test_without_an_owner_there_is_no_event(
     ],
     ids=str,
 )
-async def test_a_bad_place_or_time_is_refused_and_nothing_is_written(
+async def test_a_bad_channel_or_time_is_refused_and_nothing_is_written(
     memory: AsyncMemory, count_rows: CountRows, bad: dict[str, Any]
 ) -> None:
     (field,) = bad
@@ -176,21 +176,21 @@ async def test_a_bad_place_or_time_is_refused_and_nothing_is_written(
     ],
     ids=str,
 )
-async def test_a_bad_question_is_refused(memory: AsyncMemory, bad: dict[str, Any]) -> None:
+async def test_a_bad_filter_is_refused(memory: AsyncMemory, bad: dict[str, Any]) -> None:
     for kind in KINDS:
         with pytest.raises(InvalidInputError, match=next(iter(bad))):
             await kind.list(memory, **bad)
 
 
-async def test_an_unknown_cursor_is_an_error_and_not_an_empty_page(memory: AsyncMemory, kind: Kind) -> None:
+async def test_an_unknown_cursor_is_an_error(memory: AsyncMemory, kind: Kind) -> None:
     await kind.append(memory)
-    with pytest.raises(NotFoundError, match="Pass the id of a row that it gave"):
+    with pytest.raises(NotFoundError, match="Pass the id of a row of this list"):
         await kind.list(memory, before="018f0000-0000-7000-8000-000000000000")
 
 
 @pytest.mark.parametrize("table", ["journal_events", "revenue_events", "error_events"])
 async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection, table: str) -> None:
-    """An owner's page must not cost a walk through everybody's events, nor a sort."""
+    """A page of one owner must not scan the events of all owners, nor sort."""
     fields = {
         "journal_events": ("acted", "'1'"),
         "revenue_events": ("amount, currency, source", "1, 'EUR', 'tests'"),
@@ -212,7 +212,7 @@ async def test_a_page_is_read_by_index(memory: AsyncMemory, admin: AppConnection
         "limit": 20,
         "tenant_id": memory.tenant.id,
     }
-    async with memory._core.storage.tenant_database.transaction() as transaction:
+    async with core_of(memory).storage.tenant_database.transaction() as transaction:
         cursor = await transaction.connection.execute("EXPLAIN " + query(f"{table}.list"), parameters)
         plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
     assert f"Index Scan using {table}_recent" in plan

@@ -1,4 +1,4 @@
-"""Flagged actors: whom an owner should not trust."""
+"""Flagged actors, which an owner should not trust."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -17,7 +17,7 @@ from tests.two_tenants import CountRows
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
 
-async def test_a_flag_says_whom_and_why(memory: AsyncMemory) -> None:
+async def test_a_flag_has_actor_reason_and_evidence(memory: AsyncMemory) -> None:
     turn = uuid4()
     flag = await memory.actors.flag(
         "mallory", reason="asked for the key", severity="high", evidence=[turn, "mail of 3 March"]
@@ -49,7 +49,7 @@ async def test_a_cleared_flag_stays_as_history(memory: AsyncMemory) -> None:
     assert [each.reason for each in await memory.actors.list()] == ["asked once more"]
 
 
-async def test_writers_at_once_lose_no_flag(wide_memory: AsyncMemory) -> None:
+async def test_concurrent_writers_lose_no_flag(wide_memory: AsyncMemory) -> None:
     flags = [wide_memory.actors.flag("mallory", reason=f"reason {number}") for number in range(WRITERS)]
     await asyncio.gather(*flags)
     assert len(await wide_memory.actors.list(actor="mallory")) == WRITERS
@@ -59,7 +59,7 @@ async def test_writers_at_once_lose_no_flag(wide_memory: AsyncMemory) -> None:
     assert sum(cleared) == WRITERS
 
 
-async def test_pages_follow_each_other_without_gap_or_repetition(memory: AsyncMemory) -> None:
+async def test_pages_have_no_gaps_or_repetitions(memory: AsyncMemory) -> None:
     for number in range(7):
         at = datetime(2026, 3, 1 + number // 3, tzinfo=UTC)
         await memory.actors.flag(f"actor {number}", reason="r", at=at)
@@ -72,7 +72,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(memory: AsyncMe
     assert [flag.actor for flag in await memory.actors.list(actor="actor 3")] == ["actor 3"]
 
 
-async def test_owners_and_tenants_are_apart(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
+async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     flag = await memory.actors.flag("mallory", reason="asked for the key")
     for stranger, owner in ((memory, "bob"), (foreign_memory, "alice")):
         assert not await stranger.actors.is_flagged("mallory", owner=owner)

@@ -1,4 +1,4 @@
-"""What journal, revenue and error events each have of their own."""
+"""Specific behaviour of journal, revenue and error events."""
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
@@ -52,7 +52,7 @@ async def test_amounts_are_exact(memory: AsyncMemory, amount: int | str | Decima
     assert f"{event.amount:f}" == stored
 
 
-async def test_revenue_says_what_it_was_for(memory: AsyncMemory) -> None:
+async def test_revenue_has_source_and_description(memory: AsyncMemory) -> None:
     event = await memory.revenue.append(
         "12.50", "eur", source="advisory_fee", description="for March", metadata={"invoice": 7}
     )

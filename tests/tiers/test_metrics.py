@@ -14,7 +14,7 @@ from tests.two_tenants import CountRows
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
 
-async def test_a_value_is_kept_as_it_was_measured(memory: AsyncMemory) -> None:
+async def test_a_value_is_stored_unchanged(memory: AsyncMemory) -> None:
     event = await memory.metrics.record("recall", "latency", 12.5, metadata={"cache": "hit"})
     assert (event.kind, event.name, event.value, event.unit) == ("recall", "latency", 12.5, "ms")
     assert (event.metadata, event.owner, event.process) == ({"cache": "hit"}, "alice", "sdk")
@@ -35,7 +35,7 @@ async def test_percentiles_are_interpolated(memory: AsyncMemory) -> None:
     assert (summary.p50, summary.p95, summary.p99) == pytest.approx((5.0, 9.5, 9.9))
 
 
-async def test_kinds_names_and_units_are_apart_and_the_busiest_comes_first(memory: AsyncMemory) -> None:
+async def test_summaries_are_per_kind_name_and_unit_with_the_most_values_first(memory: AsyncMemory) -> None:
     await memory.metrics.record("recall", "latency", 1, unit="s")
     await memory.metrics.record("retain", "latency", 1)
     await memory.metrics.record("recall", "size", 1)
@@ -53,7 +53,7 @@ async def test_kinds_names_and_units_are_apart_and_the_busiest_comes_first(memor
     assert [row.count for row in await memory.metrics.summary(limit=1)] == [2]
 
 
-async def test_a_summary_covers_a_day_unless_it_is_told_otherwise(memory: AsyncMemory) -> None:
+async def test_a_summary_covers_a_day_by_default(memory: AsyncMemory) -> None:
     now = datetime.now(UTC)
     for hours in (1, 23, 25, 47):
         await memory.metrics.record("recall", "latency", hours, at=now - timedelta(hours=hours))
@@ -67,7 +67,7 @@ async def test_a_summary_covers_a_day_unless_it_is_told_otherwise(memory: AsyncM
     assert await count(since=now - timedelta(hours=26), until=now - timedelta(hours=2)) == 2
 
 
-async def test_channels_owners_and_tenants_are_apart(
+async def test_channels_owners_and_tenants_are_isolated(
     memory: AsyncMemory, foreign_memory: AsyncMemory
 ) -> None:
     await memory.metrics.record("recall", "latency", 1, channel="project")

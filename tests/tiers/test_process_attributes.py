@@ -1,4 +1,4 @@
-"""Attributes of processes: what is known about the parts of a system, and how."""
+"""Attributes of processes: facts about the parts of a system, with their provenance."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -15,7 +15,7 @@ from tests.two_tenants import CountRows
 Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
 
 
-async def test_an_attribute_comes_back_with_how_it_is_known(memory: AsyncMemory) -> None:
+async def test_an_attribute_has_its_provenance(memory: AsyncMemory) -> None:
     turn = uuid4()
     written = await memory.processes.set(
         "speed", {"pages_per_s": 3}, process="crawler", provenance="measured", evidence=turn, confidence=0.5
@@ -26,7 +26,7 @@ async def test_an_attribute_comes_back_with_how_it_is_known(memory: AsyncMemory)
     assert written.evidence == [str(turn)]
 
 
-async def test_the_process_is_the_callers_own_unless_another_is_named(memory: AsyncMemory) -> None:
+async def test_the_default_process_is_the_callers(memory: AsyncMemory) -> None:
     crawler = memory.scope(process="crawler")
     await crawler.processes.set("speed", 3)
     assert await memory.processes.get("speed") is None
@@ -45,7 +45,7 @@ async def test_setting_again_replaces_the_value_and_its_provenance(memory: Async
     assert second.updated_at > first.updated_at
 
 
-async def test_writers_at_once_end_with_one_row(wide_memory: AsyncMemory, count_rows: CountRows) -> None:
+async def test_concurrent_writers_leave_one_row(wide_memory: AsyncMemory, count_rows: CountRows) -> None:
     await asyncio.gather(*(wide_memory.processes.set("speed", number) for number in range(WRITERS)))
     assert count_rows() == 1
 
@@ -64,7 +64,7 @@ async def test_attributes_are_listed_by_name_a_page_at_a_time(memory: AsyncMemor
     assert [row.attribute for row in await memory.processes.list()] == ["z"]
 
 
-async def test_owners_and_tenants_are_apart(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
+async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.processes.set("speed", 3)
     assert await memory.processes.get("speed", owner="bob") is None
     assert await foreign_memory.processes.get("speed") is None

@@ -13,31 +13,31 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import StateDocument
 from tests.conftest import AppConnection
 from tests.many_writers import WRITERS
-from tests.opened import opened
+from tests.opened import core_of, opened
 from tests.two_tenants import CountRows
 from tests.waiting import wait_for
 
 
-async def test_a_document_comes_back_as_it_was_written(memory: AsyncMemory) -> None:
+async def test_a_document_is_read_as_it_was_written(memory: AsyncMemory) -> None:
     written = await memory.state.set("plan", {"step": 1, "notes": ["ä", None, 1.5]})
     assert written == await memory.state.get("plan")
     assert (written.owner, written.key, written.version, written.process) == ("alice", "plan", 1, "sdk")
     assert written.document == {"step": 1, "notes": ["ä", None, 1.5]}
 
 
-async def test_each_change_counts_the_version(memory: AsyncMemory) -> None:
+async def test_each_change_increments_the_version(memory: AsyncMemory) -> None:
     first = await memory.state.set("plan", 1)
     second = await memory.state.set("plan", None)
     assert (second.version, second.document, second.created_at) == (2, None, first.created_at)
     assert second.updated_at > first.updated_at
 
 
-async def test_what_does_not_exist_is_none(memory: AsyncMemory) -> None:
+async def test_a_missing_document_is_none(memory: AsyncMemory) -> None:
     assert await memory.state.get("plan") is None
     assert await memory.state.delete("plan") is False
 
 
-async def test_a_document_is_deleted_in_the_version_that_was_read(memory: AsyncMemory) -> None:
+async def test_a_document_is_deleted_at_the_expected_version(memory: AsyncMemory) -> None:
     await memory.state.set("plan", 1)
     assert await memory.state.delete("plan", expected_version=2) is False
     assert await memory.state.delete("plan", expected_version=1) is True
@@ -45,9 +45,7 @@ async def test_a_document_is_deleted_in_the_version_that_was_read(memory: AsyncM
 
 
 @pytest.mark.parametrize(("existing", "expected"), [(0, 1), (1, 0), (1, 2), (2, 1)])
-async def test_another_version_than_the_expected_one_is_a_conflict(
-    memory: AsyncMemory, existing: int, expected: int
-) -> None:
+async def test_an_unexpected_version_is_a_conflict(memory: AsyncMemory, existing: int, expected: int) -> None:
     for version in range(existing):
         await memory.state.set("plan", version)
     with pytest.raises(ConflictError, match=f"not at version {expected}"):
@@ -56,12 +54,12 @@ async def test_another_version_than_the_expected_one_is_a_conflict(
     assert (kept.version if kept else 0) == existing
 
 
-async def test_a_document_deleted_meanwhile_is_not_brought_back(
+async def test_a_concurrently_deleted_document_is_not_recreated(
     wide_memory: AsyncMemory, admin: AppConnection
 ) -> None:
-    """A writer that read version 1 meets a deletion that commits while it waits."""
+    """A writer that expects version 1 waits for a deletion that commits."""
     await wide_memory.state.set("plan", 1)
-    place = wide_memory._core.storage.tenant_database
+    place = core_of(wide_memory).storage.tenant_database
     async with place.transaction() as transaction:
         parameters = {"owner": "alice", "key": "plan", "expected_version": None}
         await transaction.execute("state_documents.delete", parameters)
@@ -81,7 +79,7 @@ def waiting_for_locks(admin: AppConnection) -> int:
     return int(str(row[0]))
 
 
-async def test_no_update_is_lost_among_many_writers(wide_memory: AsyncMemory) -> None:
+async def test_many_writers_lose_no_update(wide_memory: AsyncMemory) -> None:
     await wide_memory.state.set("counter", 0)
 
     async def add_one() -> None:
@@ -101,7 +99,7 @@ async def test_no_update_is_lost_among_many_writers(wide_memory: AsyncMemory) ->
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-async def test_of_many_writers_that_expect_one_version_exactly_one_wins(
+async def test_exactly_one_of_many_writers_that_expect_a_version_succeeds(
     wide_memory: AsyncMemory, version: int
 ) -> None:
     for number in range(version):
@@ -121,12 +119,12 @@ async def test_of_many_writers_that_expect_one_version_exactly_one_wins(
     assert winner.version == version + 1
 
 
-async def test_writers_that_expect_nothing_all_succeed(wide_memory: AsyncMemory) -> None:
+async def test_writers_without_expected_version_all_succeed(wide_memory: AsyncMemory) -> None:
     written = await asyncio.gather(*(wide_memory.state.set("plan", number) for number in range(WRITERS)))
     assert sorted(document.version for document in written) == list(range(1, WRITERS + 1))
 
 
-async def test_pages_go_by_key_and_prefix(memory: AsyncMemory) -> None:
+async def test_documents_are_paged_by_key_and_prefix(memory: AsyncMemory) -> None:
     for key in ("b/2", "a", "b/1", "c", "b/3"):
         await memory.state.set(key, key)
     assert [document.key for document in await memory.state.list()] == ["a", "b/1", "b/2", "b/3", "c"]
@@ -134,7 +132,7 @@ async def test_pages_go_by_key_and_prefix(memory: AsyncMemory) -> None:
     assert [document.key for document in await memory.state.list(prefix="b/", after="b/2")] == ["b/3"]
 
 
-async def test_owners_and_tenants_are_apart(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
+async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.state.set("plan", "alice of A")
     await foreign_memory.state.set("plan", "alice of B")
     await memory.state.set("plan", "bob of A", owner="bob")
@@ -185,9 +183,7 @@ async def test_bad_input_is_refused_and_nothing_is_written(
     assert count_rows() == 0
 
 
-async def test_without_an_owner_there_is_no_call(
-    database: Database, tenant_a: Tenant, count_rows: CountRows
-) -> None:
+async def test_every_call_needs_an_owner(database: Database, tenant_a: Tenant, count_rows: CountRows) -> None:
     with pytest.raises(OwnerRequiredError):
         await opened(database, tenant_a, owner=None).state.set("plan", 1)
     assert count_rows() == 0

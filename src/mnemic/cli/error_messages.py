@@ -13,7 +13,7 @@ from typer.core import TyperGroup, TyperOption
 from mnemic.config import Settings
 from mnemic.errors import ConfigurationError, InvalidInputError, MnemicError, OwnerRequiredError
 
-OWNER_REQUIRED = "No owner: give --owner NAME, or set MNEMIC_OWNER. Every memory belongs to somebody."
+OWNER_REQUIRED = "No owner: give --owner NAME, or set MNEMIC_OWNER. Every memory belongs to an owner."
 
 # Advice for Python callers, and the same advice for the command line.
 ADVICE = {

@@ -41,21 +41,21 @@ def migrate(
     else:
         for migration in done.pending:
             out.print(f"applied {migration.label}")
-        out.print(f"definitions: {len(done.outdated)} applied, {len(done.gone)} dropped")
+        out.print(f"definitions: {len(done.outdated)} applied, {len(done.removed)} dropped")
 
 
 def _changes(status: MigrationStatus, key: str) -> dict[str, list[str]]:
     return {
         key: [item.label for item in status.pending],
         "definitions": [item.label for item in status.outdated],
-        "dropped_definitions": list(status.gone),
+        "dropped_definitions": list(status.removed),
     }
 
 
 def _print_sql(status: MigrationStatus) -> None:
     for item in status.to_apply:
         out.print(f"-- {item.label}\n{item.sql}", markup=False)
-    for label in status.gone:
+    for label in status.removed:
         out.print(f"-- {label} is dropped", markup=False)
     if status.is_current:
         out.print("-- nothing is pending")
@@ -67,6 +67,6 @@ def _print_status(status: MigrationStatus) -> None:
         listing.add_row(label, "[green]applied[/]")
     for item in status.to_apply:
         listing.add_row(item.label, "[yellow]pending[/]")
-    for label in status.gone:
+    for label in status.removed:
         listing.add_row(label, "[yellow]to be dropped[/]")
     out.print(listing)

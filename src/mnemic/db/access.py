@@ -1,16 +1,16 @@
-"""How a place (the embedded server, a URL) becomes a database that can be worked with.
+"""Opening a database, of the embedded server or by URL: find the login to use and the signing key.
 
-Whoever opens a database needs two things: a login that owns nothing and cannot get around row-level
-security, and the key that signs tenants. There are two ways to have both:
+Mnemic needs two things: a login that owns nothing and cannot bypass row-level security, and the key that
+signs tenants. There are two ways to get both:
 
 * **An administrator's URL**, the embedded server included: that role reads the key from the
-  database. Work is then done not with it but with the login that belongs to the key, which
-  `mnemic migrate` made. Nothing an attacker could put into a query reaches the administrator's role.
-* **The login's own URL and `tenant_key`** in the settings, for servers where the administrator's
-  password should not be near the application.
+  database. All queries then use the login that belongs to the key, which `mnemic migrate` created, so
+  injected SQL never runs with the administrator's role.
+* **The login's own URL and `tenant_key`** in the settings, for servers where the application should
+  not have the administrator's password.
 
-Anything else (a superuser without a migrated database, a login without the key) ends in an error
-that says what to do. No way leads silently to another place than the one that was asked for.
+Anything else (a superuser without a migrated database, a login without the key) is an error that says
+what to do. Mnemic never falls back to another database than the configured one.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
-from mnemic.db.connection import Limits, admin_connection, begin_proven, with_session
+from mnemic.db.connection import Limits, admin_connection, begin_transaction, with_session
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import migrate, require_current, status_of
 from mnemic.db.tenancy import SigningKey
@@ -35,7 +35,7 @@ DATABASE_NAME = "mnemic"
 
 @dataclass(frozen=True)
 class Access:
-    """All that the pool needs. `conninfo` is asked at each connect: the embedded server may have moved."""
+    """What the pool needs. It calls `conninfo` for each connection: an embedded server may have moved."""
 
     conninfo: Callable[[], str]
     key: SigningKey
@@ -44,7 +44,7 @@ class Access:
 
 
 async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
-    """Access to the embedded server's database, which is made and migrated if it must be."""
+    """Access to the embedded server's database, which is created and migrated if necessary."""
     conninfo = await embedded_admin_conninfo(server, limits)
     async with admin_connection(conninfo, limits) as connection:
         if not (await status_of(connection)).is_current:
@@ -60,7 +60,7 @@ async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
 
 
 async def embedded_admin_conninfo(server: EmbeddedServer, limits: Limits) -> str:
-    """How to connect to the embedded server's database as administrator; it is made if missing."""
+    """Administrator's connection string for the embedded server's database, which is created if missing."""
     conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
     try:
         async with admin_connection(conninfo, limits):
@@ -73,7 +73,7 @@ async def embedded_admin_conninfo(server: EmbeddedServer, limits: Limits) -> str
 
 
 async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Access:
-    """Access to a database of the user's own, which must be migrated already."""
+    """Access to the user's own database, which must have been migrated."""
     check_url(url)
     async with admin_connection(url, limits) as connection:
         who = await _who(connection)
@@ -109,13 +109,13 @@ def check_url(url: str) -> None:
 
 
 def _is_missing_database(error: DatabaseUnavailableError) -> bool:
-    # While connecting, libpq gives no SQLSTATE but the server's own words, in English by our initdb.
+    # While connecting, libpq gives no SQLSTATE, only the server's message, in English because of our initdb.
     return f'database "{DATABASE_NAME}" does not exist' in str(error.__cause__)
 
 
 async def _make_database(server: EmbeddedServer, limits: Limits) -> None:
     async with admin_connection(server.conninfo(user=ADMIN_ROLE, dbname="postgres"), limits) as connection:
-        # Another process may be first; its database is as good.
+        # Another process may create it at the same time.
         with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
             await connection.execute(query("provision.make_database"))
 
@@ -135,7 +135,7 @@ async def _read_key(connection: AsyncConnection[DictRow]) -> SigningKey:
 
 
 def _require_entry(who: DictRow) -> None:
-    """A role without rights in a migrated database could not even be told what is missing."""
+    """Check this first: without it, the role cannot read which migrations are missing."""
     if who["may_enter"] is False:
         raise ConfigurationError(
             f"The role {who['role']!r} is not a member of mnemic_app. An administrator can run: "
@@ -144,26 +144,26 @@ def _require_entry(who: DictRow) -> None:
 
 
 def _require_safe_path(who: DictRow) -> None:
-    """The application must find pgvector, and not be able to plant functions beside it for other tenants."""
+    """The application must find pgvector, but not be able to create functions in pgvector's schema."""
     schema = who["vector_schema"]
     if who["app_finds_vector"] is False:
         raise ConfigurationError(
             f"The application may not use the schema {schema}, where pgvector is. An administrator can run: "
             f"GRANT USAGE ON SCHEMA {schema} TO mnemic_app;"
         )
-    if who["app_may_plant"]:
+    if who["app_may_create_in_vector_schema"]:
         raise ConfigurationError(
             f"The application may create functions in the schema {schema}, where Mnemic looks for those of "
-            "pgvector: one tenant could plant some for the others. An administrator can run: "
+            "pgvector: SQL of one tenant could replace them for the others. An administrator can run: "
             f"REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, mnemic_app;"
         )
 
 
 def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
-    """A login that works itself must be harmless, and needs the key from the settings."""
+    """The login's own role must be unprivileged, and the settings must have the key."""
     if who["is_superuser"] or who["bypasses_policies"] or who["owns_tables"]:
         raise ConfigurationError(
-            f"The role {who['role']!r} can get around the tenants' wall, so Mnemic does not work with it. "
+            f"The role {who['role']!r} can bypass row-level security, so Mnemic does not use it. "
             "Use a plain login: CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;"
         )
     if key is None:
@@ -175,8 +175,8 @@ def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
 
 
 async def _try_key(connection: AsyncConnection[DictRow], key: SigningKey) -> None:
-    """Prove something with the key from the settings, to say here that it is the wrong one."""
-    await begin_proven(connection, key, {"opening": "the key itself"}, begin=query("session.begin"))
+    """Check the key from the settings by proving something with it."""
+    await begin_transaction(connection, key, {"opening": "the key itself"}, begin=query("session.begin"))
     cursor = await connection.execute(query("session.holds"), {"purpose": "opening"})
     row = await cursor.fetchone()
     await connection.rollback()
@@ -194,10 +194,10 @@ async def _try_login(conninfo: str, limits: Limits) -> None:
             return
     except DatabaseUnavailableError as error:
         raise ConfigurationError(
-            "The URL's role administers the database, and the login that `mnemic migrate` made for the "
+            "The URL's role administers the database, and the login that `mnemic migrate` created for the "
             "application cannot connect. Run `mnemic migrate` again to renew it. If that does not help, the "
-            "role may not create roles, or the server does not let new ones log in by password: make a login "
-            "yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
+            "role may not create roles, or the server does not let new ones log in by password: create a "
+            "login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
             "MNEMIC_TENANT_KEY."
         ) from error
 

@@ -1,4 +1,4 @@
-"""Connections as Mnemic wants them: clean, bounded in time, never searching foreign schemas."""
+"""Connections: their session settings and timeouts, how a transaction begins, and how one is cleaned."""
 
 import logging
 import select
@@ -28,7 +28,7 @@ logger = logging.getLogger("mnemic.connection")
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things may take, in seconds, and how many connections one process holds."""
+    """Timeouts in seconds, and the maximum size of the connection pool."""
 
     pool_size: int = 10
     statement_timeout_s: float = 30.0
@@ -52,24 +52,24 @@ async def admin_connection(conninfo: str, limits: Limits) -> AsyncIterator[AppCo
 def with_session(
     conninfo: str, limits: Limits, *, statement_timeout_s: float, search_path: str = "pg_catalog"
 ) -> str:
-    """Add what every session of ours starts with.
+    """Add the settings that every session of Mnemic starts with.
 
-    These go into the start-up packet, so `RESET ALL` returns to them. `pg_temp` stands last in the
-    search path, so that a temporary table never hides a table of ours.
+    They go into the start-up packet, so `RESET ALL` returns to them. `pg_temp` is last in the search path,
+    so that a temporary table never hides a table of Mnemic.
     """
     settings = {
         "search_path": f"{search_path},pg_temp",
         "statement_timeout": str(int(statement_timeout_s * 1000)),
         "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_TIMEOUT_MS),
         "timezone": "UTC",
-        # What somebody could have set for the login itself must not keep us from taking it away.
+        # Override settings stored for the login: they must not prevent us from removing them.
         "role": "none",
         "default_transaction_read_only": "off",
         "lock_timeout": "0",
         "local_preload_libraries": "",
-        # What is asked for is in memory or on a disk without a moving head. And the planner, which is told
-        # nothing about owners, takes each for one with few rows: at the default of 4 it would read and sort
-        # all rows of an owner where an index has the newest ones in order.
+        # Pages are in memory or on an SSD. Also, the planner has no statistics about owners and assumes that
+        # each has few rows: at the default of 4 it would read and sort all rows of an owner instead of using
+        # the index that has the newest ones in order.
         "random_page_cost": RANDOM_PAGE_COST,
     }
     options = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
@@ -83,14 +83,14 @@ def with_session(
 
 
 def _escaped(value: str) -> str:
-    """As libpq's `options` want it: they are split at blanks."""
+    """Escaped for libpq's `options`, which are split at blanks."""
     return value.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
-async def begin_proven(
+async def begin_transaction(
     connection: AppConnection, key: SigningKey, subjects: Mapping[Purpose, str], *, begin: LiteralString
 ) -> None:
-    """Begin a transaction and prove, for each purpose, whom it is for."""
+    """Begin a transaction, and state and prove the subject of each purpose (see `mnemic.db.tenancy`)."""
     cursor = await connection.execute(begin)
     cursor.nextset()
     row = await cursor.fetchone()
@@ -101,39 +101,39 @@ async def begin_proven(
         await connection.execute(query("session.prove"), parameters)
 
 
-def has_news(connection: AppConnection) -> bool:
-    """Whether an idle connection has something to read: its server ends, or is gone."""
+def has_unread_data(connection: AppConnection) -> bool:
+    """Whether an idle connection has data to read: the server is shutting down, or the connection is lost."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
 
 
-async def process_of(connection: AppConnection) -> str:
-    """How the database names the server process of a connection, for signatures."""
+async def backend_identity(connection: AppConnection) -> str:
+    """Identity of the connection's backend process, for signatures."""
     cursor = await connection.execute(query("session.process"))
     return str((await cursor.fetchone() or {})["process"])
 
 
-class PlantedError(Exception):
-    """A transaction left something for others behind; the connection is thrown away."""
+class DirtyConnectionError(Exception):
+    """A transaction left state behind that cleaning cannot remove; the connection is closed."""
 
 
-async def refuse_planted_settings(connection: AppConnection) -> None:
-    """Take away the settings that somebody gave to Mnemic's own login for all of its new connections.
+async def remove_login_settings(connection: AppConnection) -> None:
+    """Remove settings stored for Mnemic's own login, which apply to all of its new connections.
 
-    PostgreSQL lets every role `ALTER ROLE … SET` for itself, so SQL smuggled into one tenant's
-    transaction could slow down or falsify what the others do from then on. To a login that an
-    administrator made, and perhaps tuned, nothing is done.
+    PostgreSQL lets every role `ALTER ROLE … SET` for itself, so SQL injected into one tenant's transaction
+    could slow down or falsify the transactions of other tenants. Settings of a login that an administrator
+    created are left alone. Raises DirtyConnectionError after closing a connection that had such settings.
     """
     if not connection.info.user.startswith(LOGIN_PREFIX) or not await _has_own_settings(connection):
         return
     await connection.execute(query("session.forget_own_settings"))
     if await _has_own_settings(connection):
-        # Better to work with them than not at all.
+        # Continue with the settings rather than refuse to work.
         logger.error("the login %s has settings that only an administrator can remove", connection.info.user)
         return
     await connection.close()
-    raise PlantedError("the application's login had settings of its own, which were removed")
+    raise DirtyConnectionError("settings stored for the application's login were removed")
 
 
 async def _has_own_settings(connection: AppConnection) -> bool:
@@ -142,38 +142,37 @@ async def _has_own_settings(connection: AppConnection) -> bool:
 
 
 @dataclass(frozen=True)
-class Committed:
-    """Result of a commit: whether the connection is clean already, and which wakeups were left."""
+class CommitResult:
+    """Result of a commit: whether the connection is clean already, and which wakeups it requested."""
 
     is_clean: bool
     wakeups: frozenset[Wakeup] = frozenset()
 
 
-async def commit_and_clean(connection: AppConnection) -> Committed:
+async def commit_and_clean(connection: AppConnection) -> CommitResult:
     """Commit, read the wakeups and clean, in one round trip.
 
-    The connection is still to be cleaned where SQL has ended the transaction itself, or has left something
-    that cleaning cannot take away. A commit that fails is an error, and the connection is to be cleaned, too.
-    So is cleaning that fails after the commit, as if the server were lost in that moment; only SQL that
-    planted something can cause it.
+    The result says that the connection is not clean if SQL has ended the transaction itself, or has left
+    state that cleaning cannot remove. A failed commit raises, and so does cleaning that fails after the
+    commit, which only injected SQL can cause; in both cases the caller must clean the connection.
     """
     if connection.info.transaction_status is not TransactionStatus.INTRANS:
-        return Committed(is_clean=False)
+        return CommitResult(is_clean=False)
     cursor = await connection.execute(query("session.commit_and_clean"))
     cursor.nextset()
     row = await cursor.fetchone()
-    wakeups = wakeups_in(row["hints"]) if row is not None else frozenset[Wakeup]()
-    return Committed(await _leaves_nothing(cursor), wakeups)
+    wakeups = wakeups_in(row["wakeups"]) if row is not None else frozenset[Wakeup]()
+    return CommitResult(await _leaves_nothing(cursor), wakeups)
 
 
 async def clean_or_close(connection: AppConnection) -> None:
-    """Take away what the last transaction may have left, before another tenant gets the connection."""
+    """Remove what the last transaction may have left, before another tenant gets the connection."""
     if connection.closed:
         return
     try:
         if not await _leaves_nothing(await connection.execute(query("session.clean"))):
-            raise PlantedError("statements were prepared by SQL on a pooled connection")
-    except (psycopg.Error, PlantedError) as error:
+            raise DirtyConnectionError("statements were prepared by SQL on a pooled connection")
+    except (psycopg.Error, DirtyConnectionError) as error:
         logger.warning("a connection could not be cleaned and is closed: %s", error)
         await connection.close()
     except BaseException:
@@ -182,8 +181,8 @@ async def clean_or_close(connection: AppConnection) -> None:
 
 
 async def _leaves_nothing(cursor: AsyncCursor[DictRow]) -> bool:
-    """Whether a cleaning left nothing that the next tenant could meet: its last result tells."""
+    """Whether cleaning removed everything that the next tenant could see, by its last result."""
     while cursor.nextset():
         pass
     row = await cursor.fetchone()
-    return row is not None and not row["planted"]
+    return row is not None and not row["leftover_statements"]

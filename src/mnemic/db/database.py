@@ -3,10 +3,10 @@
 Everything that reads or writes memories goes through `Database.transaction(tenant)`. It takes a
 connection, begins, states and proves the tenant, and hands out a `Transaction` that runs the named
 queries of ``mnemic/sql/queries``. Leaving the block commits; an exception rolls back. When the
-connection returns to the pool it is cleaned of whatever was left on it.
+connection returns to the pool it is cleaned: cursors, settings, temporary tables, locks.
 
-If the server went away in the meantime (a restart, a crash), beginning is tried again on fresh
-connections: nothing has run yet, so nothing can run twice.
+If the server was restarted or has crashed, BEGIN is retried on new connections: nothing has run yet, so
+nothing can run twice.
 """
 
 import shlex
@@ -24,20 +24,20 @@ from psycopg_pool import PoolTimeout
 from mnemic.db.access import Access
 from mnemic.db.connection import (
     AppConnection,
-    Committed,
+    CommitResult,
     Limits,
     Row,
-    begin_proven,
+    backend_identity,
+    begin_transaction,
     clean_or_close,
     commit_and_clean,
-    has_news,
-    process_of,
-    refuse_planted_settings,
+    has_unread_data,
+    remove_login_settings,
 )
 from mnemic.db.dedicated_connection import DedicatedConnection
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
-from mnemic.db.pool import WarmPool
+from mnemic.db.pool import LifoPool
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import ProcessWakeup, Wakeup, Wakeups, notify_channel
@@ -59,13 +59,13 @@ Parameters = Mapping[str, Any]
 
 
 class Queries:
-    """What code may do inside a transaction: run named queries."""
+    """Runs named queries inside a transaction."""
 
     def __init__(self, connection: AppConnection) -> None:
         self.connection = connection
 
     def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
-        """The parameters of a query, with those that the transaction itself knows."""
+        """The parameters of a query, with those that the transaction adds."""
         return parameters
 
     async def execute(self, name: str, parameters: Parameters | None = None) -> int:
@@ -84,17 +84,17 @@ class Queries:
         cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchall()
 
-    async def rows_planned_anew(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a query that looks many things up at once.
+    async def rows_unprepared(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query that is planned for each call, never prepared.
 
-        Other queries are prepared after a few uses. A plan that was made while a table was small would then
-        read all of it, again and again, when it has grown, until the server has analysed the table.
+        For lookups of many keys at once. A prepared plan that was made while a table was small would go on
+        reading the whole table after it has grown, until the server has analysed it.
         """
         cursor = await self.connection.execute(query(name), self.values(name, parameters), prepare=False)
         return await cursor.fetchall()
 
-    async def keyed_rows(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a query that gives arrays of ids, which come as keys (see `id_arrays.py`)."""
+    async def binary_rows(self, name: str, parameters: Parameters) -> list[Row]:
+        """All rows of a query in binary format; arrays of ids are returned as keys (see `id_arrays.py`)."""
         cursor = await self.connection.execute(query(name), self.values(name, parameters), binary=True)
         return await cursor.fetchall()
 
@@ -127,14 +127,14 @@ class Transaction(Queries):
         self.tenant = tenant
 
     def values(self, name: str, parameters: Parameters | None) -> Parameters | None:
-        """With the tenant, where the query names it; without parameters per cent signs stay as they are."""
+        """Adds the tenant if the query names it. Without parameters, psycopg leaves per cent signs alone."""
         if TENANT_PARAMETER not in query(name):
             return parameters
         return {"tenant_id": self.tenant.id, **(parameters or {})}
 
 
 class TenantDatabase:
-    """A database as one tenant sees it: what the layers above work with."""
+    """A database as one tenant sees it; the layers above use this class."""
 
     def __init__(self, database: "Database", tenant: Tenant) -> None:
         self._database = database
@@ -156,7 +156,7 @@ class TenantDatabase:
     async def signed_row_of(
         self, statement: LiteralString, parameters: Parameters, *, wakeups: Collection[Wakeup] = ()
     ) -> Row:
-        """The same for a statement that was composed."""
+        """The same for a composed statement."""
         subject = str(self.tenant.id)
         (row,) = await self._database.signed_rows(
             statement, parameters, purpose="enter", subject=subject, wakeups=wakeups
@@ -164,10 +164,10 @@ class TenantDatabase:
         return row
 
     async def read(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a query that only reads and is a transaction by itself; arrays of ids come as keys.
+        """All rows of a read-only query that is a transaction by itself; arrays of ids are returned as keys.
 
-        It is signed. Where a pooler changes the server process between two statements no signature holds,
-        and a transaction asks the same.
+        The statement is signed. Behind a pooler that changes the backend process between statements the
+        signature is refused; then the query runs in an ordinary transaction.
         """
         subject = str(self.tenant.id)
         values = {**parameters, "tenant_id": self.tenant.id}
@@ -179,15 +179,14 @@ class TenantDatabase:
             if not isinstance(error.__cause__, InsufficientPrivilege):
                 raise
         async with self.transaction() as transaction:
-            return await transaction.keyed_rows(name, {**values, "signature": None})
+            return await transaction.binary_rows(name, {**values, "signature": None})
 
     async def run(
         self, work: Callable[[Transaction], Awaitable[Result]], *, maintenance: bool = False
     ) -> Result:
-        """Do `work` in a transaction, again from the start if it lost a race against another one.
+        """Do `work` in a transaction, and retry it after a deadlock or a serialization failure.
 
-        Deadlocks and serialization failures roll everything back, so that trying again is safe; the
-        caller sees one only after `RACE_ATTEMPTS` tries.
+        Both roll everything back, so a retry is safe. After `RACE_ATTEMPTS` attempts the error is raised.
         """
         for attempt in range(1, RACE_ATTEMPTS + 1):
             try:
@@ -200,15 +199,15 @@ class TenantDatabase:
 
 
 class Database:
-    """One open database. `revive` is called before each new connection and starts a server that died."""
+    """One open database. `revive` is called before each new connection and restarts a stopped server."""
 
     def __init__(
         self, access: Access, limits: Limits, *, revive: Callable[[], Awaitable[None]] | None = None
     ) -> None:
         self.access = access
         self._revive = revive
-        self._pool = WarmPool(
-            self._living_conninfo,
+        self._pool = LifoPool(
+            self._conninfo_of_running_server,
             kwargs={"autocommit": True, "row_factory": dict_row},
             min_size=POOL_MIN_SIZE,
             max_size=limits.pool_size,
@@ -219,7 +218,7 @@ class Database:
         )
         self._limits = limits
         self._wakeups = Wakeups(self._notify)
-        self._processes: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
+        self._backend_identities: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
         self._halfvec: TypeInfo | None = None
 
     async def open(self) -> None:
@@ -233,11 +232,11 @@ class Database:
         await self._pool.close(timeout=CLOSE_TIMEOUT_S)
 
     def pool_statistics(self) -> Mapping[str, int]:
-        """How the pool of connections is used, by the names that psycopg gives to its counters."""
+        """Counters of the connection pool, by the names that psycopg gives them."""
         return self._pool.get_stats()
 
     def on_wakeup(self, wakeup: Wakeup | ProcessWakeup, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after commits of this process that left a wakeup; returns how to unregister it."""
+        """Call a function after commits of this process with this wakeup; returns how to unregister it."""
         return self._wakeups.on(wakeup, callback)
 
     def wake_process(self, wakeup: ProcessWakeup) -> None:
@@ -245,7 +244,7 @@ class Database:
         self._wakeups.send_in_process(wakeup)
 
     async def open_tenant(self, name: str, *, create: bool = True) -> Tenant:
-        """The tenant of this name, created if there is none; with `create=False` that is a NotFoundError."""
+        """The tenant of this name, created if missing; with `create=False`, NotFoundError if missing."""
         with translated():
             async with AsyncExitStack() as stack:
                 connection = await self._begin(stack, query("session.begin"), {"opening": name})
@@ -279,8 +278,8 @@ class Database:
                 yield Transaction(connection, tenant)
 
     @asynccontextmanager
-    async def proven(self, purpose: Purpose, subject: str) -> AsyncIterator[Queries]:
-        """A transaction of no tenant, for what a purpose of its own is proved for (see `tenancy.py`)."""
+    async def privileged_transaction(self, purpose: Purpose, subject: str) -> AsyncIterator[Queries]:
+        """A transaction of no tenant, with the privileges of a purpose (see `tenancy.py`)."""
         with translated():
             async with AsyncExitStack() as stack:
                 yield Queries(await self._begin(stack, query("session.begin"), {purpose: subject}))
@@ -298,12 +297,12 @@ class Database:
         """All rows of a statement that is a transaction by itself and takes a `signature` (see `tenancy.py`).
 
         One round trip in all, for hot paths; `wakeups` are sent afterwards. The connection needs no cleaning:
-        nothing but this statement of ours ran on it. With `binary` arrays of ids come as keys.
+        only this one statement ran on it. With `binary`, arrays of ids are returned as keys.
         """
         with translated():
-            async with self._quiet_connection() as connection:
+            async with self._checked_connection() as connection:
                 signature = self.access.key.signature(
-                    purpose, subject, process=await self._process(connection)
+                    purpose, subject, process=await self._backend_identity(connection)
                 )
                 values = {**parameters, "signature": signature}
                 cursor = await connection.execute(statement, values, binary=binary)
@@ -313,48 +312,50 @@ class Database:
 
     def dedicated_connection(self, purpose: SignedPurpose, subject: str) -> DedicatedConnection:
         """A dedicated connection for signed statements; the caller closes it."""
-        return DedicatedConnection(self._living_conninfo, self.access.key, purpose, subject)
+        return DedicatedConnection(self._conninfo_of_running_server, self.access.key, purpose, subject)
 
     @asynccontextmanager
-    async def _quiet_connection(self) -> AsyncIterator[AppConnection]:
-        """A connection of the pool whose server has not gone away meanwhile.
+    async def _checked_connection(self) -> AsyncIterator[AppConnection]:
+        """A connection of the pool, checked to be alive.
 
-        What is sent may be carried out even if no answer comes, so it cannot be tried again. But a server
-        that goes says so, or at least hangs up, and that can be seen before anything is sent. Such a
-        connection is closed here: given back open, it would go to the next who waits, and back to us.
+        A statement may be executed even if no response arrives, so it cannot be retried. But a server that
+        shuts down sends a message or closes the socket, which is visible before anything is sent. A lost
+        connection is closed here: returned open, the pool would hand it out again.
         """
         for _ in range(BEGIN_ATTEMPTS):
             connection = await self._pool.getconn()
             try:
-                if not has_news(connection):
+                if not has_unread_data(connection):
                     yield connection
                     return
                 await connection.close()
             finally:
                 await self._pool.putconn(connection)
             await self._pool.check()
-        raise psycopg.OperationalError("the server goes away again and again")
+        raise psycopg.OperationalError(
+            f"{BEGIN_ATTEMPTS} connections in a row were lost before they could be used"
+        )
 
-    async def _process(self, connection: AppConnection) -> str:
-        """How the database names the server process of a connection, asked once."""
-        process = self._processes.get(connection)
+    async def _backend_identity(self, connection: AppConnection) -> str:
+        """Identity of the connection's backend process, read once per connection."""
+        process = self._backend_identities.get(connection)
         if process is None:
-            process = self._processes[connection] = await process_of(connection)
+            process = self._backend_identities[connection] = await backend_identity(connection)
         return process
 
     async def _begin(
         self, stack: AsyncExitStack, begin: LiteralString, subjects: Mapping[Purpose, str]
     ) -> AppConnection:
-        """Begin on a living connection and prove what for; `stack` will commit and give it back."""
+        """Begin on a live connection and prove the subjects; `stack` commits and returns the connection."""
         for attempt in range(1, BEGIN_ATTEMPTS + 1):
             try:
                 async with AsyncExitStack() as trial:
                     connection = await trial.enter_async_context(self._clean_connection())
-                    await begin_proven(connection, self.access.key, subjects, begin=begin)
+                    await begin_transaction(connection, self.access.key, subjects, begin=begin)
                     stack.push_async_exit(trial.pop_all())
                     return connection
             except PoolTimeout:
-                raise  # It has waited as long as the caller allows; waiting again would not be in time.
+                raise  # The time limit has been used up by waiting for a connection.
             except psycopg.OperationalError:
                 if attempt == BEGIN_ATTEMPTS:
                     raise
@@ -365,12 +366,12 @@ class Database:
     async def _clean_connection(self) -> AsyncIterator[AppConnection]:
         """A connection of the pool. Its transaction is committed or rolled back, then it is cleaned.
 
-        The pool could clean it too, but does so in a task that cannot be cancelled: a program that
-        ends by an exception would hang in there instead of showing it.
+        The pool's own `reset` callback runs in a task that cannot be cancelled: a program that ends by an
+        exception would hang in it.
         """
         connection = await self._pool.getconn()
         try:
-            committed = Committed(is_clean=False)
+            committed = CommitResult(is_clean=False)
             try:
                 async with connection:
                     yield connection
@@ -383,9 +384,9 @@ class Database:
         self._wakeups.send(committed.wakeups)
 
     async def _configure(self, connection: AppConnection) -> None:
-        """Make a new connection of the pool ready for all that will go over it."""
+        """Set up a new connection of the pool."""
         use_keys(connection)
-        await refuse_planted_settings(connection)
+        await remove_login_settings(connection)
         if self._halfvec is None:
             self._halfvec = await find_halfvec(connection)
         use_half_vectors(connection, self._halfvec)
@@ -394,8 +395,8 @@ class Database:
         async with self._pool.connection() as connection:
             await connection.execute(query("session.notify"), {"channel": notify_channel(wakeup)})
 
-    async def _living_conninfo(self) -> str:
-        """Where to connect. A new connection is often needed because the server has died: revive it first."""
+    async def _conninfo_of_running_server(self) -> str:
+        """Connection string. Often the server has stopped when a connection is needed: restart it first."""
         if self._revive is not None:
             await self._revive()
         return self.access.conninfo()

@@ -26,10 +26,10 @@ async def drop_database(conninfo: str, name: str, limits: Limits) -> None:
     )
 
 
-async def check_replaceable(conninfo: str, place: str, limits: Limits, *, replace: bool) -> bool:
+async def check_replaceable(conninfo: str, final_name: str, limits: Limits, *, replace: bool) -> bool:
     """Whether there is a database of this name; ConflictError if there is and it must not be replaced."""
     async with admin_connection(conninfo, limits) as connection:
-        cursor = await connection.execute(query("provision.database_exists"), {"name": place})
+        cursor = await connection.execute(query("provision.database_exists"), {"name": final_name})
         exists = await cursor.fetchone() is not None
     if exists and not replace:
         raise ConflictError(
@@ -39,28 +39,28 @@ async def check_replaceable(conninfo: str, place: str, limits: Limits, *, replac
     return exists
 
 
-async def swap_in(conninfo: str, name: str, place: str, limits: Limits, *, replace: bool) -> None:
+async def swap_in(conninfo: str, name: str, final_name: str, limits: Limits, *, replace: bool) -> None:
     """Rename a database to its final name; a database of that name is dropped if `replace` allows it.
 
     Both are renamed in one transaction, so the final name always belongs to one of them.
     """
-    if not await check_replaceable(conninfo, place, limits, replace=replace):
-        await _run(conninfo, limits, _renaming(name, place))
+    if not await check_replaceable(conninfo, final_name, limits, replace=replace):
+        await _run(conninfo, limits, _renaming(name, final_name))
         return
     retired = f"replaced_{secrets.token_hex(6)}"
     async with admin_connection(conninfo, limits) as connection:
         with translated():
-            await _swap(connection, name, place, retired)
+            await _swap(connection, name, final_name, retired)
     await drop_database(conninfo, retired, limits)
 
 
-async def _swap(connection: AppConnection, name: str, place: str, retired: str) -> None:
+async def _swap(connection: AppConnection, name: str, final_name: str, retired: str) -> None:
     for attempt in range(1, SWAP_ATTEMPTS + 1):
         try:
             async with connection.transaction():
-                await connection.execute(query("provision.disconnect"), {"name": place})
-                await connection.execute(_renaming(place, retired))
-                await connection.execute(_renaming(name, place))
+                await connection.execute(query("provision.disconnect"), {"name": final_name})
+                await connection.execute(_renaming(final_name, retired))
+                await connection.execute(_renaming(name, final_name))
             return
         except psycopg.errors.ObjectInUse:
             if attempt == SWAP_ATTEMPTS:

@@ -1,8 +1,8 @@
 """A dedicated connection for a statement that runs again and again, such as a worker's settle-and-claim.
 
-Connections of a pool alternate. Each has its own server process, which then finds little of its working set
-in the processor's caches, and every use is booked in and out of the pool. One process that runs only this
-statement is faster.
+Connections of a pool alternate. Each has its own backend process, which then finds little of its working set
+in the CPU caches, and every use has the overhead of the pool. One backend that runs only this statement is
+faster.
 
 States: *closed* → (`rows`) *open* → (lost, or `aclose`) *closed* …
 """
@@ -14,7 +14,13 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow, dict_row, tuple_row
 
-from mnemic.db.connection import AppConnection, PlantedError, has_news, process_of, refuse_planted_settings
+from mnemic.db.connection import (
+    AppConnection,
+    DirtyConnectionError,
+    backend_identity,
+    has_unread_data,
+    remove_login_settings,
+)
 from mnemic.db.tenancy import SignedPurpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.sql import query
@@ -38,7 +44,7 @@ class DedicatedConnection:
     async def rows(self, name: str, parameters: Mapping[str, Any]) -> list[TupleRow]:
         """All rows of a query that takes a `signature`. A query that fails may still have been executed."""
         with translated():
-            cursor = await self._living_cursor()
+            cursor = await self._open_cursor()
             await cursor.execute(query(name), {**parameters, "signature": self._signature})
             return await cursor.fetchall()
 
@@ -48,28 +54,32 @@ class DedicatedConnection:
         if cursor is not None:
             await cursor.connection.close()
 
-    async def _living_cursor(self) -> AsyncCursor[TupleRow]:
+    async def _open_cursor(self) -> AsyncCursor[TupleRow]:
         """A cursor on a live connection; a lost one is detected before anything is sent, and replaced."""
-        if self._cursor is not None and (self._cursor.connection.closed or has_news(self._cursor.connection)):
+        if self._cursor is not None and (
+            self._cursor.connection.closed or has_unread_data(self._cursor.connection)
+        ):
             await self.aclose()
         if self._cursor is None:
             self._cursor = (await self._connect()).cursor(row_factory=tuple_row)
         return self._cursor
 
     async def _connect(self) -> AppConnection:
-        """Connect, and sign for the new server process."""
+        """Connect, and sign for the new backend process."""
         for _ in range(CONNECT_ATTEMPTS):
             connection = await AsyncConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
             try:
-                await refuse_planted_settings(connection)
-                process = await process_of(connection)
-            except PlantedError:
-                continue  # The connection is closed, and the next one will have no such settings.
+                await remove_login_settings(connection)
+                process = await backend_identity(connection)
+            except DirtyConnectionError:
+                continue  # It is closed, and the next connection will not have these settings.
             except BaseException:
                 await connection.close()
                 raise
             self._signature = self._key.signature(self._purpose, self._subject, process=process)
             return connection
-        raise psycopg.OperationalError("settings are planted for the login again and again")
+        raise psycopg.OperationalError(
+            f"{CONNECT_ATTEMPTS} connections in a row had settings stored for the login"
+        )

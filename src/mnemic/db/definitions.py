@@ -1,4 +1,4 @@
-"""Apply definitions (`mnemic.sql.definition_files`) to a database, and drop what has no file any more.
+"""Apply definitions (`mnemic.sql.definition_files`) to a database, and drop those without a file.
 
 A definition is *current* while the checksum in ``mnemic.definitions`` is that of its file, and *outdated*
 otherwise. Applying runs the whole file again; ``CREATE OR REPLACE`` keeps owners, privileges and dependent
@@ -7,8 +7,8 @@ objects.
 PostgreSQL does not let ``CREATE OR REPLACE`` change a return type, the name of a parameter or the columns
 of a view. Then the function or view is dropped and created. With other parameter types PostgreSQL would
 create a second function of the same name; the earlier one is dropped. Nothing is ever dropped with CASCADE,
-which could take a generated column with it. If something depends on what must be dropped, `MigrationError`
-says so and the transaction is rolled back. The way out is a migration that drops the function with its
+which could take a generated column with it. If another object depends on a dropped one, `MigrationError`
+says so and the transaction is rolled back. The solution is a migration that drops the function with its
 dependents: after any migration all definitions are applied again. A function that tables depend on gets a
 new name instead, and a migration changes the tables to it.
 """
@@ -37,16 +37,16 @@ class Recorded:
 
     @property
     def label(self) -> str:
-        """As of `Definition`."""
+        """The same as `Definition.label`."""
         return f"{self.set_name}/{self.name}"
 
 
 @dataclass(frozen=True)
 class DefinitionChanges:
-    """What must be applied and what must be dropped, so that a database has the definitions of this code."""
+    """Definitions to apply and to drop, so that a database has those of this code."""
 
     outdated: tuple[Definition, ...]
-    gone: tuple[Recorded, ...]
+    removed: tuple[Recorded, ...]
 
 
 async def compare_definitions(
@@ -98,14 +98,14 @@ async def apply_definitions(connection: AsyncConnection[DictRow], definitions: S
     await connection.execute(query("migrations.record_definitions"), {"rows": Jsonb(rows)})
 
 
-async def drop_lost(
+async def drop_removed(
     connection: AsyncConnection[DictRow], recorded: Iterable[Recorded], definitions: Sequence[Definition]
 ) -> None:
-    """Drop what the record names and no file creates any more, and the record of files that are gone."""
+    """Drop recorded objects that no file creates any more, and the records of removed files."""
     recorded = list(recorded)
     kept = {item for definition in definitions for item in definition.objects}
-    lost = sorted({item for row in recorded for item in row.objects} - kept)
-    await _drop(connection, lost)
+    unused = sorted({item for row in recorded for item in row.objects} - kept)
+    await _drop(connection, unused)
     files = {definition.label for definition in definitions}
     for row in recorded:
         if row.label not in files:
@@ -114,7 +114,7 @@ async def drop_lost(
 
 
 def _digest(definitions: Sequence[Definition], set_name: str) -> str | None:
-    """The same as the query computes; None for a set without definitions."""
+    """The digest that `migrations.definition_digests` computes; None for a set without definitions."""
     lines = sorted(f"{item.name} {item.checksum}" for item in definitions if item.set_name == set_name)
     return sha256("\n".join(lines).encode()).hexdigest() if lines else None
 
@@ -131,7 +131,7 @@ async def _replace(connection: AsyncConnection[DictRow], definition: Definition)
 async def _signatures(
     connection: AsyncConnection[DictRow], definitions: Sequence[Definition]
 ) -> set[tuple[str, str]]:
-    """Names and signatures of the routines of these definitions that are there."""
+    """Names and signatures of the existing routines of these definitions."""
     names = [
         item.removeprefix("ROUTINE ")
         for definition in definitions
@@ -144,13 +144,13 @@ async def _signatures(
 
 async def _drop_routines(connection: AsyncConnection[DictRow], signatures: Sequence[str]) -> None:
     if signatures:
-        # As the server itself wrote them, with the names quoted.
+        # The signatures come from the server, with quoted names.
         listed = sql.SQL(", ").join([sql.SQL(signature) for signature in signatures])
         await _run_drop(connection, sql.SQL("DROP ROUTINE {}").format(listed))
 
 
 async def _drop(connection: AsyncConnection[DictRow], objects: Sequence[str]) -> None:
-    """Drop objects, each named as in `Definition.objects`; what depends on others first."""
+    """Drop objects, each named as in `Definition.objects`; dependent objects first."""
     for kind in ("TRIGGER", "POLICY"):
         for item in objects:
             if item.startswith(f"{kind} "):
@@ -164,7 +164,7 @@ async def _drop(connection: AsyncConnection[DictRow], objects: Sequence[str]) ->
     for kind in ("VIEW", "ROUTINE"):
         names = [item.removeprefix(f"{kind} ") for item in objects if item.startswith(f"{kind} ")]
         if names:
-            # In one statement, so that those that need each other can go together.
+            # In one statement, so that objects that depend on each other can be dropped together.
             listed = sql.SQL(", ").join(sql.Identifier(*name.split(".")) for name in names)
             await _run_drop(connection, sql.SQL("DROP {} IF EXISTS {}").format(sql.SQL(kind), listed))
 

@@ -1,8 +1,8 @@
-"""How vectors travel: in pgvector's binary form, many in one array parameter.
+"""Vectors as query parameters and results: in pgvector's binary format, many in one array.
 
-So there is no text to print and parse, and no Python object per number. A query casts the parameter
-(``::halfvec``, ``::halfvec[]``). An array names the type of its elements, whose number each database gives
-anew: who opens one asks for it once.
+This avoids printing and parsing text, and a Python object per number. A query casts the parameter
+(``::halfvec``, ``::halfvec[]``). A binary array contains the oid of its element type, which differs between
+databases; it is read once when a database is opened.
 """
 
 import numpy as np
@@ -34,12 +34,12 @@ class HalfVector:
 
 
 class HalfVectorsDumper(Dumper):
-    """Writes vectors down; the cast in the query says that they are an array of them."""
+    """Serialises vectors; the query casts the parameter to an array."""
 
     format = Format.BINARY
 
     def dump(self, obj: HalfVectors) -> Buffer | None:
-        """The wire form."""
+        """The binary format."""
         assert self.connection is not None, "vectors are written for a connection"
         halfvec = self.connection.adapters.types["halfvec"]
         count, dimensions = obj.vectors.shape
@@ -57,7 +57,7 @@ class HalfVectorDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: HalfVector) -> Buffer | None:
-        """The wire form."""
+        """The binary format."""
         (dimensions,) = obj.vector.shape
         return np.array([dimensions, 0], dtype=">i2").tobytes() + obj.vector.astype(">f2").tobytes()
 
@@ -78,14 +78,14 @@ class HalfVectorsLoader(Loader):
 
 
 def _row_type(dimensions: int) -> np.dtype[np.void]:
-    """How a vector lies in an array: its length in bytes, its dimensions, something unused, its numbers."""
+    """Layout of a vector in a binary array: length in bytes, dimensions, two unused bytes, numbers."""
     return np.dtype(
         [("bytes", ">i4"), ("dimensions", ">i2"), ("unused", ">i2"), ("values", ">f2", (dimensions,))]
     )
 
 
 async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
-    """The type that vectors have in this database."""
+    """The type halfvec of this database."""
     cursor = await connection.execute(query("session.half_vectors"))
     row = await cursor.fetchone()
     assert row is not None, "a migrated database has pgvector"
@@ -93,7 +93,7 @@ async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
 
 
 def use_half_vectors(connection: AsyncConnection[DictRow], halfvec: TypeInfo) -> None:
-    """Let vectors be parameters on a new connection, and arrays of them come back in binary form."""
+    """Register the dumpers and the binary array loader on a new connection."""
     halfvec.register(connection)
     connection.adapters.register_loader(halfvec.array_oid, HalfVectorsLoader)
     connection.adapters.register_dumper(HalfVectors, HalfVectorsDumper)

@@ -1,7 +1,7 @@
-"""Many ids at a time, each as its 16 bytes.
+"""Arrays of ids, each id as its 16 bytes.
 
-A search looks at hundreds of memories to choose a few. Making a `UUID` of each, hashing it and writing it
-down again takes longer than the database takes to find it; bytes cost next to nothing, and sort as ids do.
+A search reads the ids of hundreds of candidates to return a few. Creating, hashing and serialising a `UUID`
+for each takes longer than the database takes to find it; bytes cost next to nothing, and sort as ids do.
 """
 
 from collections.abc import Iterable
@@ -34,13 +34,13 @@ class IdArray:
 
 
 class IdArrayDumper(Dumper):
-    """Hands the bytes over as they are."""
+    """Passes the bytes unchanged."""
 
     format = Format.BINARY
     oid = _UUID_ARRAY_OID
 
     def dump(self, obj: IdArray) -> Buffer | None:
-        """The wire form."""
+        """The binary format."""
         return obj.binary
 
 
@@ -58,7 +58,7 @@ class IdArrayLoader(Loader):
 
 
 def use_keys(connection: AdaptContext) -> None:
-    """Have a connection take `IdArray` and, in binary form, give arrays of ids back as keys."""
+    """Let a connection accept `IdArray` and, in binary format, return arrays of ids as keys."""
     if (adapters := connection.adapters) is not None:
         adapters.register_dumper(IdArray, IdArrayDumper)
         adapters.register_loader(_UUID_ARRAY_OID, IdArrayLoader)

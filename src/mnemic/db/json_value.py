@@ -1,4 +1,4 @@
-"""JSON that comes from callers: checked before it is stored, so that the database never has to refuse it."""
+"""Checks JSON of callers before it is stored, so that the database never has to refuse it."""
 
 import json
 import re
@@ -11,16 +11,16 @@ from mnemic.errors import InvalidInputError
 
 JSON_MAX_BYTES = 1 << 20
 
-# JSON writes NUL as \\u0000; behind an odd number of backslashes it is one, behind an even number just text.
+# JSON escapes NUL as \\u0000. After an even number of further backslashes it is NUL, otherwise plain text.
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
-# Made once: `json.dumps` makes a new one for each call that wants more than the defaults.
+# One encoder: `json.dumps` creates a new one for each call with options.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def as_jsonb(field: str, value: Any, *, max_bytes: int = JSON_MAX_BYTES) -> Jsonb:
-    """The value ready to be stored; an error that names `field` if it is not JSON or too large."""
+    """The value as a parameter; InvalidInputError that names `field` if it is not JSON or too large."""
     return _ready(_checked(field, value, max_bytes))
 
 

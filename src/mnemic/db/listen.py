@@ -1,9 +1,8 @@
-"""A connection that listens for NOTIFY, and comes back by itself when it is lost.
+"""A connection that listens for NOTIFY and reconnects by itself.
 
 States: *connecting* → *listening* → (connection lost) → *connecting* … until the task is cancelled.
-A notification is a hint, never the truth: whatever is sent while we are connecting is lost. So
-`on_ready` is called each time listening begins; that is the moment to look into the table for what
-was missed.
+Notifications sent while the listener is connecting are lost. So `on_ready` is called each time listening
+begins; the callback then polls the table for missed rows.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from mnemic.errors import InvalidInputError
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 10.0
-# A dead peer shows itself only when something is sent; so something is, now and then.
+# A lost connection is detected only by sending, so a heartbeat query is sent.
 HEARTBEAT_S = 30.0
 CHANNEL_MAX_BYTES = 63
 
@@ -56,7 +55,7 @@ class Listener:
                 ) as connection:
                     await self._subscribe(connection)
                     retry_s = FIRST_RETRY_S
-                    await self._pass_on(connection)
+                    await self._receive(connection)
             except psycopg.OperationalError as error:
                 logger.warning("listening was interrupted, trying again in %.1f s: %s", retry_s, error)
             await asyncio.sleep(retry_s)
@@ -67,7 +66,7 @@ class Listener:
             await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         self._on_ready()
 
-    async def _pass_on(self, connection: AsyncConnection) -> None:
+    async def _receive(self, connection: AsyncConnection) -> None:
         while True:
             async for notification in connection.notifies(timeout=HEARTBEAT_S):
                 self._on_notify(notification.channel, notification.payload)

@@ -1,4 +1,4 @@
-"""How much memory this process and its server may use: what the machine has, or what a container is given."""
+"""How much memory this process and its server may use: the machine's, or the limit of the container."""
 
 import os
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ _HIERARCHIES = Path("/sys/fs/cgroup")
 
 
 def memory_mb(membership: Path = _MEMBERSHIP, hierarchies: Path = _HIERARCHIES) -> int:
-    """The memory of the machine in megabytes, or the least that a control group of this process allows."""
+    """Memory of the machine in megabytes, or the lowest limit of this process's control groups."""
     machine_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine_bytes, *_limits_bytes(membership, hierarchies)]) >> 20
 
 
 def _limits_bytes(membership: Path, hierarchies: Path) -> Iterator[int]:
-    """The limits of the groups that this process is in; none where the kernel keeps no such groups."""
+    """Limits of the control groups of this process; none where the kernel has no control groups."""
     with suppress(OSError):
         for line in membership.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -27,7 +27,7 @@ def _limits_bytes(membership: Path, hierarchies: Path) -> Iterator[int]:
 
 
 def _limits_along(root: Path, path: str, name: str) -> Iterator[int]:
-    """The limits of a group and of those it is part of; a container may see only its own, as the root."""
+    """Limits of a group and its parents; a container may see only its own group, as the root."""
     group = PurePosixPath(path).relative_to("/")
     for folder in (group, *group.parents):
         with suppress(OSError):

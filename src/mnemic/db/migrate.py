@@ -2,8 +2,8 @@
 
 A migration is *pending* until its file has run, then *applied* for ever. A definition (a function, trigger,
 view or policy, see `mnemic.db.definitions`) is applied again whenever its file has changed. All of it is
-one transaction: definitions that tables need, pending migrations, the other definitions, dropping what has
-no file any more, and the records of that in ``mnemic.migrations`` and ``mnemic.definitions``. A crash
+one transaction: definitions that tables need, pending migrations, the other definitions, dropping definitions
+without a file, and the records of all that in ``mnemic.migrations`` and ``mnemic.definitions``. A crash
 leaves the database as it was. One process at a time holds an advisory lock; the others wait and then find
 nothing to do. Errors: an applied migration was edited (`MigrationChangedError`), an applied number has no
 file (`DatabaseTooNewError`), the role lacks a privilege (`MissingPrivilegeError`, which carries the SQL for
@@ -24,7 +24,7 @@ from mnemic.db.connection import Limits, admin_connection
 from mnemic.db.definitions import (
     apply_definitions,
     compare_definitions,
-    drop_lost,
+    drop_removed,
     read_recorded,
 )
 from mnemic.db.privileges import require_privileges
@@ -51,18 +51,18 @@ class Applied:
 
 @dataclass(frozen=True)
 class MigrationStatus:
-    """What a database has and what it lacks."""
+    """Applied and pending migrations, and definitions that differ from this code."""
 
     applied: tuple[Applied, ...]
     pending: tuple[Migration, ...]
     outdated: tuple[Definition, ...] = ()
-    gone: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     """Labels of definitions that the database has and this code does not."""
 
     @property
     def is_current(self) -> bool:
         """Whether there is nothing to do."""
-        return not (self.pending or self.outdated or self.gone)
+        return not (self.pending or self.outdated or self.removed)
 
     @property
     def to_apply(self) -> tuple[Migration | Definition, ...]:
@@ -73,7 +73,7 @@ class MigrationStatus:
 
     @property
     def applied_labels(self) -> list[str]:
-        """What is applied, named as files are."""
+        """Labels of the applied migrations."""
         return [f"{row.set_name}/{row.number:04}_{row.title}" for row in self.applied]
 
 
@@ -85,10 +85,10 @@ async def migrate(
     migrations: tuple[Migration, ...] | None = None,
     definitions: tuple[Definition, ...] | None = None,
 ) -> MigrationStatus:
-    """Apply what is pending and outdated; returns the status from before, so what was done.
+    """Apply what is pending and outdated; returns the status before, which says what was done.
 
-    `key` is stored as signing key if the database has none. `migrations` and `definitions` stand for the
-    installed ones.
+    `key` is stored as signing key if the database has none. `migrations` and `definitions` replace the
+    installed ones in tests.
     """
     installed = installed_files()
     files = SchemaFiles(
@@ -110,13 +110,13 @@ async def migrate(
 
 
 async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
-    """What is applied, pending and outdated; changes nothing."""
+    """The status of a database; changes nothing."""
     async with admin_connection(conninfo, limits) as connection:
         return await status_of(connection)
 
 
 async def status_of(connection: AsyncConnection[DictRow]) -> MigrationStatus:
-    """The same over a connection that is open already."""
+    """The same over an open connection."""
     with translated():
         return await _status(connection, installed_files())
 
@@ -130,7 +130,7 @@ async def require_current(connection: AsyncConnection[DictRow]) -> None:
             "Run `mnemic migrate` with a role that may change the schema."
         )
     if not status.is_current:
-        differing = [item.label for item in status.outdated] + list(status.gone)
+        differing = [item.label for item in status.outdated] + list(status.removed)
         raise NotMigratedError(
             f"{len(differing)} definition(s) in the database are not those of this version, the first is "
             f"{differing[0]}. Run `mnemic migrate` with a role that may change the schema."
@@ -147,21 +147,21 @@ async def _status(connection: AsyncConnection[DictRow], files: SchemaFiles) -> M
     if not has["has_definitions"]:
         return replace(status, outdated=files.definitions)
     changes = await compare_definitions(connection, files.definitions, files.set_names)
-    return replace(status, outdated=changes.outdated, gone=tuple(row.label for row in changes.gone))
+    return replace(status, outdated=changes.outdated, removed=tuple(row.label for row in changes.removed))
 
 
 def compare(applied: Iterable[Applied], files: tuple[Migration, ...]) -> MigrationStatus:
-    """Match what a database has with the files; a contradiction is an error."""
-    by_place = {(migration.set_name, migration.number): migration for migration in files}
+    """Compare the applied migrations with the files; a contradiction is an error."""
+    by_number = {(migration.set_name, migration.number): migration for migration in files}
     installed_sets = {migration.set_name for migration in files}
     done = tuple(applied)
     for row in done:
         if row.set_name not in installed_sets:
             continue  # An extension that is not installed here; its tables stay as they are.
-        _check_applied(row, by_place.get((row.set_name, row.number)))
+        _check_applied(row, by_number.get((row.set_name, row.number)))
     have = {(row.set_name, row.number) for row in done}
     return MigrationStatus(
-        done, tuple(migration for place, migration in by_place.items() if place not in have)
+        done, tuple(migration for number, migration in by_number.items() if number not in have)
     )
 
 
@@ -198,7 +198,7 @@ async def _upgrade(
                     await connection.execute(migration.sql)
                     await _record(connection, migration)
         await apply_definitions(connection, [item for item in definitions if item.stage != BEFORE_TABLES])
-        await drop_lost(connection, recorded, files.definitions)
+        await drop_removed(connection, recorded, files.definitions)
         if joins_definer:
             await connection.execute(query("provision.leave_definer"))
 
@@ -237,7 +237,7 @@ async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
 
 
 async def make_roles(connection: AsyncConnection[DictRow]) -> DictRow:
-    """Make the roles that are missing; returns what the database lacked, and what the current role may do."""
+    """Create missing roles; returns what the database lacked, and what the current role may do."""
     needs = await require_privileges(connection)
     if needs["lacks_app_role"]:
         await connection.execute(query("provision.make_app_role"))
@@ -247,7 +247,7 @@ async def make_roles(connection: AsyncConnection[DictRow]) -> DictRow:
 
 
 async def make_prerequisites(connection: AsyncConnection[DictRow]) -> DictRow:
-    """Make the roles and the extension that are missing; returns what the current role is and may do."""
+    """Create missing roles and the extension; returns what the current role is and may do."""
     needs = await make_roles(connection)
     if needs["lacks_vector"]:
         await connection.execute(query("provision.make_vector_extension"))
@@ -272,7 +272,7 @@ async def _record(connection: AsyncConnection[DictRow], migration: Migration) ->
 
 
 async def _settle_key(connection: AsyncConnection[DictRow], wanted: SigningKey | None) -> SigningKey:
-    """Store a signing key if there is none; refuse to go on with another than the stored one."""
+    """Store a signing key if there is none; ConfigurationError if `wanted` differs from the stored one."""
     key = wanted or SigningKey.new()
     values = {"key": key.secret, "inner_block": key.inner_block, "outer_block": key.outer_block}
     made = (await _one(connection, query("provision.make_signing_key"), values))["made"]

@@ -1,8 +1,8 @@
-"""Lists that go from the newest row back, a page at a time.
+"""Keyset pagination of lists, newest rows first.
 
-A query file with such a list holds two queries: `place` says where the row with the id `before`
-stands, as `before_at` and `before_id`; `list` gives the rows behind that place. The id of a page's
-last row is thus the cursor of the next page, and rows that are added meanwhile shift nothing.
+A query file with such a list has two queries: `cursor` returns the sort key of the row with the id
+`before`, as `before_at` and `before_id`; `list` returns the rows after it. So the id of a page's last
+row is the cursor of the next page, and rows added in between do not shift the pages.
 """
 
 from uuid import UUID
@@ -23,10 +23,10 @@ async def newest_first(
         checked["before"] = check_id("before", before)
     async with database.transaction() as transaction:
         if before is not None:
-            place = await transaction.first(f"{queries}.place", checked)
-            if place is None:
+            cursor = await transaction.first(f"{queries}.cursor", checked)
+            if cursor is None:
                 raise NotFoundError(
-                    f"before: {before} is not in this list. Pass the id of a row that it gave."
+                    f"before: {before} is not in this list. Pass the id of a row of this list."
                 )
-            checked |= place
+            checked |= cursor
         return await transaction.rows(f"{queries}.list", checked)

@@ -1,9 +1,9 @@
-"""A pool of connections that hands out the one which came back last, and lets the program end.
+"""A connection pool that hands out the most recently returned connection, and whose workers can be cancelled.
 
-psycopg's own hands them out in turns. A caller then meets another server process each time, whose memory has
-left the processor's cache meanwhile: a single retain takes some 5 % longer. And its workers take being
-cancelled for one more reason why they could not connect, and try again: at the end of a program that forgot
-to close its memory, `asyncio.run` would wait for them for ever.
+psycopg's pool hands out connections in turn. Each call then uses another backend process, whose working set
+has left the CPU caches: a single retain takes some 5 % longer. Also, its workers treat a cancellation as a
+failed attempt to connect and retry: at the end of a program that did not close its memory, `asyncio.run`
+would wait for them for ever.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from psycopg_pool import AsyncConnectionPool
 from mnemic.db.connection import AppConnection
 
 
-class WarmPool(AsyncConnectionPool[AppConnection]):
-    """The pool. Where some were not needed for long, it closes one, as before, if not the idlest."""
+class LifoPool(AsyncConnectionPool[AppConnection]):
+    """Last in, first out. Surplus connections are closed as in psycopg's pool, not the least used first."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # Where psycopg's pool keeps those that nobody uses: it appends on the right and takes from the left.
-        self._pool = _LastFirst()
+        # Idle connections of psycopg's pool, which appends on the right and takes from the left.
+        self._pool = _LifoDeque()
 
     @classmethod
     async def worker(cls, q: Any) -> None:
-        """What connects in the background: a task that ends when it is cancelled."""
-        await super().worker(_UntilCancelled(q))  # type: ignore[arg-type]
+        """The background task that connects; it ends when it is cancelled."""
+        await super().worker(_CancellableQueue(q))  # type: ignore[arg-type]
 
 
-class _LastFirst(deque[AppConnection]):
+class _LifoDeque(deque[AppConnection]):
     def append(self, connection: AppConnection) -> None:
         self.appendleft(connection)
 
 
-class _UntilCancelled:
-    """A worker's queue, with nothing more in it for one whose cancellation was swallowed."""
+class _CancellableQueue:
+    """A worker's queue that raises CancelledError for a worker whose cancellation was swallowed."""
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue

@@ -1,7 +1,7 @@
-"""What a role must be allowed before it can migrate, and the SQL that allows it.
+"""Privileges that a role needs to migrate, and the SQL that grants them.
 
-On a managed server the role in the URL may often neither create roles nor extensions. Then nothing
-is attempted half-way: the error lists exactly the statements that an administrator must run.
+On a managed server the role in the URL often may create neither roles nor extensions. Then nothing is
+changed, and the error lists the statements that an administrator must run.
 """
 
 from psycopg import AsyncConnection, sql
@@ -14,7 +14,7 @@ OLDEST_SERVER_VERSION = 150000
 
 
 async def require_privileges(connection: AsyncConnection[DictRow]) -> DictRow:
-    """Return what is missing, or raise if this role may not make it."""
+    """Return what is missing; MissingPrivilegeError if this role may not create it."""
     cursor = await connection.execute(query("provision.needs"))
     needs = await cursor.fetchone()
     assert needs is not None, "the current role exists"

@@ -1,27 +1,27 @@
-"""Tenants, and the proofs by which the database believes which one a transaction works for.
+"""Tenants, and the proofs by which the database verifies the tenant of a transaction.
 
-The database does not take Mnemic's word: `mnemic.verified_claim` verifies, for each statement, that the
-stated tenant was signed with a key that the application's role cannot read. A proof is an
+The database does not trust the application: `mnemic.verified_claim` verifies, for each statement, that
+the stated tenant was signed with a key that the application's role cannot read. A proof is an
 HMAC-SHA-256 over *purpose*, *subject* and *moment*:
 
 =============== ================= ====================================================
 purpose         subject           lets the transaction
 =============== ================= ====================================================
 ``tenant``      the tenant's id   see and write the rows of that tenant
-``opening``     a tenant's name   find that tenant's id, or make the tenant
+``opening``     a tenant's name   find that tenant's id, or create the tenant
 ``maintenance`` the tenant's id   erase an owner, and import rows with their history
 ``working``     ``queue``         claim and settle the jobs of all tenants
 ``key``         a key's SHA-256   find the API key that has this hash, and its tenant
 =============== ================= ====================================================
 
-The moment (process id of the connection's server process, start time of the transaction) ties a
-proof to one transaction: on another connection, or one transaction later, it is worth nothing.
+The moment (process id of the backend, start time of the transaction) ties a proof to one transaction:
+it is invalid on another connection and in the next transaction.
 
 A statement that is a transaction by itself can carry a *signature* instead, made in the same way for a
-purpose and a server process: ``turn`` for ``queue`` lets it do what ``working`` allows, ``enter`` for a
+purpose and a backend process: ``turn`` for ``queue`` lets it do what ``working`` allows, ``enter`` for a
 tenant's id what ``tenant`` does, ``find`` for a key's SHA-256 what ``key`` does. It saves the round trip for
-the moment. It is never stated, only passed to the function that checks it, so that SQL which runs in the
-same process later cannot find it.
+the moment. It is never stored in a setting, only passed to the function that checks it, so later SQL in the
+same process cannot read it.
 """
 
 import hmac
@@ -43,12 +43,12 @@ _HMAC_BLOCK_BYTES = 64
 
 @dataclass(frozen=True)
 class Tenant:
-    """One tenant: a name that people use and an id that rows carry."""
+    """One tenant: its name, and the id in its rows."""
 
     id: UUID
     name: str
     default_schedules: frozenset[str] | None = field(default=None, compare=False, repr=False)
-    """Default schedules that it had been given when it was opened; None if it was not opened by its name."""
+    """Default schedules that it had when it was opened; None if it was not opened by name."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SigningKey:
 
     @classmethod
     def from_hex(cls, text: str) -> "SigningKey":
-        """The key that an operator put into the settings."""
+        """The key in the settings."""
         try:
             secret = bytes.fromhex(text)
         except ValueError:
@@ -77,21 +77,21 @@ class SigningKey:
         return cls(secret)
 
     def proof(self, purpose: Purpose, subject: str, *, moment: str) -> str:
-        """What `mnemic.verified_claim` in the database accepts for this purpose, subject and transaction."""
+        """The proof of a subject for one transaction; `mnemic.verified_claim` in the database verifies it."""
         return self._sign(f"{purpose}\n{subject}\n{moment}")
 
     def signature(self, purpose: SignedPurpose, subject: str, *, process: str) -> str:
-        """What a function in the database that takes a signature accepts in this server process."""
+        """The signature of a subject for one backend process; the called database function verifies it."""
         return self._sign(f"{purpose}\n{subject}\n{process}")
 
     @property
     def login(self) -> str:
-        """The login role that belongs to this key: databases of one server do not share one."""
+        """The login role of this key; each database of a server has its own."""
         return f"{LOGIN_PREFIX}{self._sign('login name')[:12]}"
 
     @property
     def login_password(self) -> str:
-        """Its password, derived so that nobody needs to store it."""
+        """Password of the login, derived from the key so that it is not stored."""
         return self._sign("login password")
 
     @property

@@ -1,7 +1,7 @@
-"""The one place where errors of the driver become errors of Mnemic.
+"""Translates errors of the driver into errors of Mnemic; no other module does.
 
-Messages of the server may quote values of rows; they are kept in ``__cause__`` for the developer
-and only their harmless part (the primary message, never the detail line) reaches our own text.
+Server messages may quote values of rows. The whole error is kept in ``__cause__`` for the developer; only
+the primary message, never the detail line, becomes part of Mnemic's message.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _LOST = (
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Run a block; an error of the driver leaves it as an error of Mnemic with its cause kept."""
+    """Run a block; translate an error of the driver, which is kept as the cause."""
     try:
         yield
     except psycopg.Error as error:
@@ -51,32 +51,32 @@ def translated() -> Iterator[None]:
 
 
 def translate(error: psycopg.Error) -> MnemicError:
-    """The error of ours that says what `error` means to a caller."""
-    said = _primary_message(error)
+    """The Mnemic error for an error of the driver."""
+    message = _primary_message(error)
     if isinstance(error, pg.QueryCanceled):
         return QueryTimeoutError(
-            f"The statement was cancelled: {said}. Raise statement_timeout_s if it must run longer."
+            f"The statement was cancelled: {message}. Raise statement_timeout_s if it must run longer."
         )
     if isinstance(error, pg.InsufficientPrivilege):
-        if _POLICY_VIOLATION in said:
-            return TenantMismatchError(f"The database refused a row of another tenant: {said}.")
-        return DatabaseError(f"The database role may not do this: {said}.")
+        if _POLICY_VIOLATION in message:
+            return TenantMismatchError(f"The database refused a row of another tenant: {message}.")
+        return DatabaseError(f"The database role may not do this: {message}.")
     if isinstance(error, _CONFLICTS):
-        return ConflictError(f"Somebody else was first: {said}. Read again and retry.")
+        return ConflictError(f"Another transaction was first: {message}. Read again and retry.")
     if isinstance(error, _BAD_INPUT):
-        return InvalidInputError(f"The database refused the value: {said}.")
+        return InvalidInputError(f"The database refused the value: {message}.")
     if isinstance(error, psycopg_pool.PoolTimeout):
         return DatabaseUnavailableError(
-            f"No connection could be had: {said}. Either all are in use (then raise pool_size, or hold "
+            f"No connection is available: {message}. Either all are in use (then raise pool_size, or hold "
             "transactions for a shorter time), or the server cannot be reached."
         )
     if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
-        return DatabaseUnavailableError(f"The database cannot be reached: {said}.")
-    return DatabaseError(f"The database failed: {said}.")
+        return DatabaseUnavailableError(f"The database cannot be reached: {message}.")
+    return DatabaseError(f"The database failed: {message}.")
 
 
 def _primary_message(error: psycopg.Error) -> str:
     primary = error.diag.message_primary
-    # While connecting, libpq adds lines with general advice to the first one.
-    said = str(error).strip().partition("\n")[0].rstrip(".")
-    return primary or said or type(error).__name__
+    # While connecting, libpq adds lines of general advice after the first one.
+    first_line = str(error).strip().partition("\n")[0].rstrip(".")
+    return primary or first_line or type(error).__name__

@@ -1,20 +1,20 @@
-"""The vector index of a large owner: finding, building and dropping it, and searching with it and without.
+"""The vector index of a large owner: finding, building and dropping it, and searching with and without it.
 
-An owner's vectors are compared one by one while they are few. An owner with more than `INDEX_MIN_ROWS`
-gets an HNSW index of its own, over its rows only (docs/adr/0010-partial-hnsw-per-large-owner.md). Names of
-tables and indexes cannot be parameters, so their SQL is composed, here and, for searching, in the database
-(`mnemic.nearest_vectors`); whose rows are searched is a parameter all the same, since the text of a
-query can be read by others who share the login.
+The vectors of a small owner are compared one by one. An owner with more than `INDEX_MIN_ROWS` gets a
+partial HNSW index over its own rows (docs/adr/0010-partial-hnsw-per-large-owner.md). Names of tables and
+indexes cannot be parameters, so their SQL is composed, here and, for searching, in the database
+(`mnemic.nearest_vectors`). Tenant and owner of a search are parameters, since other users of the same login
+can read the text of a running query.
 
-An index is *missing* → *building* → *valid*. A build that was killed leaves an *invalid* one, which costs
-each insert and serves nobody: the next build drops it and begins again. Only an administrator's connection
+An index is *missing* → *building* → *valid*. A killed build leaves an *invalid* index, which slows down
+inserts and is never used: the next build drops it and starts over. Only an administrator's connection
 builds and drops, one process of a database at a time, never inside a transaction.
 
-Two ways lead to the vectors nearest to one: `nearest_exact` compares with every vector of the owner and so
-knows what cosine is usual there, `nearest` goes by the index, if there is one, and sees only the nearest.
+There are two searches: `nearest_exact` compares with every vector of the owner and also returns the
+statistics of all cosines; `nearest` uses the index, if there is one, and reads only the nearest vectors.
 
-What an index covers stands in its condition, which everybody who shares the server can read. So it names
-the tenant by its id and the owner by a hash, never by its name.
+Every role of the server can read the condition of an index. So it names the tenant by its id and the owner
+by a hash, never by name.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ from mnemic.errors import ConfigurationError, ConflictError
 from mnemic.sql import query
 
 INDEX_MIN_ROWS = 5_000
-# An index that was worth building stays until its owner has lost half of what made it so.
+# An index is kept until its owner has fewer than half as many rows.
 INDEX_KEEP_ROWS = INDEX_MIN_ROWS // 2
 # Each insert into a model's table tests the condition of each of its indexes.
 INDEXES_MAX = 100
@@ -52,26 +52,26 @@ BUILD_WORKERS = 2
 BUILD_MEMORY_MIN_MB = 64
 BUILD_MEMORY_MAX_MB = 2048
 BUILD_MEMORY_SHARE = 0.25
-"""Of this machine's memory, which is the server's where it is embedded."""
-# What a row takes in the graph while it is built, beside its vector: its neighbours and some room.
+"""Share of this machine's memory; the embedded server runs on the same machine."""
+# Memory per row of the graph during a build besides its vector: its neighbours, and some reserve.
 GRAPH_ROW_BYTES = 1_200
 PROGRESS_PAUSE_S = 0.2
 LOCK_PAUSE_S = 0.2
 DROP_TIMEOUT_S = 30.0
 
-# Candidates that the index keeps while it searches, in bounds: `EF_SEARCH_MAX` for a million memories, and
-# four times as few for ten times as few. Of the 10 nearest among uneven vectors (those of `make bench-speed`)
-# .988 were found among 10,000 with 60 (.997 with 100, in twice the time), .993 among 100,000 with 300, .955
-# among a million with 1,000 (.87 with 300, .915 with 600).
+# `hnsw.ef_search`, within bounds: `EF_SEARCH_MAX` for a million memories, and a quarter of that for a tenth
+# of the memories. Measured recall of the 10 nearest among uneven vectors (those of `make bench-speed`): .988
+# among 10,000 with 60 (.997 with 100, in twice the time), .993 among 100,000 with 300, .955 among a million
+# with 1,000 (.87 with 300, .915 with 600).
 EF_SEARCH_MIN = 60
 EF_SEARCH_MAX = 1_000
 EF_SEARCH_MAX_AT = 1_000_000
 EF_SEARCH_POWER = 0.6
-# Candidates for the neighbours of a row while the index is built, in bounds. What a search misses are whole
-# questions rather than single rows: it ends in a crowd that is not the nearest, and in a larger graph
-# nothing leads out of it. Among 150,000, 128 missed 27 of 300 questions with `ef_search` 80, 300 missed 12
-# (`m` of 24 and 32: 24 and 20); of the 10 nearest among a million, 128 found .967, 256 .984, one build
-# of each. It is paid for by the build, and by every row that is added later.
+# `ef_construction` of a build, within bounds. A search misses whole queries rather than single rows: it
+# ends in a local optimum, which a larger graph has more of. Among 150,000 vectors, with `ef_search` 80, an
+# `ef_construction` of 128 missed 27 of 300 queries, 300 missed 12 (`m` of 24 and 32: 24 and 20). Recall of
+# the 10 nearest among a million was .967 with 128 and .984 with 256, one build each. A higher value slows
+# down the build, and every later insert.
 EF_CONSTRUCTION_MIN = 128
 EF_CONSTRUCTION_MIN_AT = 100_000
 EF_CONSTRUCTION_MAX = 256
@@ -79,7 +79,7 @@ EF_CONSTRUCTION_POWER = 0.3
 
 OnProgress = Callable[[int], None]
 
-# The values are literals: a condition of an index cannot have parameters.
+# Literals, because the condition of an index cannot have parameters.
 _CREATE = sql.SQL(
     "CREATE INDEX CONCURRENTLY {index} ON vectors.{table}"
     " USING hnsw (embedding {vector_schema}.halfvec_cosine_ops)"
@@ -99,7 +99,7 @@ _LARGE_OWNERS = sql.SQL(
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """An index that exists; it serves searches only if it is valid."""
+    """An existing index; searches use it only if it is valid."""
 
     name: str
     is_valid: bool
@@ -107,7 +107,7 @@ class VectorIndex:
 
 
 @dataclass(frozen=True)
-class LargeOwner:
+class OwnerVectorCount:
     """An owner and how many vectors of the model it has."""
 
     owner: str
@@ -136,7 +136,7 @@ class CosineStatistics:
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestVectors:
     """The nearest memories, best first, with their cosines; `statistics` if all vectors were compared."""
 
     memory_ids: tuple[UUID, ...]
@@ -145,26 +145,26 @@ class Nearest:
 
 
 def index_name(table_name: str, tenant_id: UUID, owner: str) -> str:
-    """What the index of this owner on a model's table is called, whether it exists or not."""
-    whose = f"{table_name}\n{tenant_id}\n{owner}"
-    return NAME_PREFIX + sha256(whose.encode()).hexdigest()[:16]
+    """Name of the owner's index on a model's table; the index may not exist."""
+    key = f"{table_name}\n{tenant_id}\n{owner}"
+    return NAME_PREFIX + sha256(key.encode()).hexdigest()[:16]
 
 
 async def find_index(transaction: Transaction, table: VectorTable, owner: str) -> str | None:
-    """The name of the owner's index if it can serve a search, else None; one look-up by name."""
+    """Name of the owner's index if it is valid, else None; one look-up by name."""
     name = index_name(table.name, transaction.tenant.id, owner)
     row = await transaction.first("vector_index.state", {"qualified_name": f"vectors.{name}"})
     return name if row is not None and row["is_valid"] else None
 
 
 async def index_exists(transaction: Transaction, name: str) -> bool:
-    """Whether there is an index of this name, be it valid or not."""
+    """Whether an index of this name exists, valid or not."""
     return await transaction.first("vector_index.state", {"qualified_name": f"vectors.{name}"}) is not None
 
 
 async def nearest_exact(
     transaction: Transaction, table: VectorTable, owner: str, vector: Vectors, limit: int
-) -> Nearest:
+) -> NearestVectors:
     """Compare with each vector of the owner, all in one scan."""
     return await _nearest(transaction, table, owner, vector, limit, index=None, ef_search=limit)
 
@@ -176,8 +176,8 @@ async def nearest(
     vector: Vectors,
     limit: int,
     memory_count: int,
-) -> Nearest:
-    """Search by the owner's index if there is a valid one, else compare with each vector."""
+) -> NearestVectors:
+    """Search with the owner's index if there is a valid one, else compare with each vector."""
     name = index_name(table.name, transaction.tenant.id, owner)
     wanted = ef_search_for(limit, memory_count)
     return await _nearest(transaction, table, owner, vector, limit, index=name, ef_search=wanted)
@@ -192,7 +192,7 @@ async def _nearest(
     *,
     index: str | None,
     ef_search: int,
-) -> Nearest:
+) -> NearestVectors:
     parameters = {
         "tenant_id": transaction.tenant.id,
         "owner": owner,
@@ -202,8 +202,8 @@ async def _nearest(
         "ef_search": ef_search,
         "limit": limit,
     }
-    (row,) = await transaction.keyed_rows("vector_index.nearest", parameters)
-    return Nearest(
+    (row,) = await transaction.binary_rows("vector_index.nearest", parameters)
+    return NearestVectors(
         memory_ids=tuple(UUID(bytes=key) for key in row["memory_ids"] or ()),
         cosines=np.array(row["cosines"] or (), dtype=np.float32),
         statistics=CosineStatistics.from_row(row),
@@ -223,15 +223,15 @@ async def count_vectors(transaction: Transaction, table: VectorTable, owner: str
     return int((await cursor.fetchall())[0]["row_count"])
 
 
-async def large_owners(transaction: Transaction, table: VectorTable, *, above: int) -> list[LargeOwner]:
+async def large_owners(transaction: Transaction, table: VectorTable, *, above: int) -> list[OwnerVectorCount]:
     """Owners of the tenant with more vectors than `above`, largest first; reads an index from end to end."""
     statement = _LARGE_OWNERS.format(table=sql.Identifier(table.name))
     cursor = await transaction.connection.execute(statement, {"above": above})
-    return [LargeOwner(**row) for row in await cursor.fetchall()]
+    return [OwnerVectorCount(**row) for row in await cursor.fetchall()]
 
 
 async def count_indexes(transaction: Transaction, table: VectorTable) -> int:
-    """How many indexes the table has, those of other tenants included: `INDEXES_MAX` is for all."""
+    """How many indexes the table has, those of all tenants: `INDEXES_MAX` limits their sum."""
     return int((await transaction.one("vector_index.count", _on_table(table)))["index_count"])
 
 
@@ -246,31 +246,32 @@ async def build_index(
     on_progress: OnProgress | None = None,
     lock_wait_s: float = 0.0,
 ) -> float | None:
-    """Build the owner's index as administrator; returns the seconds it took, 0.0 if it was there.
+    """Build the owner's index as administrator; returns the seconds it took, 0.0 if it existed.
 
-    None means that another process was building one and went on doing so for `lock_wait_s`. `row_count` is
-    about how many vectors there are, to size memory and effort; `on_progress` gets how many are done. Raises
-    ConfigurationError where the role may not, ConflictError where the table has its `INDEXES_MAX`.
+    Returns None if another process is building an index and does not finish within `lock_wait_s`. `row_count`
+    is the approximate number of vectors, for memory and `ef_construction`; `on_progress` gets the number of
+    indexed rows. Raises ConfigurationError if the role lacks the privilege, ConflictError if the table
+    has `INDEXES_MAX` indexes.
     """
     name = index_name(table.name, tenant.id, owner)
     with translated():
         async with _administrator(conninfo, limits) as connection:
-            if not await _take_turn(connection, lock_wait_s):
+            if not await _acquire_build_lock(connection, lock_wait_s):
                 return None
             if await _is_valid_now(connection, name):
                 return 0.0
             await _require_room(connection, table)
             statement = await _creation(connection, table, tenant, owner, ef_construction_for(row_count))
             started = time.perf_counter()
-            async with _watched(conninfo, limits, connection.info.backend_pid, on_progress):
+            async with _reporting_progress(conninfo, limits, connection.info.backend_pid, on_progress):
                 await _create(connection, statement, name, memory_mb=_memory_mb(table, row_count))
             return time.perf_counter() - started
 
 
 async def drop_index(conninfo: str, limits: Limits, name: str) -> None:
-    """Drop an index as administrator, while others go on working; it need not exist.
+    """Drop an index as administrator, if it exists, without blocking others.
 
-    Raises ConfigurationError where the role may not, QueryTimeoutError after `DROP_TIMEOUT_S`.
+    Raises ConfigurationError if the role lacks the privilege, QueryTimeoutError after `DROP_TIMEOUT_S`.
     """
     with translated():
         async with _administrator(conninfo, limits) as connection:
@@ -280,7 +281,7 @@ async def drop_index(conninfo: str, limits: Limits, name: str) -> None:
 
 
 async def may_build(conninfo: str, limits: Limits) -> bool:
-    """Whether this role may make and drop indexes."""
+    """Whether this role may create and drop indexes."""
     async with admin_connection(conninfo, limits) as connection:
         with translated():
             needs = await _one(connection, "provision.needs")
@@ -288,13 +289,13 @@ async def may_build(conninfo: str, limits: Limits) -> bool:
 
 
 def ef_search_for(limit: int, memory_count: int) -> int:
-    """How many candidates the index keeps: more in a larger graph, and never fewer than are wanted."""
+    """`hnsw.ef_search` for a search: higher for more memories, never below `limit`."""
     wanted = EF_SEARCH_MAX * math.pow(memory_count / EF_SEARCH_MAX_AT, EF_SEARCH_POWER)
     return min(max(round(wanted), EF_SEARCH_MIN, limit), EF_SEARCH_MAX)
 
 
 def ef_construction_for(row_count: int) -> int:
-    """How many candidates a build looks at for each row: more in a larger graph."""
+    """`ef_construction` for a build: higher for more rows."""
     wanted = EF_CONSTRUCTION_MIN * math.pow(row_count / EF_CONSTRUCTION_MIN_AT, EF_CONSTRUCTION_POWER)
     return min(max(round(wanted), EF_CONSTRUCTION_MIN), EF_CONSTRUCTION_MAX)
 
@@ -305,9 +306,9 @@ def _on_table(table: VectorTable) -> dict[str, str]:
 
 @asynccontextmanager
 async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
-    """A connection that may do what the tables' owner may.
+    """A connection with the privileges of the tables' owner.
 
-    An administrator that is no superuser joins mnemic_definer for that time, as it does to migrate.
+    An administrator that is not a superuser joins mnemic_definer for the block, as for a migration.
     """
     async with admin_connection(conninfo, limits) as connection:
         needs = await _one(connection, "provision.needs")
@@ -316,7 +317,7 @@ async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConn
             return
         if not needs["may_grant_definer"]:
             raise ConfigurationError(
-                f"The role {needs['role']!r} may not make or drop the indexes of large owners, as is right "
+                f"The role {needs['role']!r} may not create or drop the indexes of large owners, as is right "
                 "for an application. An administrator can run `mnemic index` with a URL of their own."
             )
         await connection.execute(query("provision.join_definer"))
@@ -327,8 +328,8 @@ async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConn
                 await connection.execute(query("provision.leave_definer"))
 
 
-async def _take_turn(connection: AppConnection, wait_s: float) -> bool:
-    """Become the one process that builds; the lock ends with the connection."""
+async def _acquire_build_lock(connection: AppConnection, wait_s: float) -> bool:
+    """Take the advisory lock of builds, which ends with the connection; False after `wait_s`."""
     deadline = time.monotonic() + wait_s
     while not (await _one(connection, "vector_index.try_lock"))["is_ours"]:
         if time.monotonic() >= deadline:
@@ -338,7 +339,7 @@ async def _take_turn(connection: AppConnection, wait_s: float) -> bool:
 
 
 async def _is_valid_now(connection: AppConnection, name: str) -> bool:
-    """Whether the index is there to be used. What a killed build left is taken away."""
+    """Whether the index is valid. Drops an invalid one, which a killed build left."""
     cursor = await connection.execute(query("vector_index.state"), {"qualified_name": f"vectors.{name}"})
     row = await cursor.fetchone()
     if row is not None and not row["is_valid"]:
@@ -359,30 +360,30 @@ async def _require_room(connection: AppConnection, table: VectorTable) -> None:
 async def _creation(
     connection: AppConnection, table: VectorTable, tenant: Tenant, owner: str, ef_construction: int
 ) -> sql.Composed:
-    place = await _one(connection, "vector_index.creation", {"owner": owner})
+    values = await _one(connection, "vector_index.creation", {"owner": owner})
     return _CREATE.format(
         index=sql.Identifier(index_name(table.name, tenant.id, owner)),
         table=sql.Identifier(table.name),
-        vector_schema=sql.Identifier(place["nspname"]),
+        vector_schema=sql.Identifier(values["nspname"]),
         ef_construction=sql.Literal(ef_construction),
         tenant=sql.Literal(tenant.id),
-        owner_hash=sql.Literal(place["owner_hash"]),
+        owner_hash=sql.Literal(values["owner_hash"]),
     )
 
 
 async def _create(connection: AppConnection, statement: sql.Composed, name: str, *, memory_mb: int) -> None:
-    """Run the statement; with helpers if the machine can have them, and without a trace if it fails."""
+    """Run the statement, with parallel workers if memory allows; drop the index if it fails."""
     try:
         try:
             await _tune_build(connection, memory_mb, BUILD_WORKERS)
             await connection.execute(statement)
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-            # Helpers share the graph in /dev/shm, of which a container has 64 MB unless told otherwise.
+            # Parallel workers share the graph in /dev/shm, which has 64 MB in a container by default.
             await connection.execute(_DROP.format(index=sql.Identifier(name)))
             await _tune_build(connection, memory_mb, 0)
             await connection.execute(statement)
     except BaseException:
-        # An invalid index would cost every insert. If the connection is lost, the next build drops it.
+        # An invalid index would slow down inserts. If the connection is lost, the next build drops it.
         if not connection.closed:
             await connection.execute(_DROP.format(index=sql.Identifier(name)))
         raise
@@ -394,28 +395,28 @@ async def _tune_build(connection: AppConnection, memory_mb: int, workers: int) -
 
 
 def _memory_mb(table: VectorTable, row_count: int) -> int:
-    """Enough to hold the whole graph, within bounds; a graph that does not fit is built much more slowly."""
+    """`maintenance_work_mem` for the whole graph, within bounds; a build that exceeds it is much slower."""
     needed = row_count * (2 * table.dimensions + GRAPH_ROW_BYTES) >> 20
     most = min(int(memory_mb() * BUILD_MEMORY_SHARE), BUILD_MEMORY_MAX_MB)
     return max(min(needed, most), BUILD_MEMORY_MIN_MB)
 
 
 @asynccontextmanager
-async def _watched(
+async def _reporting_progress(
     conninfo: str, limits: Limits, pid: int, on_progress: OnProgress | None
 ) -> AsyncIterator[None]:
-    """Tell `on_progress` how far the build of a server process is, while the block runs."""
+    """While the block runs, call `on_progress` with the rows that the backend `pid` has indexed."""
     if on_progress is None:
         yield
         return
-    watching = asyncio.create_task(_watch(conninfo, limits, pid, on_progress))
+    reporting = asyncio.create_task(_report_progress(conninfo, limits, pid, on_progress))
     try:
         yield
     finally:
-        await cancel_and_wait(watching)
+        await cancel_and_wait(reporting)
 
 
-async def _watch(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:
+async def _report_progress(conninfo: str, limits: Limits, pid: int, on_progress: OnProgress) -> None:
     async with admin_connection(conninfo, limits) as connection:
         while True:
             cursor = await connection.execute(query("vector_index.progress"), {"pid": pid})

@@ -1,8 +1,8 @@
 """Vector tables. Each embedding model has its own, so their SQL is composed, here and nowhere else.
 
 One model serves a tenant at a time (`vectors.tenant_models`). A transaction that reads or writes vectors
-looks up which one; the answer holds until the transaction ends, because a change of the model waits for it
-(docs/adr/0014-changing-the-embedding-model.md). `ModelChanged` says that another model serves than expected.
+looks up which one; that stays valid until the transaction ends, because a change of the model waits for it
+(docs/adr/0014-changing-the-embedding-model.md). `ModelChanged` means that another model serves than expected.
 """
 
 from collections.abc import Iterable, Sequence
@@ -63,10 +63,10 @@ STATEMENTS_CACHED_MAX = 64
 
 
 class ModelChanged(Exception):
-    """Another model serves the tenant than the caller used: `model`. Not a failure."""
+    """The tenant is served by `model`, not by the one that the caller used. Not a failure."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"The embedding model was changed to {model!r} meanwhile.")
+        super().__init__(f"The embedding model has been changed to {model!r}.")
         self.model = model
 
 
@@ -75,7 +75,7 @@ class VectorTable:
     """The table of one embedding model.
 
     While the model is being changed, `next_name` is the table of the next model. Memories that are stored
-    meanwhile are listed for it.
+    during the change are listed for it.
     """
 
     model: str
@@ -142,7 +142,7 @@ async def cosines_of(
         await cursor.execute(
             _COSINES.format(table=sql.Identifier(table.name)),
             {"tenant_id": transaction.tenant.id, "ids": IdArray(keys), "vector": HalfVector(vector)},
-            # Planned anew: see Transaction.rows_planned_anew.
+            # Not prepared: see Queries.rows_unprepared.
             prepare=False,
         )
         (row,) = await cursor.fetchall()
@@ -150,7 +150,7 @@ async def cosines_of(
 
 
 def table_name_of(model: str) -> str:
-    """The name that `mnemic.open_vector_table` gives to the table of a model; the table may not exist."""
+    """Name of the table that `mnemic.open_vector_table` creates for a model; it may not exist."""
     return f"model_{sha256(model.encode()).hexdigest()[:16]}"
 
 

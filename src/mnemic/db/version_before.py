@@ -15,7 +15,7 @@ from mnemic.errors import NotMigratedError
 from mnemic.sql.migration_files import CORE_SET, Migration
 
 BASELINE_COUNT = 12
-"""So many files, from the first on, make the catalog that the 28 made."""
+"""The first so many files create the same catalog as the 28."""
 
 RECORD_NAME = "version before the baseline"
 """The old functions, triggers, views and policies are recorded as one definition of this name."""
@@ -34,7 +34,7 @@ def carried_over(applied: Sequence[tuple[int, str]], files: Sequence[Migration])
         raise NotMigratedError(
             "The database was made by a development version of Mnemic that is too old to be migrated "
             f"({len(applied)} of {len(known)} migrations). Export it with that version "
-            "(`mnemic export`) and import the file into a new place with this one (`mnemic import`)."
+            "(`mnemic export`) and import the file into a new database with this one (`mnemic import`)."
         )
     return tuple(file for file in files if file.set_name == CORE_SET and file.number <= BASELINE_COUNT)
 
@@ -153,4 +153,4 @@ OBJECTS = (
     *(f"TRIGGER {line}" for line in _TRIGGERS.strip().splitlines()),
     *(f"POLICY {line}" for line in _POLICIES.strip().splitlines()),
 )
-"""What the 28 migrations had made besides tables, as `Definition.objects` names it."""
+"""Objects that the 28 migrations created besides tables, as in `Definition.objects`."""

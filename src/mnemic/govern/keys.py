@@ -132,7 +132,7 @@ async def find(database: Database, secret: str) -> AuthenticatedKey:
 
 async def any_exist(database: Database) -> bool:
     """Whether any tenant has an active key."""
-    async with database.proven("key", ANY_KEY) as queries:
+    async with database.privileged_transaction("key", ANY_KEY) as queries:
         row = await queries.one("keys.exist")
         return bool(row["exist"])
 

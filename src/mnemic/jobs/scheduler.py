@@ -16,7 +16,7 @@ from mnemic.sql import query
 
 async def tick(database: Database) -> int:
     """Enqueue the jobs of all schedules that are due now; returns how many there were."""
-    async with database.proven("working", "queue") as queries:
+    async with database.privileged_transaction("working", "queue") as queries:
         return int((await queries.one("schedules.run_due"))["ticked"])
 
 

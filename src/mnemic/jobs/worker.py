@@ -177,7 +177,7 @@ class Worker:
         """Register, retrying until the database can be reached."""
         while self._stop_by_s is None:
             try:
-                async with self._database.proven("working", QUEUE) as queries:
+                async with self._database.privileged_transaction("working", QUEUE) as queries:
                     await self._register(queries)
                 break
             except MnemicError as error:
@@ -256,7 +256,7 @@ class Worker:
         is_due = bool(self._running) and time.monotonic() >= self._reconciled_at_s + RECONCILE_EVERY_S
         if not (is_due or self._needs_reconciling or self._heartbeat.is_removed):
             return
-        async with self._database.proven("working", QUEUE) as queries:
+        async with self._database.privileged_transaction("working", QUEUE) as queries:
             await self._reconcile(queries)
             await self._register_again(queries)
         if self._unknown_claims:
@@ -299,7 +299,7 @@ class Worker:
             self._tenants.clear()
         unknown = {claim.tenant_id for claim in claims} - self._tenants.keys()
         if unknown:
-            async with self._database.proven("working", QUEUE) as queries:
+            async with self._database.privileged_transaction("working", QUEUE) as queries:
                 named = await queries.rows("workers.tenant_names", {"tenant_ids": list(unknown)})
             self._tenants |= {row["tenant_id"]: Tenant(row["tenant_id"], row["name"]) for row in named}
 
@@ -358,7 +358,7 @@ class Worker:
 
     async def _recover(self, database: Database) -> None:
         """Requeue jobs of dead workers; once a minute, make dead letters of jobs of unknown types."""
-        async with database.proven("working", QUEUE) as queries:
+        async with database.privileged_transaction("working", QUEUE) as queries:
             rows = await queries.rows("workers.list")
             statuses = [WorkerStatus(row["worker"], row["beats"], row["silent_s"]) for row in rows]
             for dead in self._failure_detector.find_dead(statuses):
@@ -385,7 +385,7 @@ class Worker:
 
     async def _promote_due(self, database: Database) -> None:
         """Promote due jobs to waiting."""
-        async with database.proven("working", QUEUE) as queries:
+        async with database.privileged_transaction("working", QUEUE) as queries:
             row = await queries.one("workers.promote", {**self._tenant_filter(), "most": PROMOTE_MAX})
         if row["next_due_s"] is not None:
             self._due_in_s = min(max(row["next_due_s"], PROMOTE_MIN_S), POLL_S)
@@ -409,7 +409,7 @@ class Worker:
         if self._running or self._ended or self._unknown_claims:
             return
         try:
-            async with self._database.proven("working", QUEUE) as queries:
+            async with self._database.privileged_transaction("working", QUEUE) as queries:
                 await queries.one("workers.remove", {"worker": self.name, "beats": None})
         except MnemicError as error:
             logger.warning("the worker could not deregister: %s", error)

@@ -227,7 +227,8 @@ async def _migration_check(conninfo: str, settings: Settings) -> Check:
     status = await read_status(conninfo, limits_of(settings))
     if not status.is_current:
         found = (
-            f"{len(status.pending)} pending, {len(status.outdated) + len(status.gone)} outdated definitions"
+            f"{len(status.pending)} pending, "
+            f"{len(status.outdated) + len(status.removed)} outdated definitions"
         )
         return Check("migrations", "failed", found, "Run `mnemic migrate`.")
     return Check("migrations", "ok", f"{len(status.applied)} applied, none pending")

@@ -134,7 +134,7 @@ def _pool(statistics: Mapping[str, int]) -> list[MetricFamily]:
 
 
 async def _from_database(database: Database) -> list[MetricFamily]:
-    async with database.proven("working", "queue") as queries:
+    async with database.privileged_transaction("working", "queue") as queries:
         rows = await queries.rows("observing.queue_metrics")
     return [
         MetricFamily(

@@ -46,7 +46,7 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
 
     async def prune_jobs() -> int:
         parameters = {"keep_days": settings.job_retention_days, "limit": BATCH_ROWS}
-        async with storage.database.proven("working", "queue") as queries:
+        async with storage.database.privileged_transaction("working", "queue") as queries:
             return int((await queries.one("housekeeping.prune_jobs", parameters))["pruned"])
 
     keep_days = settings.event_retention_days
@@ -66,7 +66,7 @@ async def rotate_log_partitions(core: Core, job: RunningJob) -> JsonValue:
     async with core.storage.tenant_database.transaction() as transaction:
         made = await transaction.one("housekeeping.make_log_days", {"days": 1 + LOG_DAYS_AHEAD})
     keep = {"keep_days": core.settings.memory_log_retention_days}
-    async with core.storage.database.proven("working", "queue") as queries:
+    async with core.storage.database.privileged_transaction("working", "queue") as queries:
         dropped = await queries.one("housekeeping.drop_old_logs", keep)
     return {"made_count": made["made"], "dropped_count": dropped["dropped"]}
 

@@ -1,7 +1,7 @@
-"""Models: what turns text into vectors.
+"""Embedding models, language models, rerankers and token counters.
 
-`mnemic.models.embedding` is the way in: `open_embedder` makes a `TextEmbedder` out of ``"local"``,
-``"test"``, ``"provider:model"`` or an object. Behind it stand the engines: `local` (the MiniLM that ships
-with Mnemic), `testing` (deterministic, for tests) and `pydantic_bridge` (every provider, and both of ours as
+Start with `mnemic.models.embedding`: `open_embedder` makes a `TextEmbedder` out of ``"local"``,
+``"test"``, ``"provider:model"`` or an object. The engines behind it are `local` (the MiniLM that ships
+with Mnemic), `testing` (deterministic, for tests) and `pydantic_bridge` (every provider, and both of these as
 models for pydantic-ai's `Embedder`).
 """

@@ -1,13 +1,13 @@
-"""Text to vectors, whichever model does it.
+"""Embed text with any model.
 
-`open_embedder` reads what the user configured and gives back a `TextEmbedder`, the only thing that the rest
-of Mnemic sees. It trusts no model: every answer is checked (as many vectors as texts, as many dimensions as
-ever, finite numbers, not zero) and scaled to length one, and every failure, of whatever library, arrives as
-`EmbeddingError`.
+`open_embedder` takes the configured value and returns a `TextEmbedder`, the interface for the rest of
+Mnemic. It checks every result of a model (as many vectors as texts, the same number of dimensions as before,
+finite numbers, no zero vector), scales the vectors to length one, and translates the errors of all libraries
+to `EmbeddingError`.
 
-All of them are embedding models of pydantic-ai for those who want one (`mnemic.models.pydantic_bridge`), and
-providers are reached through its `Embedder` only. But importing pydantic-ai takes 0.8 s, longer than opening
-a database, so ``"local"`` and ``"test"`` drive the same engines directly and never load it.
+All engines are also embedding models for pydantic-ai (`mnemic.models.pydantic_bridge`), and providers are
+called only through its `Embedder`. But importing pydantic-ai takes 0.8 s, longer than opening a database, so
+``"local"`` and ``"test"`` use their engines directly and never import it.
 """
 
 import sys
@@ -33,16 +33,16 @@ def open_embedder(spec: EmbedderSpec) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
     ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic one for tests, and
-    ``"provider:model"`` any that pydantic-ai knows; the name that an embedder's vectors are stored by means
-    that embedder. An `Embedder` or `EmbeddingModel` of pydantic-ai is taken as it is, and so is an engine of
-    Mnemic's own. Raises ConfigurationError when a package or a key is missing, and says which.
+    ``"provider:model"`` any that pydantic-ai knows; the name under which an embedder's vectors are stored is
+    accepted too. An `Embedder` or `EmbeddingModel` of pydantic-ai is used as it is, and so is an engine of
+    Mnemic. Raises ConfigurationError that names a missing package or key.
     """
-    # An object may serve others as well: it is closed by whoever made it.
+    # The caller closes an object, which it may share with other code.
     return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str))
 
 
 class TextEmbedder:
-    """An embedding model under the name that its vectors are stored by, with its answers checked."""
+    """An embedding model whose results are checked. `name` is the one under which its vectors are stored."""
 
     def __init__(self, engine: EmbeddingEngine, *, owned: bool) -> None:
         self._engine = engine
@@ -51,16 +51,16 @@ class TextEmbedder:
 
     @property
     def name(self) -> str:
-        """Which vectors these are, such as ``local:all-MiniLM-L6-v2``; two models never share one."""
+        """Identifies the vectors, such as ``local:all-MiniLM-L6-v2``; each model has its own name."""
         return self._engine.name
 
     @property
     def dimensions(self) -> int | None:
-        """Length of the vectors; None until the first answer of a provider has shown it."""
+        """Length of the vectors; None before the first result of a provider."""
         return self._dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> FloatArray:
-        """One row of length one per text, in order. Raises EmbeddingError; there is no half an answer."""
+        """One row of length one per text, in order. Raises EmbeddingError if any text fails."""
         if not texts:
             return np.empty((0, self._dimensions or 0), np.float32)
         return await self._embed(texts, "document")
@@ -71,7 +71,7 @@ class TextEmbedder:
         return vector
 
     async def aclose(self) -> None:
-        """Give the threads of the model back, unless it was handed in as an object."""
+        """Close the engine, unless it was passed in as an object."""
         if self._owned:
             await self._engine.aclose()
 
@@ -81,24 +81,24 @@ class TextEmbedder:
         except MnemicError:
             raise
         except Exception as error:
-            # The one door to models of all makers, each with errors of its own: none may pass untranslated.
+            # Every provider library has its own exceptions; all are translated here.
             message = f"The embedding model {self.name} failed: {type(error).__name__}: {error}"
             raise EmbeddingError(message) from error
-        if problem := self._misfit(vectors, len(texts)):
+        if problem := self._shape_problem(vectors, len(texts)):
             raise self._unusable(problem)
         return self._scaled(vectors)
 
-    def _misfit(self, vectors: FloatArray, count: int) -> str | None:
-        """Why these cannot be the vectors of `count` texts, if so."""
+    def _shape_problem(self, vectors: FloatArray, count: int) -> str | None:
+        """What is wrong with the shape of the vectors of `count` texts; None if it is right."""
         if vectors.ndim != 2 or len(vectors) != count:
             return f"an array of shape {vectors.shape} for {count} texts"
         if vectors.shape[1] != (self._dimensions or vectors.shape[1]):
-            return f"vectors of {vectors.shape[1]} dimensions where there were {self._dimensions} before"
+            return f"vectors of {vectors.shape[1]} dimensions, not {self._dimensions} as before"
         return None
 
     def _scaled(self, vectors: FloatArray) -> FloatArray:
-        """Each to length one, so that a dot product is a cosine and no number is lost in a `halfvec`."""
-        # In double precision, where no square of a float32 overflows or vanishes.
+        """Scale each to length one, so that a dot product is a cosine and numbers fit into a `halfvec`."""
+        # In double precision, in which no square of a float32 overflows or underflows.
         squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
         if not np.isfinite(squares).all():
             raise self._unusable("a vector that holds NaN or infinity")
@@ -109,7 +109,7 @@ class TextEmbedder:
         return scaled
 
     def _unusable(self, problem: str) -> EmbeddingError:
-        return EmbeddingError(f"The embedding model {self.name} gave an unusable answer: {problem}.")
+        return EmbeddingError(f"The embedding model {self.name} returned an unusable result: {problem}.")
 
 
 def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
@@ -121,7 +121,7 @@ def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
         return HashedWords(dimensions)
     if not isinstance(spec, str) and isinstance(spec, EmbeddingEngine):
         return spec
-    # Whoever holds an object of pydantic-ai has imported it; for anything else it need not be loaded.
+    # An object of pydantic-ai exists only if pydantic-ai has been imported.
     possible = all(spec.partition(":")) if isinstance(spec, str) else "pydantic_ai" in sys.modules
     engine: EmbeddingEngine | None = _bridge().open_engine(spec) if possible else None
     if engine is None:
@@ -133,7 +133,7 @@ def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
 
 
 def _bridge() -> ModuleType:
-    """Imported when first needed: pydantic-ai takes 0.8 s to load, and most users need none of it."""
+    """Imported when first needed: pydantic-ai takes 0.8 s to import, and most users do not need it."""
     try:
         return import_module("mnemic.models.pydantic_bridge")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What every source of vectors has in common."""
+"""The interface of embedding engines."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -18,14 +18,14 @@ class EmbeddingEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """Which vectors these are, the same in every process; two models never share a name."""
+        """Identifies the vectors, the same in every process; each model has its own name."""
 
     @property
     def dimensions(self) -> int | None:
-        """Length of a vector, or None until a first answer has shown it."""
+        """Length of a vector; None if it is not known before the first result."""
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType) -> FloatArray:
-        """One row per text, in the order of `texts`. May raise anything: the caller translates."""
+        """One row per text, in the order of `texts`. May raise any exception; the caller translates it."""
 
     async def aclose(self) -> None:
-        """Give threads and connections back. The engine cannot be used afterwards."""
+        """Release threads and connections. The engine cannot be used afterwards."""

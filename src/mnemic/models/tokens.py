@@ -1,13 +1,13 @@
-"""How many tokens a text takes, to pack what was recalled into a budget.
+"""Counts or estimates the tokens of a text, to pack hits into a token budget.
 
-With the extra ``tokens`` (rs-bpe, 48 MB installed) the count is exact for the vocabulary o200k, and near for
-those of other makers. Without it the count is estimated: the text is cut into runs of one kind of character
-(letters, digits, punctuation, Chinese …); a run costs something, more when it is long, and the characters of
-some kinds cost something each. The prices are fitted to o200k and rounded up, since a budget that is not
-filled does less harm than one that bursts.
+With the extra ``tokens`` (rs-bpe, 48 MB installed) the count is exact for the vocabulary o200k, and close for
+those of other providers. Without it the count is estimated: the text is cut into runs of one kind of
+character (letters, digits, punctuation, Chinese …); a run has a cost, which is higher for a long run, and
+the characters of some kinds have a cost each. The costs are fitted to o200k and rounded up, since exceeding
+the budget is worse than not filling it.
 
-How far the estimate is off, all texts of a kind together, measured against rs-bpe on the texts that the
-prices were fitted to (conversations of LoCoMo, BEAM and LongMemEval, documentation, source code):
+Error of the estimate for all texts of a kind together, measured against rs-bpe on the texts that the costs
+were fitted to (conversations of LoCoMo, BEAM and LongMemEval, documentation, source code):
 
 ===============================================  ================
 English conversations                            +10 % … +14 %
@@ -18,9 +18,9 @@ German, Spanish, French, Portuguese, Vietnamese  +6 % … +20 %
 Russian, Ukrainian, Persian, Hebrew, Bengali     −4 % … +22 %
 ===============================================  ================
 
-On texts that the prices had not seen: Mnemic's own Python +12 %, other documentation in Chinese +19 %, in
+On held-out texts: Mnemic's own Python +12 %, other documentation in Chinese +19 %, in
 Japanese +12 %, in Korean +21 %. Turkish (−6 %), rare emoji (−14 %), and addresses and keys of random letters
-(about −20 %) are counted too low. Of single texts of a few hundred characters of the kinds in the table, nine
+(about −20 %) are underestimated. Of single texts of a few hundred characters of the kinds in the table, nine
 in ten lie between −13 % and +42 %. 100 kB take 1 to 3 ms, a short text 0.1 ms.
 """
 
@@ -36,14 +36,14 @@ _Kinds: TypeAlias = NDArray[np.uint8]
 
 
 class TokenCounter(Protocol):
-    """Counts tokens under a name that says how."""
+    """Counts the tokens of a text."""
 
     @property
     def name(self) -> str:
-        """Which tokens these are, such as ``o200k``."""
+        """The vocabulary, such as ``o200k``."""
 
     def count(self, text: str) -> int:
-        """Tokens of the text; 0 for an empty one. Takes any text, broken Unicode, too."""
+        """Tokens of the text; 0 for an empty one. Accepts any text, lone surrogates too."""
 
 
 def count_tokens(text: str) -> int:
@@ -69,7 +69,7 @@ class ExactCounter:
         self._encoding = import_module("rs_bpe.bpe").openai.o200k_base()
 
     def count(self, text: str) -> int:
-        """Tokens of the text, control tokens such as ``<|endoftext|>`` taken as the letters they are."""
+        """Tokens of the text, control tokens such as ``<|endoftext|>`` are counted as plain text."""
         return int(self._encoding.count(text.encode("utf-8", "replace").decode()))
 
 
@@ -83,28 +83,28 @@ class EstimatingCounter:
         if not text:
             return 0
         codes = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
-        return int(np.ceil(_price(_kinds_of_characters()[codes])))
+        return int(np.ceil(_cost(_kinds_of_characters()[codes])))
 
 
-def _price(kinds: _Kinds) -> float:
-    """What the characters cost one by one, and what the runs that they form cost on top."""
+def _cost(kinds: _Kinds) -> float:
+    """The cost of the characters, plus the cost of the runs that they form."""
     runs = _RUN_OF_KIND[kinds]
     starts = np.empty(len(runs), np.bool_)
     starts[0] = True
-    # As in o200k, a capital behind a small letter starts a word: camelCase is two.
+    # As in o200k, a capital after a small letter starts a word: camelCase is two.
     starts[1:] = (runs[1:] != runs[:-1]) | ((kinds[1:] == _UPPER) & (kinds[:-1] != _UPPER))
-    places = np.flatnonzero(starts)
-    lengths = np.diff(places, append=len(runs))
-    heads = runs[places]
+    positions = np.flatnonzero(starts)
+    lengths = np.diff(positions, append=len(runs))
+    heads = runs[positions]
     excess = np.maximum(lengths - _INCLUDED[heads], 0)
-    each = _EACH @ np.bincount(kinds, minlength=len(_PRICES))
-    # A space belongs to the word behind it, but not to a number: there it is a token of its own.
+    each = _EACH @ np.bincount(kinds, minlength=len(_COSTS))
+    # A space is part of the token of the word after it, but before a number it is a separate token.
     before_numbers = np.count_nonzero((heads[:-1] == _SPACE) & (heads[1:] == _DIGIT))
     return float(each + before_numbers + _RUN[heads].sum() + (_EXCESS[heads] * excess).sum())
 
 
 @dataclass(frozen=True, slots=True)
-class _Price:
+class _Cost:
     """Tokens for a run with its first `included` characters, for each character beyond, and for every one."""
 
     run: float = 0.0
@@ -116,28 +116,28 @@ class _Price:
 _SPACE, _NEWLINE, _LOWER, _UPPER, _ACCENTED, _DIGIT, _PUNCTUATION = range(7)
 _CYRILLIC, _ARABIC, _OTHER, _HAN, _KANA, _HANGUL, _SYMBOL, _EMOJI, _JOINER = range(7, 16)
 
-_PRICES = {
-    # One space belongs to what is behind it; more are a token, where code is indented deep two.
-    _SPACE: _Price(included=1, excess=0.15),
-    _NEWLINE: _Price(run=0.3),
-    _LOWER: _Price(run=0.98, included=8, excess=0.5),
-    _UPPER: _Price(each=0.12),
-    _ACCENTED: _Price(each=0.4),
+_COSTS = {
+    # One space is part of the next token; several are a token, in deeply indented code two.
+    _SPACE: _Cost(included=1, excess=0.15),
+    _NEWLINE: _Cost(run=0.3),
+    _LOWER: _Cost(run=0.98, included=8, excess=0.5),
+    _UPPER: _Cost(each=0.12),
+    _ACCENTED: _Cost(each=0.4),
     # Three digits are a token.
-    _DIGIT: _Price(run=1.1, included=3, excess=0.45),
-    _PUNCTUATION: _Price(run=1.05, excess=0.1),
-    _CYRILLIC: _Price(run=1.38, included=4, excess=0.2),
-    _ARABIC: _Price(run=0.9, included=3, excess=0.65),
-    _OTHER: _Price(each=0.45),
-    _HAN: _Price(each=0.8),
-    _KANA: _Price(each=0.75),
-    _HANGUL: _Price(each=0.83),
-    _SYMBOL: _Price(each=1.5),
-    _EMOJI: _Price(each=1.95),
-    _JOINER: _Price(each=1.1),
+    _DIGIT: _Cost(run=1.1, included=3, excess=0.45),
+    _PUNCTUATION: _Cost(run=1.05, excess=0.1),
+    _CYRILLIC: _Cost(run=1.38, included=4, excess=0.2),
+    _ARABIC: _Cost(run=0.9, included=3, excess=0.65),
+    _OTHER: _Cost(each=0.45),
+    _HAN: _Cost(each=0.8),
+    _KANA: _Cost(each=0.75),
+    _HANGUL: _Cost(each=0.83),
+    _SYMBOL: _Cost(each=1.5),
+    _EMOJI: _Cost(each=1.95),
+    _JOINER: _Cost(each=1.1),
 }
 
-# Ranges of Unicode, as half-open intervals, painted over each other in this order.
+# Ranges of Unicode, as half-open intervals, where later ranges override earlier ones.
 _KIND_RANGES = (
     (_OTHER, 0x80, 0x110000),
     (_PUNCTUATION, 0x21, 0x7F),
@@ -181,17 +181,17 @@ _KIND_RANGES = (
 def _kinds_of_characters() -> _Kinds:
     """The kind of every character of Unicode: 1 MB, made in a millisecond when first needed."""
     kinds = np.empty(0x110000, np.uint8)
-    for kind, first, behind in _KIND_RANGES:
-        kinds[first:behind] = kind
+    for kind, first, end in _KIND_RANGES:
+        kinds[first:end] = kind
     return kinds
 
 
 def _column(name: str) -> NDArray[np.float64]:
-    return np.array([getattr(_PRICES[kind], name) for kind in range(len(_PRICES))], np.float64)
+    return np.array([getattr(_COSTS[kind], name) for kind in range(len(_COSTS))], np.float64)
 
 
 _RUN, _INCLUDED, _EXCESS, _EACH = (_column(name) for name in ("run", "included", "excess", "each"))
 
-# Capitals and letters with accents stand in one word with the small ones.
-_RUN_OF_KIND = np.arange(len(_PRICES), dtype=np.uint8)
+# Capitals and accented letters form one word with small letters.
+_RUN_OF_KIND = np.arange(len(_COSTS), dtype=np.uint8)
 _RUN_OF_KIND[[_UPPER, _ACCENTED]] = _LOWER

@@ -29,7 +29,7 @@ async def read_entity_names(
     if "entities" not in request.include or not records:
         return {}
     async with database.transaction() as transaction:
-        rows = await transaction.keyed_rows("recall.entity_names", {"ids": IdArray(records)})
+        rows = await transaction.binary_rows("recall.entity_names", {"ids": IdArray(records)})
     return {row["memory_id"].bytes: tuple(row["names"]) for row in rows}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mnemic.models.tokens import count_tokens
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Hit, Recalled, packed_later
+from mnemic.types.recalled import Hit, Recalled, packed_on_first_read
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def pack_hits(hits: Sequence[Hit], max_tokens: int | None) -> Packed:
 
 def pack_on_first_read(recalled: Recalled) -> Recalled:
     """Pack all hits when `text` or `token_count` is first read: many callers need only the hits."""
-    return packed_later(recalled, _pack_all)
+    return packed_on_first_read(recalled, _pack_all)
 
 
 def prompt_line(memory: MemoryRecord) -> str:

@@ -47,7 +47,7 @@ async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key])
     else:
         parameters = {"ids": IdArray(keys), "as_of": request.as_of}
         async with database.transaction() as transaction:
-            rows = await transaction.rows_planned_anew("recall.records_as_of", parameters)
+            rows = await transaction.rows_unprepared("recall.records_as_of", parameters)
     exact = ({**row, **{name: _exact(row[name]) for name in _FLOAT4_COLUMNS}} for row in rows)
     return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in exact}
 

@@ -54,7 +54,7 @@ async def deduplicate_in(transaction: Transaction, owner: str, drafts: Sequence[
     if not drafts:
         return Deduplicated(())
     known: Known = {}
-    for row in await transaction.rows_planned_anew("retain.known", _identities(owner, drafts)):
+    for row in await transaction.rows_unprepared("retain.known", _identities(owner, drafts)):
         known.setdefault(row["index"], (row["memory_id"], row["forgotten_at"]))
     return split_known(drafts, known)
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mnemic.retain.items import Draft
-from mnemic.types.retained import OUTCOMES_KEPT, Duplicate, Refused, Retained, Stored
+from mnemic.types.retained import OUTCOMES_LISTED_MAX, Duplicate, Refused, Retained, Stored
 
 Listed = TypeVar("Listed", Stored, Duplicate, Refused)
 
 
 @dataclass
 class ResultBuilder:
-    """The result so far. The lists hold the first `OUTCOMES_KEPT` entries, the counts are exact."""
+    """The result so far. The lists hold the first `OUTCOMES_LISTED_MAX` entries, the counts are exact."""
 
     stored: list[Stored] = field(default_factory=list)
     duplicates: list[Duplicate] = field(default_factory=list)
@@ -47,7 +47,7 @@ class ResultBuilder:
 
 
 def _extend(listed: list[Listed], more: Sequence[Listed]) -> None:
-    listed.extend(more[: OUTCOMES_KEPT - len(listed)])
+    listed.extend(more[: OUTCOMES_LISTED_MAX - len(listed)])
 
 
 def _as_stored(draft: Draft) -> Stored:

@@ -40,7 +40,10 @@ def health_routes(tenants: Tenants) -> APIRouter:
 async def check_ready(tenants: Tenants) -> None:
     """Raise unless the database answers in time and is migrated."""
     try:
-        async with asyncio.timeout(READY_TIMEOUT_S), tenants.database.proven("key", ANY_KEY) as queries:
+        async with (
+            asyncio.timeout(READY_TIMEOUT_S),
+            tenants.database.privileged_transaction("key", ANY_KEY) as queries,
+        ):
             await require_current(queries.connection)
     except TimeoutError:
         raise DatabaseUnavailableError(f"The database did not answer within {READY_TIMEOUT_S} s.") from None

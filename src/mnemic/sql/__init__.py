@@ -1,10 +1,12 @@
-"""All SQL of Mnemic, and the loader that hands it to the code above.
+"""All SQL of Mnemic, and the loader of named queries.
 
 * ``queries/*.sql`` hold the runtime queries. A query opens with ``-- name: <name>``, then says in
   a sentence what it returns and why; its parameters are written ``%(name)s``.
-* ``migrations/NNNN_<what>.sql`` hold the schema, see `mnemic.sql.migration_files`.
+* ``migrations/NNNN_<what>.sql`` hold tables and data, see `mnemic.sql.migration_files`.
+* ``definitions/<subject>/<name>.sql`` hold functions, triggers, views and policies, see
+  `mnemic.sql.definition_files`.
 
-A query is asked for as ``query("<file>.<name>")``; files are read once, when first needed.
+``query("<file>.<name>")`` returns a query; files are read once, when first needed.
 """
 
 import re
@@ -37,5 +39,5 @@ def _read_file(stem: str, text: str, found: dict[str, LiteralString]) -> None:
         full_name = f"{stem}.{name}"
         if full_name in found:
             raise ValueError(f"the query {full_name} is defined twice")
-        # Shipped with the package and never made from input: as good as a literal to the driver.
+        # Shipped with the package and never built from input, so it counts as a literal.
         found[full_name] = cast(LiteralString, body.strip())

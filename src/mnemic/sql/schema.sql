@@ -2151,10 +2151,10 @@ CREATE FUNCTION mnemic.request_wakeup(channel text) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    hints text[] := string_to_array(coalesce(current_setting('mnemic.hints', true), ''), ',');
+    wakeups text[] := string_to_array(coalesce(current_setting('mnemic.wakeups', true), ''), ',');
 BEGIN
-    IF channel <> ALL (hints) THEN
-        PERFORM set_config('mnemic.hints', array_to_string(hints || channel, ','), false);
+    IF channel <> ALL (wakeups) THEN
+        PERFORM set_config('mnemic.wakeups', array_to_string(wakeups || channel, ','), false);
     END IF;
 END
 $$;

@@ -1,1 +1,1 @@
-"""The tiers beside the memories: state documents, append-only events, documents, flagged actors."""
+"""Tiers besides memories: state documents, append-only events, documents, flagged actors."""

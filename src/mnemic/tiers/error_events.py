@@ -1,4 +1,4 @@
-"""Errors: what went wrong in the systems that use this memory."""
+"""Errors of the systems that use this memory."""
 
 from collections.abc import Mapping
 from typing import Any

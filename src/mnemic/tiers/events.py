@@ -1,8 +1,8 @@
-"""Events: what happened, told once and never changed.
+"""Append-only events: recorded once and never changed.
 
-Journal, revenue, errors and metrics share one shape: whose, where, by which process, when it
-happened (`at`) and when we were told (`recorded_at`). What a kind has on top is in its own module,
-which checks those fields and leaves the rest to its `EventKind`.
+Journal, revenue, errors and metrics have common fields: owner, channel, process, when it happened (`at`)
+and when it was stored (`recorded_at`). Each kind has a module that checks its other fields and leaves the
+common ones to its `EventKind`.
 """
 
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ Time = datetime | str
 
 @dataclass(frozen=True)
 class Window:
-    """Which events are meant: from `since` on, before `until`, of one channel or of all."""
+    """A filter for events: from `since` on, before `until`, of one channel or of all."""
 
     since: Time | None = None
     until: Time | None = None
     channel: str | None = None
 
     def parameters(self, scope: Scope) -> dict[str, Any]:
-        """What the queries take, checked."""
+        """Checked parameters of the queries."""
         return {
             "owner": scope.require_owner(),
             "channel": check_name("channel", self.channel) if self.channel is not None else None,
@@ -41,7 +41,7 @@ class Window:
 
 @dataclass(frozen=True)
 class EventKind(Generic[AnyEvent]):
-    """One kind of event: the file of its queries, and the value that its rows become."""
+    """One kind of event: its query file, and the class of its rows."""
 
     queries: str
     value: type[AnyEvent]
@@ -49,7 +49,7 @@ class EventKind(Generic[AnyEvent]):
     async def append(
         self, database: TenantDatabase, scope: Scope, fields: Mapping[str, object], *, at: Time | None
     ) -> AnyEvent:
-        """Add an event whose own fields were checked; it happened now unless `at` says when."""
+        """Add an event with its checked fields; it happened now unless `at` is given."""
         parameters = {
             "tenant_id": database.tenant.id,
             "owner": scope.require_owner(),
@@ -71,7 +71,7 @@ class EventKind(Generic[AnyEvent]):
         limit: int,
         filters: Mapping[str, object] | None = None,
     ) -> list[AnyEvent]:
-        """Events in a window, newest first, from the one behind the event `before` on."""
+        """Events in a window, newest first, starting after the event `before`."""
         parameters = {**window.parameters(scope), **(filters or {})}
         rows = await newest_first(database, self.queries, parameters, before=before, limit=limit)
         return [self.value(**row) for row in rows]

@@ -1,4 +1,4 @@
-"""Flagged actors: whom an owner should not trust, and why.
+"""Flagged actors, which an owner should not trust, and the reasons.
 
 An actor may be flagged more than once, each time with its own reason. It counts as flagged until
 every flag is cleared; a cleared flag stays as history.
@@ -43,7 +43,7 @@ async def flag_actor(
 
 
 async def clear_actor(database: TenantDatabase, scope: Scope, actor: str, *, reason: str) -> int:
-    """Clear all open flags of an actor; returns how many those were."""
+    """Clear all open flags of an actor; returns how many there were."""
     parameters = {
         "owner": scope.require_owner(),
         "actor": check_name("actor", actor),

@@ -1,4 +1,4 @@
-"""The journal: each cycle of an agent, as it saw it itself."""
+"""The journal: entries of an agent about each of its cycles."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ async def append_entry(
     extra: Mapping[str, Any],
     at: Time | None,
 ) -> JournalEvent:
-    """Add an entry; it must say at least one of what was evaluated, what was done, what comes next."""
+    """Add an entry; at least one of `evaluated`, `acted` and `forward` is required."""
     if evaluated is None and acted is None and forward is None:
         raise InvalidInputError("A journal entry needs at least one of evaluated, acted and forward.")
     fields = {
@@ -47,7 +47,7 @@ async def list_entries(
 
 
 def _part(field: str, value: Any) -> Jsonb | None:
-    """Any JSON but an empty text; None is stored as nothing, not as JSON's null."""
+    """Any JSON except an empty string; None is stored as SQL NULL, not as JSON null."""
     if value is None:
         return None
     return as_jsonb(field, check_text(field, value) if isinstance(value, str) else value)

@@ -14,7 +14,7 @@ from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import METRIC_KINDS, MetricEvent, MetricKind, MetricSummary
 
 UNIT_MAX_CHARACTERS = 32
-# How far back a summary goes when it is not told.
+# Default period of a summary.
 SUMMARY_PERIOD = timedelta(hours=24)
 
 _METRICS = EventKind("metrics_events", MetricEvent)
@@ -51,9 +51,9 @@ async def summarise_metrics(
     name: str | None,
     limit: int,
 ) -> list[MetricSummary]:
-    """One summary for each kind, name and unit that was measured in the window, the busiest first."""
+    """One summary per kind, name and unit in the window, those with the most values first."""
     parameters = {
-        **_closed(window).parameters(scope),
+        **_bounded(window).parameters(scope),
         "kind": check_choice("kind", kind, METRIC_KINDS) if kind is not None else None,
         "name": check_name("name", name) if name is not None else None,
         "limit": check_limit(limit),
@@ -62,8 +62,8 @@ async def summarise_metrics(
         return [MetricSummary(**row) for row in await transaction.rows("metrics_events.summary", parameters)]
 
 
-def _closed(window: Window) -> Window:
-    """The window with a beginning: percentiles sort every value in it, so it must not be all of history."""
+def _bounded(window: Window) -> Window:
+    """The window with a start: percentiles sort every value in it, so it must not cover all of history."""
     if window.since is not None:
         return window
     until = check_time("until", window.until) if window.until is not None else datetime.now(UTC)

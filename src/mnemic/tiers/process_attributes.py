@@ -1,6 +1,6 @@
-"""Attributes of processes: what is known about each part of a system, and how we know.
+"""Attributes of processes: facts about each part of a system, with their provenance.
 
-`process` names the part that is described; whoever says so is kept beside it as `set_by`.
+`process` is the part that is described; `set_by` is the process that set the attribute.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ async def set_attribute(
     evidence: Iterable[str | UUID] | str | UUID,
     confidence: float,
 ) -> ProcessAttribute:
-    """Write an attribute, in place of what it was before."""
+    """Set an attribute, replacing its value."""
     parameters = {
         "tenant_id": database.tenant.id,
         "owner": scope.require_owner(),
@@ -60,7 +60,7 @@ async def get_attribute(
 async def list_attributes(
     database: TenantDatabase, scope: Scope, *, process: str | None, after: str | None, limit: int
 ) -> list[ProcessAttribute]:
-    """The attributes of a process by name, from the one behind `after` on."""
+    """The attributes of a process by name, starting after `after`."""
     parameters = {
         "owner": scope.require_owner(),
         "process": _described(scope, process),

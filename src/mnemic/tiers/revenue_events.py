@@ -1,7 +1,7 @@
-"""Revenue: money that agents earned or gave back, exact to the last decimal.
+"""Revenue: exact amounts that agents earned or paid back.
 
-An amount is a whole number, a `Decimal` or digits as text. A float is refused: 0.1 is not a float,
-and by the time a sum of floats looks wrong nobody knows which event was.
+An amount is a whole number, a `Decimal` or digits as text. Floats are refused, because they cannot
+represent amounts such as 0.1 exactly.
 """
 
 import re
@@ -19,7 +19,7 @@ from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
 
 DESCRIPTION_MAX_CHARACTERS = 8192
-# As in `sql/migrations/0006_tiers.sql`: 20 digits before the point, 18 behind it.
+# As in `sql/migrations/0006_tiers.sql`: 20 digits before the point, 18 after it.
 AMOUNT_LIMIT = Decimal(10) ** 20
 AMOUNT_MAX_DECIMALS = 18
 
@@ -70,7 +70,7 @@ async def list_revenue(
 
 
 async def revenue_totals(database: TenantDatabase, scope: Scope, window: Window) -> list[RevenueTotal]:
-    """What a window's events sum up to, for each currency."""
+    """Sum of a window's events for each currency."""
     parameters = window.parameters(scope)
     async with database.transaction() as transaction:
         return [RevenueTotal(**row) for row in await transaction.rows("revenue_events.totals", parameters)]
@@ -85,7 +85,7 @@ def _check_amount(amount: object) -> Decimal:
         return amount
     raise InvalidInputError(
         "amount must be an int, a Decimal or text such as '12.50', with at most 20 digits before the point "
-        "and 18 behind it. Floats are not exact; pass str(value) if that is what you mean."
+        "and 18 after it. Floats are not exact; pass str(value) if that is what you mean."
     )
 
 

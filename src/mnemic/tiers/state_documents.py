@@ -1,7 +1,7 @@
-"""State documents: what a part of a system knows *now*, one JSON document per key.
+"""State documents: the current state of a part of a system, one JSON document per key.
 
-Two writers never lose each other's change silently: whoever passes the version it has read gets a
-`ConflictError` when the document has moved on.
+Optimistic locking prevents lost updates: a writer that passes the version that it has read gets a
+`ConflictError` if the document has changed since.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ async def get_document(database: TenantDatabase, scope: Scope, key: str) -> Stat
 async def list_documents(
     database: TenantDatabase, scope: Scope, *, prefix: str, after: str, limit: int
 ) -> list[StateDocument]:
-    """Documents by key, from the one behind `after` on."""
+    """Documents by key, starting after `after`."""
     parameters = {
         "owner": scope.require_owner(),
         "prefix": check_name("prefix", prefix) if prefix != "" else "",

@@ -81,7 +81,7 @@ def check_time(field: str, value: object) -> datetime:
     if not isinstance(moment, datetime):
         raise InvalidInputError(f"{field} must be a datetime or ISO 8601 text, not {type(moment).__name__}.")
     if moment.utcoffset() is None:
-        # Only whoever passed a datetime is told about aware ones: text comes from the CLI and over HTTP, too.
+        # Text may come from the command line or over HTTP, where there are no datetime objects.
         advice = "." if isinstance(value, str) else ", or pass an aware datetime."
         raise InvalidInputError(f"{field} has no time zone: write {moment.isoformat()}Z for UTC{advice}")
     try:
@@ -91,7 +91,7 @@ def check_time(field: str, value: object) -> datetime:
 
 
 def check_window(since: object, until: object) -> dict[str, datetime | None]:
-    """The time window of a list: from `since` on, before `until`; None where it has no bound."""
+    """The time window of a list: from `since` on, before `until`; None means unbounded."""
     bounds = {
         "since": check_time("since", since) if since is not None else None,
         "until": check_time("until", until) if until is not None else None,
@@ -155,6 +155,6 @@ def _parse_date(text: str) -> datetime | None:
 
 
 def _shown(value: object) -> str:
-    # `ascii`, since a message that holds a lone surrogate cannot be printed.
+    # `ascii`, since a message with a lone surrogate cannot be printed.
     shown = ascii(value)
     return shown if len(shown) <= SHOWN_MAX_CHARACTERS else f"{shown[:SHOWN_MAX_CHARACTERS]}…"

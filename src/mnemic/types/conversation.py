@@ -1,4 +1,4 @@
-"""Conversations and the tools that were called in them."""
+"""Conversations and their tool calls."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Who talked when. The turns are memories with this `conversation`, ordered by `position`."""
+    """A conversation. Its turns are the memories with this `conversation`, ordered by `position`."""
 
     owner: str
     conversation: str
@@ -22,7 +22,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class ToolInvocation:
-    """One call of a tool in a conversation; `memory_id` is the turn that made it, where that is known."""
+    """One call of a tool in a conversation; `memory_id` is the turn that made it, if known."""
 
     invocation_id: UUID
     owner: str

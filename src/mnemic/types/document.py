@@ -1,4 +1,4 @@
-"""Reference documents, what they are made of, and how far their ingestion has come."""
+"""Reference documents, their chunks, and the progress of their ingestion."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,9 +29,9 @@ class ReferenceDocument:
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """A document that is or was ingested: `chunk_count` chunks are there, all of them if it `is_complete`.
+    """An ingested document, or one being ingested. `chunk_count` chunks exist, all of them if `is_complete`.
 
-    The job `job_id` makes them; its progress is that of the ingestion.
+    The job `job_id` ingests it and reports the progress.
     """
 
     document: ReferenceDocument
@@ -43,7 +43,7 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChunk:
-    """A memory that is part of a document, and where it stands in the text of the document, in characters."""
+    """A memory that is part of a document, and its position in the document's text, in characters."""
 
     chunk_index: int
     memory_id: UUID

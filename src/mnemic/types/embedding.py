@@ -1,4 +1,4 @@
-"""Which embedding model serves, and how far a change to another one has come."""
+"""The embedding model of a tenant, and the progress of a change to another one."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -6,10 +6,11 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """The model that serves a tenant; `next_model` takes its place after `waiting_count` more memories.
+    """The model that serves a tenant, and the change to `next_model`.
 
-    `refused_count` are those that the next model refused for good: they will be found by their words only.
-    Without a change under way, `next_model` and `job_id` are None. `model` is None before the first vector.
+    `waiting_count` memories are still to be embedded. `refused_count` are those that the next model refused
+    for good: only lexical search will find them. Without a change, `next_model` and `job_id` are None.
+    `model` is None before the first vector.
     """
 
     model: str | None

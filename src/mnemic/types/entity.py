@@ -13,7 +13,7 @@ OBJECT_MAX_CHARACTERS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Somebody or something that an owner knows, by category and name.
+    """A person or thing that an owner knows, identified by category and name.
 
     `facts` are the values that hold now, by attribute. `version` counts the upserts.
     """
@@ -45,9 +45,9 @@ EntityReference = Entity | UUID | str | tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class EntityFact:
-    """One value of one attribute. It held, as far as we know, until `retired_at`; None: it still does.
+    """One value of one attribute, valid until `retired_at`; None: it is still valid.
 
-    `memory_id` is the memory that it was taken from.
+    `memory_id` is the memory from which it was extracted.
     """
 
     fact_id: UUID
@@ -90,9 +90,9 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class EntityGraph:
-    """What was reached from a start: nodes from near to far, and every relation between them.
+    """The entities reachable from a start, nearest first, and all relations between them.
 
-    `is_complete` is false when a limit, not the depth, kept something out.
+    `is_complete` is false if a limit other than the depth left something out.
     """
 
     nodes: tuple[EntityNode, ...]
@@ -114,7 +114,7 @@ class ArchivedEntity:
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A statement: subject, predicate, object. `memory_id` is the memory that it was taken from."""
+    """A statement: subject, predicate, object. `memory_id` is the memory from which it was extracted."""
 
     triple_id: UUID
     owner: str

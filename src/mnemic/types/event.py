@@ -1,4 +1,4 @@
-"""Events: what happened, in order, and who follows it from where."""
+"""Events in their order, and the consumers that follow them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,52 +26,52 @@ EventType = Literal[
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
-# Far below what the column holds, so that a page behind it can be counted out.
+# Far below the limit of the column, so that position plus page size cannot overflow.
 POSITION_MAX = 2**62
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened. Positions count up within a tenant, in the order in which events are read."""
+    """One event. Positions increase within a tenant, in the order in which events are read."""
 
     position: int
     type: EventType
     owner: str
     subject: str
-    """What it is about: the id of a memory or an entity, the key of a state document."""
+    """The changed object: the id of a memory or an entity, the key of a state document."""
     data: Mapping[str, Any]
-    """A few words about it, never its content."""
+    """Some fields of the changed row, never its content."""
     at: datetime
 
 
 @dataclass(frozen=True)
 class EventConsumer:
-    """A name under which events are followed, and how far that is."""
+    """A named reader of events, and its position."""
 
     name: str
     owner: str | None
-    """Whose events it follows; None: everybody's."""
+    """Whose events it follows; None: those of all owners."""
     types: tuple[str, ...] | None
     """Which types it follows; None: all."""
     position: int
-    """The last event that it is done with."""
+    """The last event that it has processed."""
     behind: int
-    """How many positions there are after that one."""
+    """Number of positions after that one."""
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True)
 class EventReading:
-    """One reader's hold on a consumer, and where it began; the last one that was given out holds."""
+    """One reader's claim on a consumer, and its start position; a later claim replaces it."""
 
     consumer: str
     owner: str | None
-    """Whose events it follows; None: everybody's."""
+    """Whose events it follows; None: those of all owners."""
     position: int
-    """The last event that the consumer is done with."""
+    """The last event that the consumer has processed."""
     reader: UUID
-    """Says who moves it on."""
+    """Identifies the reader that may move the position."""
 
 
 def check_event_types(field: str, types: object) -> list[str] | None:
@@ -94,7 +94,7 @@ def check_event_type(field: str, value: object) -> str:
 
 
 def check_position(field: str, value: object) -> int:
-    """A place in the log: 0 is before the first event."""
+    """A position in the log: 0 is before the first event."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= POSITION_MAX:
         raise InvalidInputError(f"{field} must be the position of an event, or 0.")
     return value

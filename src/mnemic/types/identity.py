@@ -1,4 +1,4 @@
-"""UUIDv7 (RFC 9562): ids that sort by time of birth, made where the row is made."""
+"""UUIDv7 (RFC 9562): ids that sort by creation time."""
 
 import secrets
 import time
@@ -6,10 +6,10 @@ from uuid import UUID
 
 
 def new_id() -> UUID:
-    """A fresh id. `mnemic.new_id()` in the database makes the same kind.
+    """A new id. `mnemic.new_id()` in the database makes the same kind.
 
-    Twelve of its bits are the fraction of the millisecond, in steps of 244 ns, so that ids made one after
-    the other sort that way: the turns of a conversation that is retained at once keep their order.
+    Twelve of its bits are the fraction of the millisecond, in steps of 244 ns, so that ids sort in the order
+    in which they were made: turns of a conversation that are retained in one call keep their order.
     """
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     fraction = nanoseconds * 4096 // 1_000_000

@@ -13,7 +13,7 @@ JOB_STATES: tuple[str, ...] = get_args(JobState)
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """Why an attempt did not go well: the kind of error, what it said, and where it came from."""
+    """Why an attempt failed: type, message and traceback of the exception."""
 
     type: str
     message: str
@@ -22,7 +22,7 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far a job has come, as its handler reported it."""
+    """Progress of a job, as its handler reported it."""
 
     done: float | None
     total: float | None
@@ -31,9 +31,9 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class JobAttempt:
-    """One time that a worker took a job: how it ended, and how long it took.
+    """One attempt of a worker: how it ended, and how long it took.
 
-    `handed_back` is one that ended because its worker was stopped; it does not count as an attempt.
+    `handed_back` means that the worker was stopped and returned the job; it does not count as an attempt.
     """
 
     outcome: AttemptOutcome
@@ -50,10 +50,10 @@ class JobAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job. `attempts` counts those that were begun, the running one included.
+    """One job. `attempts` counts the started attempts, the running one included.
 
-    `worker`, `started_at` and `error` are those of the last attempt; `history` holds all attempts that have
-    ended, oldest first, where a single job was asked for.
+    `worker`, `started_at` and `error` are those of the last attempt; `history` holds all ended
+    attempts, oldest first, if a single job was requested.
     """
 
     job_id: UUID

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 Role = Literal["read", "write", "admin"]
-"""What a key may do: each role may do all that the ones before it may."""
+"""What a key may do: each role includes the ones before it."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -20,8 +20,8 @@ def allows(held: Role, needed: Role) -> bool:
 class ApiKey:
     """A key as it is listed: everything but the key itself, of which only a hash is stored.
 
-    A key with an `owner` works for that owner alone; one without, for every owner of its tenant.
-    `prefix` is how the key begins, so that people know which one it is.
+    A key with an `owner` works for that owner only; one without, for every owner of its tenant.
+    `prefix` is the start of the key, by which people recognise it.
     """
 
     key_id: UUID
@@ -37,6 +37,6 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey(ApiKey):
-    """A key that was just made. `key` is shown this once: nobody can find it out afterwards."""
+    """A new key. `key` is shown only here: it cannot be recovered afterwards."""
 
     key: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""The memory record and its allowed values, which the checks of the table `state.memories` repeat."""
+"""The memory record and its allowed values; the table `state.memories` has the same checks."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,12 +28,12 @@ TAGS_MAX = 64
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """One memory as it is now, or, in a history, as it was in one version.
+    """One memory in its current version, or, in a history, in an earlier one.
 
     The view `state.memory_records` has these columns in this order.
 
-    `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at`
-    since when it has been known in this version, `created_at` since when at all.
+    `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at` when
+    this version was stored, `created_at` when the memory was created.
     """
 
     memory_id: UUID
@@ -88,7 +88,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRelationship:
-    """One memory's stance towards another: it supports, contradicts, supersedes … it."""
+    """One memory's relationship to another: it supports, contradicts, supersedes … it."""
 
     from_id: UUID
     to_id: UUID

@@ -1,4 +1,4 @@
-"""How a tenant and its machinery are doing, in numbers."""
+"""Numbers about a tenant: latencies, jobs, events, snapshots of views."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SNAPSHOT_NAMES: tuple[SnapshotName, ...] = get_args(SnapshotName)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What one of the views of `SNAPSHOT_NAMES` showed at a moment, row by row."""
+    """The rows of one of the views of `SNAPSHOT_NAMES` at one time."""
 
     name: SnapshotName
     rows: Sequence[Mapping[str, Any]]
@@ -20,7 +20,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long calls of one kind took; percentiles are None where there was no call."""
+    """Latency of calls of one kind; percentiles are None without calls."""
 
     call_count: int
     failed_count: int
@@ -32,7 +32,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class QueueOverview:
-    """Jobs of the tenant. `oldest_ready_s` is how long the one has waited that has waited longest."""
+    """Jobs of the tenant. `oldest_ready_s` is how long the oldest waiting job has waited."""
 
     waiting_count: int
     scheduled_count: int
@@ -45,7 +45,7 @@ class QueueOverview:
 
 @dataclass(frozen=True, slots=True)
 class EventOverview:
-    """Events of the tenant: how many nobody can read yet, and how far the slowest consumer is behind."""
+    """Events of the tenant: how many have no position yet, and how far the slowest consumer is behind."""
 
     last_position: int
     unsequenced_count: int
@@ -54,11 +54,11 @@ class EventOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How the tenant is doing now.
+    """Current numbers of the tenant.
 
-    `latency` is what this process saw since it opened, by operation; `latency_24h` what the memory log says
-    of all processes, where calls are logged. `archived_per_day` is of the last seven days, as the last
-    snapshot has it.
+    `latency` is that of this process since it opened the tenant, by operation; `latency_24h` that of all
+    processes, from the memory log, if calls are logged. `archived_per_day` covers the last seven days and
+    comes from the last snapshot.
     """
 
     latency: Mapping[str, Latency]

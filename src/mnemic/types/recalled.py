@@ -1,4 +1,4 @@
-"""What `recall` gives back: hits with their reasons, or a refusal."""
+"""The result of `recall`: hits with explanations, or a refusal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +16,11 @@ INCLUDES: tuple[Include, ...] = get_args(Include)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a memory was found and stands where it stands.
+    """Why a memory was found, and why it has its rank.
 
     `scores` are the parts that add up to the fused score, evidence and boosts alike, by name; `cosine` is
-    how near the memory is to the query in meaning, `words` are the words of the query that it has, and
-    `conversation_words` those that its conversation has. `grant_id` is the grant that let it in.
+    the cosine similarity of the memory and the query, `words` are the words of the query that it contains,
+    and `conversation_words` those that its conversation contains. `grant_id` is the grant that allows it.
     """
 
     found_by: tuple[str, ...]
@@ -47,20 +47,20 @@ class Hit:
 
 
 Pack = Callable[[Sequence[Hit]], tuple[str, int]]
-"""Gives the text of hits, and its tokens."""
+"""Returns the text of hits, and its number of tokens."""
 
 
-class _PackedLater:
-    """Has `text` and `token_count` made when one of them is first read: many callers want the hits alone.
+class _PackedOnFirstRead:
+    """Computes `text` and `token_count` when one of them is first read: many callers need only the hits.
 
-    Until then both are slots that were not filled. Whatever reads the fields fills them: a comparison, a
-    `replace`, a copy, an answer over HTTP. Two threads that read at once both fill in the same.
+    Until then both are unset slots. Every read sets them: a comparison, a `replace`, a copy, a response over
+    HTTP. Two threads that read concurrently compute the same values.
     """
 
     __slots__ = ("_pack",)
     _pack: Pack
 
-    if not TYPE_CHECKING:  # A type checker would take any name for an attribute.
+    if not TYPE_CHECKING:  # With it, a type checker would accept any attribute name.
 
         def __getattr__(self, name: str) -> Any:
             if name not in ("text", "token_count"):
@@ -72,12 +72,12 @@ class _PackedLater:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(_PackedLater):
-    """The answer to a recall: hits, best first, or a refusal with its reason and no hits.
+class Recalled(_PackedOnFirstRead):
+    """The result of a recall: hits, best first, or a refusal with its reason and no hits.
 
-    `confidence` says how sure Mnemic is that it knows anything about the query, from 0 to 1; below the
+    `confidence` is the probability, from 0 to 1, that Mnemic knows anything about the query; below the
     threshold it refuses. `text` is the hits packed for a prompt. `timings` are milliseconds per stage,
-    `counts` how many candidates each technique brought, `notes` what did not go as usual.
+    `counts` the candidates of each technique, `notes` what was skipped or failed.
     """
 
     query: str
@@ -99,19 +99,19 @@ class Recalled(_PackedLater):
         """How many hits there are."""
         return len(self.hits)
 
-    def __getitem__(self, place: int) -> Hit:
-        """The hit at a place; 0 is the best."""
-        return self.hits[place]
+    def __getitem__(self, index: int) -> Hit:
+        """The hit at an index; 0 is the best."""
+        return self.hits[index]
 
     def __bool__(self) -> bool:
         """Whether anything was found."""
         return bool(self.hits)
 
 
-def packed_later(answer: Recalled, pack: Pack) -> Recalled:
-    """The same answer, whose `text` and `token_count` are made by `pack` when one of them is first read."""
-    later = replace(answer)
-    object.__setattr__(later, "_pack", pack)
-    object.__delattr__(later, "text")
-    object.__delattr__(later, "token_count")
-    return later
+def packed_on_first_read(recalled: Recalled, pack: Pack) -> Recalled:
+    """The same result, with `text` and `token_count` computed by `pack` when one of them is first read."""
+    unpacked = replace(recalled)
+    object.__setattr__(unpacked, "_pack", pack)
+    object.__delattr__(unpacked, "text")
+    object.__delattr__(unpacked, "token_count")
+    return unpacked

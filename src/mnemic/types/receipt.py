@@ -1,4 +1,4 @@
-"""Receipts of acts that cannot be undone."""
+"""Receipts of operations that cannot be undone."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,10 +10,10 @@ ErasureMode = Literal["erase", "archive"]
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """What erasing (or archiving) an owner did, in rows per table.
+    """Erased (or archived) rows of an owner, per table.
 
-    The audit log has the same under `receipt_id`, without the owner's name: keep the receipt to know
-    whose it was.
+    The audit log has the same counts under `receipt_id`, without the owner's name: keep the receipt to know
+    the owner.
     """
 
     receipt_id: UUID

@@ -1,4 +1,4 @@
-"""What `retain` answers."""
+"""The result of `retain`."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,7 +15,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """An item that was known already; knowing it was reinforced instead."""
+    """An item that is stored already; the existing memory was reinforced."""
 
     index: int
     duplicate_of: UUID
@@ -31,10 +31,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What became of the items of one call; `index` counts them from 0.
+    """The outcome of each item of one call; `index` counts them from 0.
 
-    The counts are exact. Of very large calls only the first `OUTCOMES_KEPT` outcomes of each kind
-    are listed, so that the answer stays small.
+    The counts are exact. Of very large calls only the first `OUTCOMES_LISTED_MAX` outcomes of each kind
+    are listed, so that the result stays small.
     """
 
     stored: tuple[Stored, ...]
@@ -47,10 +47,10 @@ class Retained:
 
     @property
     def memory_ids(self) -> tuple[UUID, ...]:
-        """For each item that is now known, its memory, in the order of the items."""
+        """The memories of the items that were stored or are duplicates, in the order of the items."""
         known = [(item.index, item.memory_id) for item in self.stored]
         known += [(item.index, item.duplicate_of) for item in self.duplicates]
         return tuple(memory_id for _, memory_id in sorted(known))
 
 
-OUTCOMES_KEPT = 10_000
+OUTCOMES_LISTED_MAX = 10_000

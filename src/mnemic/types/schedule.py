@@ -8,9 +8,9 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A job that comes again and again: by `cron` in a time zone, or every `every_s` seconds.
+    """A recurring job: by `cron` in a time zone, or every `every_s` seconds.
 
-    `problem` says why it was paused by itself, which happens when it cannot tick any more.
+    `problem` says why it was disabled automatically, because its next time could not be computed.
     """
 
     name: str

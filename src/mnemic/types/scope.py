@@ -1,4 +1,4 @@
-"""On whose behalf, where and by which part of a system a call is made."""
+"""The scope of a call: owner, channel and process."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -9,18 +9,18 @@ NAME_MAX_CHARACTERS = 256
 
 OWNER_REQUIRED = (
     "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
-    "Every memory belongs to somebody."
+    "Every memory belongs to an owner."
 )
-"""How the SDK says it; the command line and the server have texts of their own."""
+"""Message of the SDK; the command line and the server have their own."""
 
 
 @dataclass(frozen=True)
 class Scope:
     """tenant → **owner → channel** → conversation; the tenant is fixed when a `Memory` is opened.
 
-    `owner` is an identity: nothing crosses owners without a recorded grant. `channel` is a scope for
-    ranking and tracing, not a wall. `process` says which part of a system writes. What comes through a server
-    also says by which API key and in which request; the audit log keeps both.
+    `owner` is an identity: an owner's memories are visible to others only with a recorded grant. `channel` is
+    used for ranking and tracing and separates nothing. `process` is the part of a system that writes. Calls
+    over HTTP also have the API key and the request, which the audit log records.
     """
 
     owner: str | None
@@ -38,7 +38,7 @@ class Scope:
     def narrowed(
         self, *, owner: str | None = None, channel: str | None = None, process: str | None = None
     ) -> "Scope":
-        """The same scope with whatever is given in place of what it has."""
+        """The same scope with the given values replaced."""
         return replace(
             self,
             owner=self.owner if owner is None else owner,
@@ -47,14 +47,14 @@ class Scope:
         )
 
     def require_owner(self) -> str:
-        """The owner; without one there is no call."""
+        """The owner; OwnerRequiredError if there is none."""
         if self.owner is None:
             raise OwnerRequiredError(OWNER_REQUIRED)
         return self.owner
 
 
 def check_name(field: str, value: object) -> str:
-    """Refuse what cannot be a name: wrong type, empty, too long, or with characters that cannot be seen."""
+    """Refuse what cannot be a name: wrong type, empty, too long, or with control characters."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{field} must be text, not {type(value).__name__}.")
     if not value.strip() or len(value) > NAME_MAX_CHARACTERS:

@@ -9,9 +9,9 @@ from mnemic.types.memory import Category
 
 @dataclass(frozen=True, slots=True)
 class ReadableGrant:
-    """What recall must know of an active grant: whose memories it opens, and which of them.
+    """The part of an active grant that recall needs: whose memories it shares, and which of them.
 
-    A part of the scope that is None leaves that part open. A memory needs one of `categories`, and at
+    A part of the scope that is None does not restrict. A memory needs one of `categories`, and at
     least one of `tags`.
     """
 

@@ -1,11 +1,11 @@
-"""A tenant in numbers."""
+"""Row counts of a tenant."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class TenantStats:
-    """How much a tenant holds."""
+    """Numbers of rows of a tenant."""
 
     memory_count: int
     active_memory_count: int

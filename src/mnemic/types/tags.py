@@ -9,19 +9,19 @@ from mnemic.types.memory import TAG_MAX_CHARACTERS, TAGS_MAX
 
 
 def check_tags(value: object) -> tuple[str, ...]:
-    """The tags that a caller gave, made normal; making normal tags normal changes nothing."""
+    """The normalised tags of a caller. Idempotent."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise InvalidInputError("tags must be a list of texts.")
     given = list(islice(value, TAGS_MAX + 1))
     if len(given) > TAGS_MAX:
         raise InvalidInputError(f"tags: at most {TAGS_MAX} are allowed.")
-    normal = {normal_tag(check_text("a tag", tag)) for tag in given}
-    for tag in normal:
+    normalised = {normal_tag(check_text("a tag", tag)) for tag in given}
+    for tag in normalised:
         if len(tag) > TAG_MAX_CHARACTERS:
             raise InvalidInputError(
                 f"A tag has 1 to {TAG_MAX_CHARACTERS} characters; {tag[:20]!a}… has {len(tag)}."
             )
-    return tuple(sorted(normal))
+    return tuple(sorted(normalised))
 
 
 def normal_tag(tag: str) -> str:

@@ -30,7 +30,7 @@ class StateDocument:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What every event has. `at` is when it happened, `recorded_at` when we were told."""
+    """Fields of every event. `at` is when it happened, `recorded_at` when it was stored."""
 
     event_id: UUID
     owner: str
@@ -42,7 +42,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class JournalEvent(Event):
-    """A cycle of an agent: what it looked at, what it did, what it means to do next. Any JSON."""
+    """A cycle of an agent: what it evaluated, what it did, what it plans next. Any JSON."""
 
     evaluated: Any
     acted: Any
@@ -52,7 +52,7 @@ class JournalEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class RevenueEvent(Event):
-    """Money that came in; an amount below zero went back out. `source` says what for."""
+    """Revenue; a negative amount was paid back. `source` says what it was for."""
 
     amount: Decimal
     currency: str
@@ -72,7 +72,7 @@ class RevenueTotal:
 
 @dataclass(frozen=True, slots=True)
 class ErrorEvent(Event):
-    """Something that went wrong in a system that uses this memory."""
+    """An error in a system that uses this memory."""
 
     kind: str
     message: str
@@ -107,7 +107,7 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True)
 class ActorFlag:
-    """A reason not to trust an actor; it counts until it is cleared."""
+    """A reason not to trust an actor, valid until it is cleared."""
 
     flag_id: UUID
     owner: str
@@ -123,7 +123,7 @@ class ActorFlag:
 
 @dataclass(frozen=True, slots=True)
 class ProcessAttribute:
-    """One thing that is known about a process; `set_by` is the process that said so."""
+    """One attribute of a process; `set_by` is the process that set it."""
 
     owner: str
     process: str

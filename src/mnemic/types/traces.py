@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-# How much the memory log keeps: nothing; calls that write (the default); calls that read, too; and
-# with them what was asked and answered. `mnemic.config` has the same words.
+# What the memory log records: nothing; writing calls (the default); reading calls too; and also queries and
+# results. `mnemic.config` has the same values.
 LogLevel = Literal["off", "writes", "reads", "verbose"]
 
 Phase = Literal["intent", "succeeded", "failed"]
@@ -15,7 +15,7 @@ Phase = Literal["intent", "succeeded", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """One half of an act: its intent, or its outcome, which names its intent by `intent_id`."""
+    """The intent of an operation, or its outcome, which refers to the intent by `intent_id`."""
 
     audit_id: UUID
     intent_id: UUID | None
@@ -32,8 +32,8 @@ class AuditRecord:
 class LogEntry:
     """One call, to be logged.
 
-    `detail` holds what explains the outcome: thresholds that were active, counts. `payload` holds
-    what was asked and answered and is kept at the level `verbose` only. `logged_at` is now unless given.
+    `detail` explains the outcome: active thresholds, counts. `payload` holds the query and the result and is
+    recorded only at the level `verbose`. `logged_at` is now unless given.
     """
 
     operation: str

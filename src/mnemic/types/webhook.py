@@ -1,4 +1,4 @@
-"""Webhooks: addresses that events are sent to, and what came of sending them."""
+"""Webhooks: URLs that events are sent to, and the log of deliveries."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,27 +10,27 @@ WebhookState = Literal["enabled", "disabled"]
 
 @dataclass(frozen=True)
 class Webhook:
-    """An address that gets events. Its secret is shown once, when it is made or rotated."""
+    """A URL that receives events. Its secret is shown once, when it is created or rotated."""
 
     webhook_id: UUID
     owner: str | None
-    """Whose events it gets; None: everybody's."""
+    """Whose events it receives; None: those of all owners."""
     url: str
     types: tuple[str, ...] | None
-    """Which types it gets; None: all."""
+    """Which types it receives; None: all."""
     state: WebhookState
     disabled_reason: str | None
     failing_since: datetime | None
-    """When the first failure came since the last success; None if the last attempt went well."""
+    """Time of the first failure since the last success; None if the last attempt succeeded."""
     previous_secret_until: datetime | None
-    """Until when messages are signed with the secret before this one, too; None: there is none."""
+    """Until when messages are also signed with the previous secret; None: there is none."""
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook that was just made or rotated, with the secret that its messages are signed with."""
+    """A created or rotated webhook, with the secret that signs its messages."""
 
     webhook: Webhook
     secret: str = field(repr=False)
@@ -44,11 +44,11 @@ class WebhookDelivery:
     webhook_id: UUID
     owner: str | None
     event_position: int | None
-    """Which event it was; None for a message that only tests the webhook."""
+    """The event; None for a test message."""
     event_type: str
     attempt: int
     status_code: int | None
-    """What the receiver answered; None if there was no answer."""
+    """The receiver's HTTP status; None if there was no response."""
     error: str | None
     """Why it was not delivered; None if it was."""
     duration_ms: float

@@ -1,4 +1,4 @@
-"""Who a caller of a server is."""
+"""The identity of a caller of a server."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,7 +8,7 @@ from mnemic.types.key import Role
 
 @dataclass(frozen=True, slots=True)
 class WhoAmI:
-    """The tenant that an API key opens, what it may do there, and the owner that it is bound to, if any."""
+    """The tenant and role of an API key, and the owner that it is bound to, if any."""
 
     tenant_id: UUID
     tenant: str

@@ -29,7 +29,7 @@ logger = logging.getLogger("mnemic.webhooks")
 
 async def fan_out(database: Database, add_job: AddJob) -> int:
     """Enqueue jobs for new events of all tenants, a bounded number of each; returns how many."""
-    async with database.proven("working", QUEUE) as queries:
+    async with database.privileged_transaction("working", QUEUE) as queries:
         behind = await queries.rows("webhooks.tenants_with_undelivered_events", {"most": TENANTS_MAX})
     added = 0
     for row in behind:

@@ -1,13 +1,13 @@
-"""The embedded server: a PostgreSQL that starts when it is needed and stops when nobody is left.
+"""The embedded server: a PostgreSQL that starts on first use and stops after its last user.
 
-The first process that opens a data folder starts the server, others join it, the last one out
-makes it stop. Nobody counts pids: every user shares a file lock, and a small *keeper* process, the
-parent of the postmaster, waits to get that lock for itself. The kernel gives locks back however a
-process ends, so kill -9 of any process leaves nothing running and nothing lost.
+The first process that opens a data folder starts the server, others join it, and it stops when the last
+one has closed it. There is no reference count: every user shares a file lock, and a small *keeper*
+process, the parent of the postmaster, waits for the exclusive lock. The kernel releases the locks of a
+process however it ends, so after kill -9 of any process nothing is left running and no data are lost.
 
-Where to read on: `server` (what callers use), `launch` (join or start), `keeper` (the process that
-stops it), `folder` (what lies in the data folder, and the locks), `cluster` (initdb, who may
-connect), `account` and `binaries` (running below root), `socket_folder`, `settings`.
+Read in this order: `server` (the interface), `launch` (join or start), `keeper` (the process that
+stops the server), `folder` (files and locks in the data folder), `cluster` (initdb, who may
+connect), `account` and `binaries` (running as another user than root), `socket_folder`, `settings`.
 
 Only the standard library is imported here.
 """

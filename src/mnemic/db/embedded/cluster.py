@@ -1,8 +1,8 @@
-"""The cluster in `pgdata`: made once, checked at each start, open to the right users only.
+"""The cluster in `pgdata`: made once, checked at each start, with rules for who may connect.
 
-A cluster is made in a folder beside its place and renamed when it is complete, so `pgdata` is
-either whole or not there. Whoever is killed in between leaves a `pgdata.new-…`, which the next
-start removes. All of this happens under the start lock.
+A cluster is made under a temporary name and renamed when it is complete, so `pgdata` is either complete
+or missing. A killed process leaves a `pgdata.new-…`, which the next start removes. The caller holds the
+start lock.
 """
 
 import contextlib
@@ -11,11 +11,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from mnemic.db.embedded.account import Account, can_use, name_of, reaches_closed_folders, run_as
+from mnemic.db.embedded.account import Account, can_pass_open_folders, can_use, name_of, run_as
 from mnemic.db.embedded.binaries import Binaries
-from mnemic.db.embedded.folder import DataFolder, folder_errors, give_away, replace_file
+from mnemic.db.embedded.deadline import Deadline
+from mnemic.db.embedded.folder import DataFolder, change_owner, folder_errors, replace_file
 from mnemic.db.embedded.locks import FileLock
-from mnemic.db.embedded.patience import Patience
 from mnemic.errors import DataFolderError, EmbeddedServerError
 
 ADMIN_ROLE = "mnemic"
@@ -31,37 +31,37 @@ _INITDB_OPTIONS = (
     "--builtin-locale=C.UTF-8",
     "--locale=C",
 )
-_NOTE = "# Mnemic writes this file at each start: changes made here do not last.\n"
+_NOTE = "# Mnemic overwrites this file at each start.\n"
 _FULL_DISK = ("No space left on device", "Disk quota exceeded")
 
 
-def prepare_cluster(folder: DataFolder, account: Account, binaries: Binaries, patience: Patience) -> None:
-    """Make the cluster if there is none, check it if there is one, and say who may connect."""
+def prepare_cluster(folder: DataFolder, account: Account, binaries: Binaries, deadline: Deadline) -> None:
+    """Make the cluster if it is missing, check it, and write the rules for who may connect."""
     with folder_errors(folder.root):
         for leftover in folder.root.glob("pgdata.new-*"):
             shutil.rmtree(leftover)
         if not folder.pgdata.exists():
-            _make_cluster(folder, account, binaries, patience)
+            _make_cluster(folder, account, binaries, deadline)
         _check_version(folder, binaries.major_version)
         _check_reach(folder, account)
         _write_access_rules(folder, account)
 
 
-def server_failure(folder: DataFolder, story: str, said: str) -> EmbeddedServerError:
-    """The error for a program that failed: about the folder when the disk is full."""
-    said = said or "(nothing)"
-    if any(sign in said for sign in _FULL_DISK):
-        return DataFolderError(f"{story}: the file system of {folder.root} is full. It said:\n{said}")
-    # On a full disk the complaint may not have made it into the log.
+def server_failure(folder: DataFolder, event: str, output: str) -> EmbeddedServerError:
+    """The error for a failed program: `DataFolderError` if the disk is full."""
+    output = output or "(nothing)"
+    if any(sign in output for sign in _FULL_DISK):
+        return DataFolderError(f"{event}: the file system of {folder.root} is full. Output:\n{output}")
+    # On a full disk the message may not have been written to the log.
     free_bytes = shutil.disk_usage(folder.root).free
     if free_bytes < FULL_DISK_BYTES:
         return DataFolderError(
-            f"{story}: the file system of {folder.root} has only {free_bytes} bytes left. It said:\n{said}"
+            f"{event}: the file system of {folder.root} has only {free_bytes} bytes left. Output:\n{output}"
         )
-    return EmbeddedServerError(f"{story}. It said:\n{said}")
+    return EmbeddedServerError(f"{event}. Output:\n{output}")
 
 
-def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, patience: Patience) -> None:
+def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, deadline: Deadline) -> None:
     free_bytes = shutil.disk_usage(folder.root).free
     if free_bytes < MINIMUM_FREE_BYTES:
         raise DataFolderError(
@@ -71,7 +71,7 @@ def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, pati
     new = folder.root / f"pgdata.new-{os.urandom(6).hex()}"
     new.mkdir(mode=0o700)
     try:
-        _run_initdb(folder, new, account, binaries, patience)
+        _run_initdb(folder, new, account, binaries, deadline)
         new.rename(folder.pgdata)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
@@ -80,27 +80,27 @@ def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, pati
 
 
 def _run_initdb(
-    folder: DataFolder, new: Path, account: Account, binaries: Binaries, patience: Patience
+    folder: DataFolder, new: Path, account: Account, binaries: Binaries, deadline: Deadline
 ) -> None:
-    """Run initdb. It inherits the server's lock: if we are killed, the next start waits for its end."""
+    """Run initdb. It inherits the server's lock: if this process is killed, the next start waits for it."""
     waiting_for = "leftover processes of the server"
     with (
-        FileLock.acquire(folder.server_lock, patience, exclusive=True, waiting_for=waiting_for) as lock,
-        _as_given_to(account, new) as (path, fds),
+        FileLock.acquire(folder.server_lock, deadline, exclusive=True, waiting_for=waiting_for) as lock,
+        _owned_by(account, new) as (path, fds),
     ):
         command = [str(binaries.folder / "initdb"), "-D", path, *_INITDB_OPTIONS]
-        done = run_as(account, command, timeout_s=patience.left_s, pass_fds=(lock.fileno(), *fds))
+        done = run_as(account, command, timeout_s=deadline.remaining_s, pass_fds=(lock.fileno(), *fds))
     if done.returncode != 0:
         raise server_failure(folder, "the database could not be made", done.stdout.strip())
 
 
 @contextlib.contextmanager
-def _as_given_to(account: Account, new: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Give a new folder to the account, and the path by which it gets there past closed parents."""
+def _owned_by(account: Account, new: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Give a new folder to the account; yields a path that works below closed parents, and its files."""
     fd = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        give_away(fd, uid=account.uid, gid=account.gid)
-        if account.switched and reaches_closed_folders():
+        change_owner(fd, uid=account.uid, gid=account.gid)
+        if account.switched and can_pass_open_folders():
             yield f"/proc/self/fd/{fd}", (fd,)
         else:
             yield str(new), ()
@@ -132,7 +132,7 @@ def read_cluster_version(folder: DataFolder) -> str | None:
 
 
 def _check_reach(folder: DataFolder, account: Account) -> None:
-    if account.switched and not reaches_closed_folders() and not can_use(account, folder.pgdata):
+    if account.switched and not can_pass_open_folders() and not can_use(account, folder.pgdata):
         raise DataFolderError(
             f"the user {account.name}, who runs the server, cannot reach {folder.pgdata}: choose a data "
             "folder whose parents that user may enter"
@@ -140,7 +140,7 @@ def _check_reach(folder: DataFolder, account: Account) -> None:
 
 
 def _write_access_rules(folder: DataFolder, account: Account) -> None:
-    """Let the folder's owner and root in as any role, by the word of the kernel; nobody else."""
+    """Let only the folder's owner and root connect, as any role, by peer authentication."""
     rules = f"local all all peer map={_IDENT_MAP}\nlocal replication all peer map={_IDENT_MAP}\n"
     names = sorted({name_of(0), name_of(folder.owner_uid)})
     identities = "".join(f"{_IDENT_MAP} {_quoted(name)} all\n" for name in names)
@@ -155,7 +155,7 @@ def _quoted(name: str) -> str:
 
 
 def _sync_folder(path: Path) -> None:
-    """Make a rename in this folder last through a power cut."""
+    """Make a rename in this folder durable."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

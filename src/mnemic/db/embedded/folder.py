@@ -1,19 +1,19 @@
-"""The data folder: what lies where, whose it is, and what may be wrong with it.
+"""The data folder: its files, its owner, and errors of the operating system about it.
 
 ::
 
     DATA_DIR/          0700, made if missing; its owner may connect as any role
     ├── pgdata/        the cluster, owned by the OS user that runs the server
-    ├── users.lock     shared by every user of the server; the keeper waits to have it alone
-    ├── start.lock     held by the one that is starting the server
-    ├── keeper.lock    held by the keeper as long as it lives
+    ├── users.lock     shared by every user of the server; the keeper waits for it exclusively
+    ├── start.lock     held by the process that is starting the server
+    ├── keeper.lock    held by the keeper while it runs
     ├── server.lock    held by keeper, postmaster and every backend (by initdb before them)
     ├── server.json    the socket folder and the settings of the latest start
-    ├── server.log     what the server said; the one before it is server.log.1
-    └── keep-running   while it exists the server outlives its last user
+    ├── server.log     the server's log; the previous one is server.log.1
+    └── keep-running   while it exists, the server keeps running without users
 
-When root works in somebody else's folder, the files that it makes belong to the folder's owner, so
-that the owner can go on alone. No mode and no owner of anything that exists is ever changed.
+When root uses another user's folder, the files that it makes belong to the folder's owner, who can
+then use them. Modes and owners of existing files are never changed.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """What the latest start wrote down for those who join: `server.json`."""
+    """`server.json`: written by the latest start, read by processes that join."""
 
     socket_dir: Path
     settings: Mapping[str, str]
@@ -106,14 +106,14 @@ def prepare_folder(data_dir: Path) -> DataFolder:
 
 
 def find_folder(data_dir: Path) -> DataFolder | None:
-    """The folder as it is, or None; for those who only look."""
+    """The folder, or None if it does not exist; makes nothing."""
     root = Path(os.path.abspath(data_dir))
     with folder_errors(root):
         return _existing(root) if root.is_dir() else None
 
 
 def read_record(folder: DataFolder) -> ServerRecord | None:
-    """The latest start's record; None if there is none, or if a power cut garbled it."""
+    """The latest start's record; None if it is missing or was damaged by a power failure."""
     try:
         fields = json.loads(folder.record.read_bytes())
         return ServerRecord(Path(fields["socket_dir"]), dict(fields["settings"]))
@@ -128,7 +128,7 @@ def write_record(folder: DataFolder, record: ServerRecord) -> None:
 
 
 def open_log(folder: DataFolder) -> int:
-    """A file descriptor that appends to `server.log`; a log that grew too long is put aside first."""
+    """A file descriptor that appends to `server.log`; a log that is too long is renamed first."""
     with folder_errors(folder.root):
         if folder.log.exists() and folder.log.stat().st_size > LOG_LIMIT_BYTES:
             folder.log.replace(folder.root / "server.log.1")
@@ -137,7 +137,7 @@ def open_log(folder: DataFolder) -> int:
 
 
 def read_log(folder: DataFolder, *, since_bytes: int) -> str:
-    """The end of what was logged after the log had a length of `since_bytes`."""
+    """The end of the log, at most from the position `since_bytes` on."""
     with open(folder.log, "rb") as log:
         length_bytes = os.fstat(log.fileno()).st_size
         log.seek(max(since_bytes, length_bytes - LOG_TAIL_BYTES))
@@ -151,29 +151,29 @@ def make_file(path: Path, *, uid: int, gid: int) -> None:
     except FileExistsError:
         return
     with open(fd, "wb"):
-        give_away(fd, uid=uid, gid=gid)
+        change_owner(fd, uid=uid, gid=gid)
 
 
 def replace_file(path: Path, text: str, *, uid: int, gid: int) -> None:
-    """Write a private file; readers see the old or the new one, never a half."""
+    """Replace a private file atomically."""
     new = path.with_name(path.name + ".new")
     new.unlink(missing_ok=True)
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(fd, "w", encoding="utf-8") as file:
-        give_away(fd, uid=uid, gid=gid)
+        change_owner(fd, uid=uid, gid=gid)
         file.write(text)
     new.replace(path)
 
 
-def give_away(fd: int, *, uid: int, gid: int) -> None:
-    """Let something that was just made belong to another user; only root can, only root needs to."""
+def change_owner(fd: int, *, uid: int, gid: int) -> None:
+    """Change the owner of a new file or folder; does nothing unless this process is root."""
     if os.geteuid() == 0:
         os.fchown(fd, uid, gid)
 
 
 @contextlib.contextmanager
 def folder_errors(root: Path) -> Iterator[None]:
-    """Turn what the operating system says about the data folder into a `DataFolderError`."""
+    """Translate errors of the operating system about the data folder into `DataFolderError`."""
     try:
         yield
     except OSError as error:

@@ -1,19 +1,18 @@
-"""The keeper: the small process that is the parent of the postmaster and stops it in the end.
+"""The keeper: a small process that is the parent of the postmaster and stops it after the last user.
 
-It runs detached, as a program of its own (``python -I -S keeper.py``), and imports nothing of
-Mnemic. Its life:
+It runs detached, as a separate program (``python -I -S keeper.py``), and imports nothing of Mnemic:
 
-1. It takes ``keeper.lock`` (the keeper lives) and ``server.lock`` (something of this server
-   lives), then forks; the parent exits with 0, which tells the starter that the keeper has begun.
-2. It starts the postmaster, which inherits ``server.lock`` and hands it down to every backend. On
-   Linux the kernel interrupts the postmaster should the keeper be killed.
-3. One thread waits to have ``users.lock`` for itself. It gets it when nobody shares it any more,
-   however the users ended. If the file ``keep-running`` exists it lets go and looks again a little
-   later; otherwise it keeps the lock, so that a newcomer waits, and stops the postmaster.
-4. The main thread waits for the postmaster to end, for whatever reason, removes the socket folder
-   and ends. Its locks end with it.
+1. It takes ``keeper.lock`` (the keeper runs) and ``server.lock`` (some process of this server
+   runs), then forks; the parent exits with 0, which tells the starter that the keeper holds its locks.
+2. It starts the postmaster, which inherits ``server.lock`` and passes it on to every backend. On
+   Linux the kernel sends SIGINT to the postmaster if the keeper is killed.
+3. One thread waits for the exclusive ``users.lock``. It gets the lock when the last user has released
+   it or has ended. If the file ``keep-running`` exists, it releases the lock and tries again a little
+   later; otherwise it keeps the lock, so that a new user waits, and stops the postmaster.
+4. The main thread waits until the postmaster has ended, for any reason, removes the socket folder
+   and exits, which releases its locks.
 
-What it has to say goes to ``server.log``.
+Its messages go to ``server.log``.
 """
 
 import contextlib
@@ -26,16 +25,16 @@ import time
 
 try:
     import ctypes
-except ImportError:  # Some builds of Python lack it; then only a killed keeper is handled worse.
+except ImportError:  # Missing in some builds of Python; then a killed keeper leaves the server running.
     ctypes = None  # type: ignore[assignment]
 
 LINUX = os.uname().sysname == "Linux"
 
 LOCK_TRIES = 500
 LOCK_TRY_INTERVAL_S = 0.01
-KEEP_RUNNING_LOOK_S = 1.0
+KEEP_RUNNING_POLL_S = 1.0
 
-# Asked, told, killed: each so many times before the next. None of them loses data.
+# Signals and how often each is sent before the next one. None of them loses data.
 STOP_SIGNALS = ((signal.SIGINT, 120), (signal.SIGQUIT, 10), (signal.SIGKILL, 10))
 STOP_TRY_INTERVAL_S = 1.0
 
@@ -44,9 +43,9 @@ SOCKET_NAMES = (".s.PGSQL.5432", ".s.PGSQL.5432.lock")
 
 
 def main(data_dir: str, socket_dir: str, uid: str, gid: str, program: str, *options: str) -> None:
-    """Keep one server. An empty uid means: run it as the user that we are."""
-    # Python's own handler only makes a note, which is lost if the process then becomes another
-    # program: a postmaster that is told to stop before it has begun must die of it instead.
+    """Run one server, as the current user if `uid` is empty."""
+    # Python's handler only sets a flag, which is lost at exec: SIGINT must terminate a forked child
+    # that has not become the postmaster yet.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     take_lock(os.path.join(data_dir, "keeper.lock"))
     server_lock = take_lock(os.path.join(data_dir, "server.lock"))
@@ -63,7 +62,7 @@ def main(data_dir: str, socket_dir: str, uid: str, gid: str, program: str, *opti
 
 
 def keep(postmaster: int, users_lock: int, keep_running: str) -> None:
-    """Stay until the postmaster has ended; see to it that it ends when nobody is left."""
+    """Wait until the postmaster has ended; a thread stops it after its last user."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: send(postmaster, signal.SIGINT))
     watch = (postmaster, users_lock, keep_running)
@@ -74,7 +73,7 @@ def keep(postmaster: int, users_lock: int, keep_running: str) -> None:
 
 
 def take_lock(path: str) -> int:
-    """Take a lock that should be free; lookers may hold it for an instant, so try for a while."""
+    """Take a lock that should be free; `is_locked` may hold it for an instant, so retry for a while."""
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     for _ in range(LOCK_TRIES):
         try:
@@ -86,7 +85,7 @@ def take_lock(path: str) -> int:
 
 
 def path_for_server(data_dir: str, *, switched: bool) -> str:
-    """The cluster's path; another user gets it as an open folder, past parents closed to it."""
+    """The cluster's path; for another user an inherited open folder, which works below closed parents."""
     pgdata = os.path.join(data_dir, "pgdata")
     if not switched or not LINUX:
         return pgdata
@@ -96,17 +95,17 @@ def path_for_server(data_dir: str, *, switched: bool) -> str:
 
 
 def start_postmaster(command: list[str], switch_to: tuple[int, int] | None) -> int:
-    """Fork and become the server; returns its pid. Must be called by the main thread.
+    """Fork and execute the server; returns its pid. Must be called by the main thread.
 
-    The kernel sends the parent-death signal when the *thread* that forked ends, and forgets it
-    when the user changes, so it is asked for after the change.
+    The kernel sends the parent-death signal when the *thread* that forked ends, and clears it
+    when the user changes, so it is requested after that.
     """
     keeper = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec would keep that.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec would inherit that.
         if switch_to is not None:
             uid, gid = switch_to
             os.setgroups([])
@@ -115,7 +114,7 @@ def start_postmaster(command: list[str], switch_to: tuple[int, int] | None) -> i
         os.umask(0o077)
         die_with_parent(keeper)
         os.execv(command[0], command)  # noqa: S606
-    except Exception as error:  # noqa: BLE001 - the child must end here, whatever went wrong.
+    except Exception as error:  # noqa: BLE001 - the child must end here after any error.
         say(f"cannot start {command[0]}: {error}")
     os._exit(127)
 
@@ -124,17 +123,17 @@ def die_with_parent(keeper: int) -> None:
     if not LINUX or ctypes is None:
         return
     if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0) != 0:
-        say("the kernel refuses a parent-death signal: a killed keeper would leave the server running")
+        say("the kernel refuses a parent-death signal: if the keeper is killed, the server keeps running")
     if os.getppid() != keeper:
         raise RuntimeError("the keeper died before the server began")
 
 
 def stop_when_unused(postmaster: int, users_lock: int, keep_running: str) -> None:
-    """Stop the postmaster when nobody is left, or when we could not find out."""
+    """Stop the postmaster after its last user, or if waiting for that fails."""
     try:
         wait_until_unused(users_lock, keep_running)
     finally:
-        for number, tries in STOP_SIGNALS:  # The main thread ends us when one has worked.
+        for number, tries in STOP_SIGNALS:  # The main thread exits when one has worked.
             for _ in range(tries):
                 send(postmaster, number)
                 time.sleep(STOP_TRY_INTERVAL_S)
@@ -147,7 +146,7 @@ def wait_until_unused(users_lock: int, keep_running: str) -> None:
         if not os.path.exists(keep_running):
             return
         fcntl.flock(users_lock, fcntl.LOCK_UN)
-        time.sleep(KEEP_RUNNING_LOOK_S)
+        time.sleep(KEEP_RUNNING_POLL_S)
 
 
 def send(pid: int, number: int) -> None:
@@ -163,7 +162,7 @@ def remove_socket_folder(socket_dir: str) -> None:
                 os.unlink(path)
         os.rmdir(socket_dir)
     except OSError as error:
-        say(f"the socket folder stays behind: {error}")
+        say(f"the socket folder cannot be removed: {error}")
 
 
 def say(message: str) -> None:

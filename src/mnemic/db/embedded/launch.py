@@ -1,15 +1,15 @@
-"""Joining the server of a data folder, or starting it.
+"""Join the running server of a data folder, or start it.
 
-Three locks tell what is the case, whatever was killed when:
+The state is read from locks, which stay correct whichever process is killed:
 
-- ``keeper.lock`` held: a server runs, starts or is about to be gone. Wait until it is ready, then
-  join it; if the keeper ends meanwhile, start anew.
-- only ``server.lock`` held: the keeper is gone, but processes of its server still live (or an
-  initdb whose starter was killed). They are ending; wait for them.
-- neither: nothing of ours lives. Start a server.
+- ``keeper.lock`` held: a server runs, starts or stops. Wait until it is ready, then join it; if the
+  keeper ends first, start a server.
+- only ``server.lock`` held: the keeper has ended, but processes of its server still run (or an initdb
+  whose starter was killed). They are ending; wait for them.
+- neither: no process of this server runs. Start a server.
 
-The caller holds ``start.lock`` for all of it and shares ``users.lock``, so no keeper can decide
-that nobody is left, and no second starter is at work.
+The caller holds ``start.lock`` throughout and shares ``users.lock``, so no keeper stops the server and
+no other process starts one.
 """
 
 import contextlib
@@ -26,6 +26,7 @@ from mnemic.db.embedded.account import Account, server_account, server_environme
 from mnemic.db.embedded.binaries import Binaries, runnable_binaries
 from mnemic.db.embedded.cache import cache_mb
 from mnemic.db.embedded.cluster import prepare_cluster, server_failure
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import (
     DataFolder,
     ServerRecord,
@@ -36,21 +37,20 @@ from mnemic.db.embedded.folder import (
     write_record,
 )
 from mnemic.db.embedded.locks import is_locked
-from mnemic.db.embedded.patience import Patience
-from mnemic.db.embedded.postmaster import forget_recycled_pid, read_postmaster_file, serves
+from mnemic.db.embedded.postmaster import is_server_of, read_postmaster_file, remove_stale_pid_file
 from mnemic.db.embedded.settings import command_line
-from mnemic.db.embedded.socket_folder import answers, make_socket_folder, remove_socket_folder
+from mnemic.db.embedded.socket_folder import accepts_connections, make_socket_folder, remove_socket_folder
 from mnemic.errors import ConfigurationError, EmbeddedServerError
 
-# How long a server that calls itself ready may leave its socket unanswered before we give up on it.
-UNSEEN_SOCKET_LIMIT_S = 10.0
+# How long a server that reports itself ready may not accept connections before this is an error.
+SOCKET_TIMEOUT_S = 10.0
 
 _BAD_SETTING = ("unrecognized configuration parameter", "invalid value for parameter")
 
 
 @dataclass(frozen=True)
-class Launch:
-    """What a start must know."""
+class StartOptions:
+    """What a start of the server needs."""
 
     folder: DataFolder
     server_user: str
@@ -58,26 +58,26 @@ class Launch:
     binaries: Path
 
 
-def join_or_start(launch: Launch, patience: Patience) -> bool:
-    """Return when a server is ready for connections; True if this call has started it."""
-    if _join(launch.folder, patience):
+def join_or_start(options: StartOptions, deadline: Deadline) -> bool:
+    """Return when a server accepts connections; True if this call has started it."""
+    if _join(options.folder, deadline):
         return False
-    _wait_for_leftovers(launch.folder, patience)
-    _start(launch, patience)
+    _wait_for_leftovers(options.folder, deadline)
+    _start(options, deadline)
     return True
 
 
-def _join(folder: DataFolder, patience: Patience) -> bool:
-    """Wait for a running server to be ready; False when there is none, or none any more."""
-    unseen = Patience(UNSEEN_SOCKET_LIMIT_S)
+def _join(folder: DataFolder, deadline: Deadline) -> bool:
+    """Wait until a running server is ready; False if there is none, or if it stops."""
+    socket_deadline = Deadline(SOCKET_TIMEOUT_S)
     while is_locked(folder.keeper_lock):
         record = read_record(folder)
         if record is None or not _is_ready(folder, record.socket_dir):
-            patience.pause(f"the server on {folder.root} to be ready")
-        elif answers(record.socket_dir):
+            deadline.pause(f"the server on {folder.root} to be ready")
+        elif accepts_connections(record.socket_dir):
             return True
-        elif unseen.left_s:
-            patience.pause(f"the server on {folder.root} to answer")
+        elif socket_deadline.remaining_s:
+            deadline.pause(f"the server on {folder.root} to answer")
         else:
             raise EmbeddedServerError(
                 f"the server on {folder.root} runs, but this process cannot see its socket in "
@@ -87,61 +87,61 @@ def _join(folder: DataFolder, patience: Patience) -> bool:
     return False
 
 
-def _wait_for_leftovers(folder: DataFolder, patience: Patience) -> None:
+def _wait_for_leftovers(folder: DataFolder, deadline: Deadline) -> None:
     while is_locked(folder.server_lock):
         interrupt_orphan(folder)
-        patience.pause(f"processes of the previous server on {folder.root} to end")
+        deadline.pause(f"processes of the previous server on {folder.root} to end")
 
 
 def interrupt_orphan(folder: DataFolder) -> None:
-    """Stop a postmaster without a keeper. Where the kernel has done it already it changes nothing."""
+    """Stop a postmaster whose keeper has ended. On Linux the kernel has done so already."""
     file = read_postmaster_file(folder.pgdata)
-    if file is not None and serves(file.pid, folder.pgdata):
+    if file is not None and is_server_of(file.pid, folder.pgdata):
         with contextlib.suppress(ProcessLookupError):
             os.kill(file.pid, signal.SIGINT)
 
 
-def _start(launch: Launch, patience: Patience) -> None:
-    folder = launch.folder
-    account = server_account(folder, launch.server_user)
-    binaries = runnable_binaries(account, launch.binaries, patience)
-    prepare_cluster(folder, account, binaries, patience)
+def _start(options: StartOptions, deadline: Deadline) -> None:
+    folder = options.folder
+    account = server_account(folder, options.server_user)
+    binaries = runnable_binaries(account, options.binaries, deadline)
+    prepare_cluster(folder, account, binaries, deadline)
     with folder_errors(folder.root):
-        forget_recycled_pid(folder.pgdata, patience)
+        remove_stale_pid_file(folder.pgdata, deadline)
     previous = read_record(folder)
     if previous is not None:
         remove_socket_folder(previous.socket_dir)
     socket_dir = make_socket_folder(
-        account, lambda path: write_record(folder, ServerRecord(path, launch.settings))
+        account, lambda path: write_record(folder, ServerRecord(path, options.settings))
     )
     try:
-        log_bytes = _run_keeper(launch, account, binaries, socket_dir, patience)
+        log_bytes = _run_keeper(options, account, binaries, socket_dir, deadline)
     except BaseException:
-        remove_socket_folder(socket_dir)  # From here on the keeper does it.
+        remove_socket_folder(socket_dir)  # A running keeper removes it itself.
         raise
-    _wait_until_ready(folder, socket_dir, log_bytes, patience)
+    _wait_until_ready(folder, socket_dir, log_bytes, deadline)
 
 
 def _run_keeper(
-    launch: Launch, account: Account, binaries: Binaries, socket_dir: Path, patience: Patience
+    options: StartOptions, account: Account, binaries: Binaries, socket_dir: Path, deadline: Deadline
 ) -> int:
     """Start the keeper and wait until it holds its locks; returns the length of the log before it."""
-    folder = launch.folder
+    folder = options.folder
     owner = [str(account.uid), str(account.gid)] if account.switched else ["", ""]
-    # Not part of what is written down: whoever joins later would ask for another size.
-    settings = {"shared_buffers": f"{cache_mb(folder.pgdata)}MB", **launch.settings}
+    # Not written to `server.json`: a process that joins later would compute another size.
+    settings = {"shared_buffers": f"{cache_mb(folder.pgdata)}MB", **options.settings}
     server = [str(binaries.folder / "postgres"), *command_line(settings, socket_dir)]
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
     with open(open_log(folder), "ab") as log:
         log_bytes = os.fstat(log.fileno()).st_size
-        begun = _begins([*keeper, str(folder.root), str(socket_dir), *owner, *server], log, patience)
-    if not begun:
+        started = _starts_keeper([*keeper, str(folder.root), str(socket_dir), *owner, *server], log, deadline)
+    if not started:
         raise _start_failure(folder, log_bytes)
     return log_bytes
 
 
-def _begins(command: list[str], log: BinaryIO, patience: Patience) -> bool:
-    """Whether the keeper has detached itself and taken its locks."""
+def _starts_keeper(command: list[str], log: BinaryIO, deadline: Deadline) -> bool:
+    """Run the keeper; whether it has detached itself and holds its locks."""
     try:
         code = subprocess.call(
             command,
@@ -151,19 +151,19 @@ def _begins(command: list[str], log: BinaryIO, patience: Patience) -> bool:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            timeout=patience.left_s,
+            timeout=deadline.remaining_s,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EmbeddedServerError(f"the keeper of the server cannot be run: {error}") from error
     return code == 0
 
 
-def _wait_until_ready(folder: DataFolder, socket_dir: Path, log_bytes: int, patience: Patience) -> None:
-    waiting_for = f"the server on {folder.root} to be ready (after a crash it recovers first; let it)"
-    while not (_is_ready(folder, socket_dir) and answers(socket_dir)):
+def _wait_until_ready(folder: DataFolder, socket_dir: Path, log_bytes: int, deadline: Deadline) -> None:
+    waiting_for = f"the server on {folder.root} to be ready (after a crash it runs recovery first)"
+    while not (_is_ready(folder, socket_dir) and accepts_connections(socket_dir)):
         if not is_locked(folder.keeper_lock):
             raise _start_failure(folder, log_bytes)
-        patience.pause(waiting_for)
+        deadline.pause(waiting_for)
 
 
 def _is_ready(folder: DataFolder, socket_dir: Path) -> bool:
@@ -172,7 +172,7 @@ def _is_ready(folder: DataFolder, socket_dir: Path) -> bool:
 
 
 def _start_failure(folder: DataFolder, log_bytes: int) -> EmbeddedServerError | ConfigurationError:
-    said = read_log(folder, since_bytes=log_bytes)
-    if any(sign in said for sign in _BAD_SETTING):
-        return ConfigurationError(f"PostgreSQL refuses one of the server settings. It said:\n{said}")
-    return server_failure(folder, f"the server on {folder.root} did not start (see {folder.log})", said)
+    output = read_log(folder, since_bytes=log_bytes)
+    if any(sign in output for sign in _BAD_SETTING):
+        return ConfigurationError(f"PostgreSQL refuses one of the server settings. Output:\n{output}")
+    return server_failure(folder, f"the server on {folder.root} did not start (see {folder.log})", output)

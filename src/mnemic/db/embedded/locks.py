@@ -1,13 +1,12 @@
-"""Locks that the kernel keeps and that end with the process that holds them, however it ends.
+"""File locks, which the kernel releases when the process that holds them ends.
 
 All of them are flock(2) on files of the data folder. A lock belongs to the open file, not to the
-process, which gives three rules:
+process. Hence three rules:
 
-- it is given back by closing the file, never by unlocking, so that a forked child that closes its
-  copy cannot take the lock away from its parent;
-- a forked child must not keep it alive either, so every lock open here is closed in the child
-  right after the fork;
-- it can be handed to another program by letting it inherit the open file.
+- A lock is released by closing the file, never by unlocking: an unlock in a forked child would release
+  the parent's lock.
+- A forked child would keep the lock held, so the child closes all locks right after the fork.
+- A program takes over a lock by inheriting the open file.
 """
 
 import fcntl
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.deadline import Deadline
 
 CLOSED = -1
 
@@ -31,7 +30,7 @@ class FileLock:
 
     @classmethod
     def try_acquire(cls, path: Path, *, exclusive: bool) -> Self | None:
-        """Take the lock if that is possible at once. The file must exist."""
+        """Take the lock if it is free, else return None. The file must exist."""
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         if _try_flock(fd, exclusive=exclusive):
             return cls(fd)
@@ -39,9 +38,9 @@ class FileLock:
         return None
 
     @classmethod
-    def acquire(cls, path: Path, patience: Patience, *, exclusive: bool, waiting_for: str) -> Self:
+    def acquire(cls, path: Path, deadline: Deadline, *, exclusive: bool, waiting_for: str) -> Self:
         while (lock := cls.try_acquire(path, exclusive=exclusive)) is None:
-            patience.pause(waiting_for)
+            deadline.pause(waiting_for)
         return lock
 
     @property
@@ -52,7 +51,7 @@ class FileLock:
         return self._fd
 
     def release(self) -> None:
-        """Close the file; doing it twice is harmless."""
+        """Close the file. Idempotent."""
         fd, self._fd = self._fd, CLOSED
         if fd != CLOSED:
             os.close(fd)
@@ -70,10 +69,10 @@ class FileLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock exclusively.
+    """Whether a process holds the lock exclusively.
 
-    Looks by sharing the lock for an instant: lookers do not disturb each other, and whoever wants
-    the lock for himself must try more than once.
+    Takes the shared lock for an instant. Concurrent checks do not disturb each other, but a process that
+    wants the exclusive lock must retry.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -93,7 +92,7 @@ def _try_flock(fd: int, *, exclusive: bool) -> bool:
     return True
 
 
-# The one piece of module state: a fork copies every open file, so the child must find them all.
+# Module state, because a fork copies every open file and the child must close them all.
 _open_locks: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 

@@ -1,8 +1,8 @@
-"""What `postmaster.pid` says, and whether the process that it names is what it says.
+"""Reads `postmaster.pid`, and checks that its process really is the server of the cluster.
 
-PostgreSQL writes the file; after a kill it stays behind, and its pid may by then belong to any
-other process. So the pid alone proves nothing: a process counts as the server of a cluster only if
-it is a postgres that works in that cluster's folder.
+PostgreSQL writes the file. After a kill the file remains, and its pid may since belong to any other
+process. So a process counts as the server of a cluster only if it is a postgres whose working directory is
+the cluster's folder.
 """
 
 import os
@@ -10,12 +10,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from mnemic.db.embedded.patience import Patience
+from mnemic.db.embedded.deadline import Deadline
 from mnemic.errors import DataFolderError
 
 PROC = Path("/proc")
 PS_TIMEOUT_S = 10.0
-DYING_LIMIT_S = 1.0
+EXIT_TIMEOUT_S = 1.0
 
 _SOCKET_DIR_LINE = 4
 _STATUS_LINE = 7
@@ -23,7 +23,7 @@ _STATUS_LINE = 7
 
 @dataclass(frozen=True)
 class PostmasterFile:
-    """The lines that matter here. Fields that the server has not written yet are empty."""
+    """Some lines of the file. Fields that the server has not written yet are empty."""
 
     pid: int
     socket_dir: str
@@ -47,44 +47,44 @@ def read_postmaster_file(pgdata: Path) -> PostmasterFile | None:
         return None
 
 
-def forget_recycled_pid(pgdata: Path, patience: Patience) -> None:
-    """Remove a `postmaster.pid` whose pid now belongs to something else; refuse a foreign server.
+def remove_stale_pid_file(pgdata: Path, deadline: Deadline) -> None:
+    """Remove a `postmaster.pid` whose pid belongs to another program; DataFolderError for a foreign server.
 
-    To be called when no server of ours holds its lock. A pid that is free is PostgreSQL's to judge.
+    Call it when no server of Mnemic holds its lock. PostgreSQL itself handles a pid without a process.
     """
     file = read_postmaster_file(pgdata)
-    # A killed process of ours loses its locks a moment before it loses its working directory.
-    grace = Patience(DYING_LIMIT_S)
-    while file is not None and serves(file.pid, pgdata):
-        if not grace.left_s:
+    # A killed process loses its locks a moment before it loses its working directory.
+    grace = Deadline(EXIT_TIMEOUT_S)
+    while file is not None and is_server_of(file.pid, pgdata):
+        if not grace.remaining_s:
             raise DataFolderError(
                 f"a PostgreSQL server that Mnemic did not start (pid {file.pid}) is running on {pgdata}: "
                 f"stop it with `kill -INT {file.pid}`, or use it by URL"
             )
-        patience.pause(f"the process {file.pid} to leave {pgdata}")
+        deadline.pause(f"the process {file.pid} to leave {pgdata}")
     if file is not None and _is_alive(file.pid):
         (pgdata / "postmaster.pid").unlink()
 
 
-def serves(pid: int, pgdata: Path) -> bool:
-    """Whether this process is a postgres that works in this folder."""
-    return _serves_by_proc(pid, pgdata) if (PROC / "self").exists() else _serves_by_ps(pid, pgdata)
+def is_server_of(pid: int, pgdata: Path) -> bool:
+    """Whether this process is a postgres whose working directory is this folder."""
+    return _is_server_by_proc(pid, pgdata) if (PROC / "self").exists() else _is_server_by_ps(pid, pgdata)
 
 
-def _serves_by_ps(pid: int, pgdata: Path) -> bool:
+def _is_server_by_ps(pid: int, pgdata: Path) -> bool:
     command = ["/bin/ps", "-ww", "-o", "command=", "-p", str(pid)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=False)
-    return "postgres" in answer.stdout and str(pgdata) in answer.stdout
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PS_TIMEOUT_S, check=False)
+    return "postgres" in done.stdout and str(pgdata) in done.stdout
 
 
-def _serves_by_proc(pid: int, pgdata: Path) -> bool:
+def _is_server_by_proc(pid: int, pgdata: Path) -> bool:
     try:
         name = (PROC / str(pid) / "comm").read_text().strip()
         return name.startswith("postgres") and (PROC / str(pid) / "cwd").samefile(pgdata)
     except (FileNotFoundError, ProcessLookupError):
         return False
     except PermissionError:
-        return False  # Another user's process, and PostgreSQL only works in folders of its own user.
+        return False  # Another user's process; PostgreSQL only runs in folders of its own user.
 
 
 def _is_alive(pid: int) -> bool:

@@ -1,8 +1,8 @@
-"""A share in the embedded server of a data folder, and looking at the server from outside.
+"""Use the embedded server of a data folder, and look at it without using it.
 
-States of a share: *held* from `EmbeddedServer.start` until `close`, or until the process ends in
-any way, or, in a forked child, never. While one share is held the server is kept; when the last
-one is given back the keeper stops the server.
+Each user holds a share, the shared lock on `users.lock`: from `EmbeddedServer.start` until `close` or until
+the process ends. A forked child never holds one. The server runs while any share is held; when the
+last one is released, the keeper stops it.
 """
 
 import threading
@@ -14,6 +14,7 @@ from typing import Self
 
 from mnemic.db.embedded.binaries import check_cpu, server_binaries
 from mnemic.db.embedded.cluster import read_cluster_version
+from mnemic.db.embedded.deadline import LOGGER, Deadline
 from mnemic.db.embedded.folder import (
     DataFolder,
     find_folder,
@@ -22,9 +23,8 @@ from mnemic.db.embedded.folder import (
     prepare_folder,
     read_record,
 )
-from mnemic.db.embedded.launch import Launch, interrupt_orphan, join_or_start
+from mnemic.db.embedded.launch import StartOptions, interrupt_orphan, join_or_start
 from mnemic.db.embedded.locks import FileLock, is_locked
-from mnemic.db.embedded.patience import LOGGER, Patience
 from mnemic.db.embedded.postmaster import read_postmaster_file
 from mnemic.db.embedded.settings import PORT, merged_settings
 from mnemic.errors import ClosedError, EmbeddedServerError
@@ -32,16 +32,16 @@ from mnemic.errors import ClosedError, EmbeddedServerError
 START_TIMEOUT_S = 300.0
 STOP_TIMEOUT_S = 60.0
 
-# A look at the users can meet the keeper's own look in an instant; it cannot meet it this often.
-_USER_LOOKS = 3
+# One check can collide with the keeper's own check for an instant, but not this often.
+_USER_CHECKS = 3
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class EmbeddedServer:
-    """One share in the server of a data folder. Safe to use from several threads."""
+    """One user's share in the server of a data folder. Safe to use from several threads."""
 
-    def __init__(self, launch: Launch, share: FileLock, *, start_timeout_s: float) -> None:
-        self._launch = launch
+    def __init__(self, options: StartOptions, share: FileLock, *, start_timeout_s: float) -> None:
+        self._options = options
         self._share = share
         self._start_timeout_s = start_timeout_s
         self._mutex = threading.Lock()
@@ -57,55 +57,59 @@ class EmbeddedServer:
         start_timeout_s: float = START_TIMEOUT_S,
         binaries: Path | None = None,
     ) -> Self:
-        """Start the server of this folder, or join it if it runs; returns when it takes connections.
+        """Start the server of this folder, or join it if it runs; returns when it accepts connections.
 
         Blocks. Makes the folder and the cluster if they are missing. `server_user` runs the server
-        when the caller is root; `server_settings` count only for the one who starts it.
+        when the caller is root; `server_settings` take effect only if this call starts it.
         """
         check_cpu()
         settings = merged_settings(server_settings)
         folder = prepare_folder(Path(data_dir))
-        launch = Launch(folder, server_user, settings, binaries or server_binaries())
-        patience = Patience(start_timeout_s)
-        share = _take_share(folder, patience)
+        options = StartOptions(folder, server_user, settings, binaries or server_binaries())
+        deadline = Deadline(start_timeout_s)
+        share = _take_share(folder, deadline)
         try:
-            with _start_lock(folder, patience):
-                started = join_or_start(launch, patience)
+            with _start_lock(folder, deadline):
+                started = join_or_start(options, deadline)
                 _set_keep_running(folder, keep_running, started=started)
                 _compare_settings(folder, settings)
         except BaseException:
             share.release()
             raise
-        return cls(launch, share, start_timeout_s=start_timeout_s)
+        return cls(options, share, start_timeout_s=start_timeout_s)
 
     @property
     def data_dir(self) -> Path:
-        return self._launch.folder.root
+        return self._options.folder.root
 
     @property
     def socket_dir(self) -> Path:
-        """The folder of the server's socket now; each start of the server has another."""
-        record = read_record(self._launch.folder)
+        """The current folder of the server's socket; it changes with each start of the server."""
+        record = read_record(self._options.folder)
         if record is None:
-            raise EmbeddedServerError(f"{self._launch.folder.record} is gone: was the data folder removed?")
+            raise EmbeddedServerError(
+                f"{self._options.folder.record} does not exist: was the data folder removed?"
+            )
         return record.socket_dir
 
     def conninfo(self, *, user: str, dbname: str) -> str:
-        """A libpq connection string; ask again for each connection, the socket may have moved."""
-        # An empty hostaddr keeps PGHOSTADDR in the environment from leading elsewhere.
+        """A libpq connection string; get a new one for each connection, since the socket may have moved."""
+        # An empty hostaddr overrides PGHOSTADDR in the environment.
         parts = {"host": str(self.socket_dir), "hostaddr": "", "port": PORT, "user": user, "dbname": dbname}
         return " ".join(f"{keyword}={_quoted(value)}" for keyword, value in parts.items())
 
     def ensure_running(self) -> None:
-        """Start the server again if it has died; raises `ClosedError` when our share is gone."""
+        """Start the server again if it has stopped; raises `ClosedError` if the share has been released."""
         if not self._share.held:
-            raise ClosedError("this share in the embedded server was closed, or is the parent process's")
-        patience = Patience(self._start_timeout_s)
-        with _start_lock(self._launch.folder, patience):
-            join_or_start(self._launch, patience)
+            raise ClosedError(
+                "the embedded server was closed here, or was opened by the parent process of a fork"
+            )
+        deadline = Deadline(self._start_timeout_s)
+        with _start_lock(self._options.folder, deadline):
+            join_or_start(self._options, deadline)
 
     def close(self) -> None:
-        """Give the share back, at once; the last one out makes the server stop. Idempotent."""
+        """Release the share without waiting; after the last one the server stops. Idempotent."""
         with self._mutex:
             self._share.release()
 
@@ -120,7 +124,7 @@ class EmbeddedServer:
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """What can be seen of a data folder's server without touching it."""
+    """State of a data folder's server, read without starting it."""
 
     data_dir: Path
     running: bool
@@ -132,7 +136,7 @@ class ServerStatus:
 
 
 def status(data_dir: Path) -> ServerStatus:
-    """Look at a data folder; starts nothing, makes nothing."""
+    """State of the server of a data folder; starts nothing, creates nothing."""
     folder = find_folder(Path(data_dir))
     if folder is None:
         return ServerStatus(Path(data_dir), False, None, None, keep_running=False, version=None)
@@ -150,15 +154,15 @@ def status(data_dir: Path) -> ServerStatus:
 
 
 def stop(data_dir: Path, timeout_s: float = STOP_TIMEOUT_S) -> bool:
-    """End `keep_running` and wait until the server is gone; True when it is.
+    """End `keep_running` and wait until the server has stopped; whether it has.
 
-    False at once when others still use it (it then stops after the last of them), and after
-    `timeout_s` when it takes that long to shut down.
+    False at once if it is in use (it then stops after its last user), and after `timeout_s` if it is
+    still shutting down.
     """
     folder = find_folder(Path(data_dir))
     if folder is None:
         return True
-    patience = Patience(timeout_s)
+    deadline = Deadline(timeout_s)
     with folder_errors(folder.root):
         folder.keep_running.unlink(missing_ok=True)
         while is_locked(folder.keeper_lock) or is_locked(folder.server_lock):
@@ -167,26 +171,26 @@ def stop(data_dir: Path, timeout_s: float = STOP_TIMEOUT_S) -> bool:
             if not is_locked(folder.keeper_lock):
                 interrupt_orphan(folder)
             try:
-                patience.pause(f"the server on {folder.root} to stop")
+                deadline.pause(f"the server on {folder.root} to stop")
             except EmbeddedServerError:
                 return False
     return True
 
 
-def _take_share(folder: DataFolder, patience: Patience) -> FileLock:
+def _take_share(folder: DataFolder, deadline: Deadline) -> FileLock:
     waiting_for = f"the server on {folder.root} to stop, so that it can be started again"
     with folder_errors(folder.root):
-        return FileLock.acquire(folder.users_lock, patience, exclusive=False, waiting_for=waiting_for)
+        return FileLock.acquire(folder.users_lock, deadline, exclusive=False, waiting_for=waiting_for)
 
 
-def _start_lock(folder: DataFolder, patience: Patience) -> FileLock:
+def _start_lock(folder: DataFolder, deadline: Deadline) -> FileLock:
     waiting_for = f"another process to start the server on {folder.root}"
     with folder_errors(folder.root):
-        return FileLock.acquire(folder.start_lock, patience, exclusive=True, waiting_for=waiting_for)
+        return FileLock.acquire(folder.start_lock, deadline, exclusive=True, waiting_for=waiting_for)
 
 
 def _set_keep_running(folder: DataFolder, keep_running: bool, *, started: bool) -> None:
-    """The mark belongs to a running server: joining can add it, only a new start can drop it."""
+    """The file `keep-running` belongs to a running server: joining can add it, only a start removes it."""
     with folder_errors(folder.root):
         if keep_running:
             make_file(folder.keep_running, uid=folder.owner_uid, gid=folder.owner_gid)
@@ -198,17 +202,17 @@ def _compare_settings(folder: DataFolder, settings: Mapping[str, str]) -> None:
     record = read_record(folder)
     if record is not None and dict(record.settings) != settings:
         LOGGER.warning(
-            "the server on %s was started with other settings; the ones asked for apply when it starts next",
+            "the server on %s was started with other settings; the requested ones apply at its next start",
             folder.root,
         )
 
 
 def _in_use(folder: DataFolder) -> bool:
-    return all(_has_users(folder) for _ in range(_USER_LOOKS))
+    return all(_has_users(folder) for _ in range(_USER_CHECKS))
 
 
 def _has_users(folder: DataFolder) -> bool:
-    """Whether the lock is shared: not held by the keeper alone, yet not to be had alone."""
+    """Whether users share the lock: it is not held exclusively, and cannot be taken exclusively."""
     if is_locked(folder.users_lock):
         return False
     lock = FileLock.try_acquire(folder.users_lock, exclusive=True)

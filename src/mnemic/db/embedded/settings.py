@@ -1,7 +1,7 @@
 """The settings that the server is started with.
 
-They are given on its command line: nothing in a file and no ALTER SYSTEM overrides them. What
-makes the server safe to share and safe to kill is not open to choice.
+They are passed on its command line, so no file and no ALTER SYSTEM overrides them. Settings that protect
+data and access cannot be changed.
 """
 
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from mnemic.errors import ConfigurationError
 
-PORT = "5432"  # Only names the socket file: nothing listens on a port.
+PORT = "5432"  # Part of the socket file's name only; the server does not listen on TCP.
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
-    # Jobs come and go: whoever looks for the next one walks over all that went since the last vacuum.
+    # Claiming jobs scans the dead rows of finished jobs, so vacuum the queue often.
     "autovacuum_naptime": "10s",
     "cluster_name": "mnemic",
     "log_checkpoints": "off",
@@ -21,7 +21,7 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
     "max_connections": "100",
 }
 
-# Where it listens and who gets in belongs to the supervisor; the rest would let a crash cost data.
+# Mnemic decides where the server listens and who may connect; the others could lose data in a crash.
 REFUSED_SETTINGS = frozenset(
     {
         "config_file",
@@ -53,11 +53,11 @@ def merged_settings(server_settings: Mapping[str, str]) -> dict[str, str]:
             raise ConfigurationError(f"{name!r} is not the name of a PostgreSQL setting")
         if name in REFUSED_SETTINGS:
             raise ConfigurationError(
-                f"the server setting {name} is Mnemic's own: changing it could lose data or open the server "
+                f"the server setting {name} cannot be changed: that could lose data or open the server "
                 "to others. Leave it out, or use a PostgreSQL of your own by URL."
             )
         if "\0" in value:
-            raise ConfigurationError(f"the server setting {name} has a value that no program can be given")
+            raise ConfigurationError(f"the server setting {name} has a value with a NUL character")
     return {**DEFAULT_SETTINGS, **chosen}
 
 

@@ -122,7 +122,7 @@ WHERE archived.tenant_id = %(tenant_id)s AND archived.entity_id = %(entity_id)s
 -- Removes a restored entity from the archive.
 DELETE FROM state.archived_entities WHERE tenant_id = %(tenant_id)s AND entity_id = %(entity_id)s
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT archived_at AS before_at, entity_id AS before_id
 FROM state.archived_entities

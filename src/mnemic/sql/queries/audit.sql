@@ -16,7 +16,7 @@ FROM traces.audit_log
 WHERE audit_log.tenant_id = %(tenant_id)s AND audit_id = %(intent_id)s AND phase = 'intent'
 ON CONFLICT (tenant_id, intent_id) DO NOTHING
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, audit_id AS before_id
 FROM traces.audit_log

@@ -1,6 +1,6 @@
 -- Facts about entities, current and retired.
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT recorded_at AS before_at, fact_id AS before_id
 FROM state.entity_facts

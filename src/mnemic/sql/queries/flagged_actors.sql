@@ -20,7 +20,7 @@ SELECT EXISTS (
     WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND actor = %(actor)s AND cleared_at IS NULL
 ) AS is_flagged
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT flagged_at AS before_at, flag_id AS before_id
 FROM state.flagged_actors

@@ -7,7 +7,7 @@ VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(process)s, %(evaluated)s, %(act
     coalesce(%(at)s::timestamptz, now()))
 RETURNING event_id, owner, channel, process, evaluated, acted, forward, extra, at, recorded_at
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, event_id AS before_id
 FROM state.journal_events

@@ -20,7 +20,7 @@ SET revoked_at = now()
 WHERE tenant_id = %(tenant_id)s
   AND key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s) AND revoked_at IS NULL
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT created_at AS before_at, key_id AS before_id
 FROM state.api_keys

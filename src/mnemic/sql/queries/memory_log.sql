@@ -7,7 +7,7 @@ SELECT mnemic.write_memory_log(ROW(
     %(process)s, %(conversation)s, %(operation)s, %(memory_count)s, %(duration_ms)s, %(detail)s
 )::traces.memory_log)
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT logged_at AS before_at, log_id AS before_id
 FROM traces.memory_log

@@ -25,7 +25,7 @@ SELECT
     (SELECT has_schema_privilege(to_regrole('mnemic_app'), extnamespace, 'USAGE') FROM pg_extension
      WHERE extname = 'vector') AS app_finds_vector,
     (SELECT has_schema_privilege(to_regrole('mnemic_app'), extnamespace, 'CREATE') FROM pg_extension
-     WHERE extname = 'vector') AS app_may_plant,
+     WHERE extname = 'vector') AS app_may_create_in_vector_schema,
     current_setting('server_version') AS server_version,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector_version
 FROM pg_roles AS me
@@ -46,18 +46,18 @@ WHERE rolname = session_user
 -- Removes them for all databases. Open connections keep them until they end.
 DO $$
 DECLARE
-    place text;
+    scope text;
 BEGIN
     -- pgvector is loaded when first used, and before that PostgreSQL does not reset its settings.
     PERFORM '[0]'::vector;
-    FOR place IN
+    FOR scope IN
         SELECT CASE WHEN datname IS NULL THEN '' ELSE format('IN DATABASE %I', datname) END
         FROM pg_db_role_setting
         JOIN pg_roles ON pg_roles.oid = setrole
         LEFT JOIN pg_database ON pg_database.oid = setdatabase
         WHERE rolname = session_user
     LOOP
-        EXECUTE format('ALTER ROLE SESSION_USER %s RESET ALL', place);
+        EXECUTE format('ALTER ROLE SESSION_USER %s RESET ALL', scope);
     END LOOP;
 END
 $$
@@ -103,7 +103,7 @@ SELECT tenant_id, default_schedules FROM state.tenants WHERE name = %(name)s
 -- name: clean
 -- Removes everything that a transaction may have left on its connection: cursors, settings, temporary tables,
 -- listens, locks. The last statement counts statements that were prepared by SQL: the driver prepares by protocol,
--- so there is none unless injected SQL planted one for the next tenant.
+-- so there is none unless injected SQL left one for the next tenant.
 CLOSE ALL;
 UNLISTEN *;
 RESET ROLE;
@@ -111,13 +111,13 @@ RESET ALL;
 DISCARD TEMP;
 DISCARD SEQUENCES;
 SELECT pg_advisory_unlock_all();
-SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
+SELECT count(*) AS leftover_statements FROM pg_prepared_statements WHERE from_sql
 
 -- name: commit_and_clean
 -- Commits, returns the requested wakeups (see mnemic.request_wakeup), then does the same as `clean`, in one round
 -- trip. A commit that fails ends it there.
 COMMIT;
-SELECT current_setting('mnemic.hints', true) AS hints;
+SELECT current_setting('mnemic.wakeups', true) AS wakeups;
 CLOSE ALL;
 UNLISTEN *;
 RESET ROLE;
@@ -125,7 +125,7 @@ RESET ALL;
 DISCARD TEMP;
 DISCARD SEQUENCES;
 SELECT pg_advisory_unlock_all();
-SELECT count(*) AS planted FROM pg_prepared_statements WHERE from_sql
+SELECT count(*) AS leftover_statements FROM pg_prepared_statements WHERE from_sql
 
 -- name: notify
 -- Sends a wakeup to the listeners of a channel. In a transaction of its own, since NOTIFY serializes commits and

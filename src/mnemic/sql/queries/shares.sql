@@ -40,7 +40,7 @@ WHERE tenant_id = %(tenant_id)s AND granted_to = %(granted_to)s AND revoked_at I
   AND (expires_at IS NULL OR expires_at > statement_timestamp())
 ORDER BY grant_id
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT created_at AS before_at, grant_id AS before_id
 FROM state.grants

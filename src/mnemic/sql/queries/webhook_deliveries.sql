@@ -11,7 +11,7 @@ FROM queue.webhooks
 WHERE webhooks.tenant_id = %(tenant_id)s AND webhook_id = %(webhook_id)s
 RETURNING delivery_id, webhook_id, owner, event_position, event_type, attempt, status_code, error, duration_ms, at
 
--- name: place
+-- name: cursor
 -- The pagination cursor of a row: its sort key.
 SELECT at AS before_at, delivery_id AS before_id
 FROM queue.webhook_deliveries

@@ -1,8 +1,8 @@
-"""Two tenants behind the wall, an attacker inside one of them, and a way to see whether the other was hurt.
+"""A database with two tenants, an attacker in one of them, and a check of whether the other was affected.
 
-The attacker has the application's login, a proven transaction of tenant A, and free choice of SQL.
-A *breach* is: anything of B in what the attacker gets to see (rows, notices, error texts), a
-statement that should have been refused, or a change in what B has or sees.
+The attacker has the application's login, a transaction of tenant A with a valid proof, and runs any SQL.
+A *breach* is: data of B in anything that the attacker sees (rows, notices, error texts), a statement that
+should have been refused, or a change in the data that B has or sees.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from mnemic.db.tenancy import Tenant
 from tests.conftest import AppConnection
 from tests.proofs import begin_as
 
-# Stands in everything that B has: its name, its codes, its secrets.
+# Part of all values of B: its name, its codes, its secrets.
 MARKER = "beta-marker"
 SECRET = f"{MARKER}-secret"
 
@@ -73,7 +73,7 @@ SELECT tenant_id, document_id, owner, sha256('text'), 0, memory_id, 0, 0, 4, doc
 FROM state.reference_documents AS document JOIN state.memories USING (tenant_id, owner);
 """
 
-# Where B has something.
+# Tables with rows of B.
 TABLES = (
     "state.attack_probe",
     "state.attack_child",
@@ -87,8 +87,8 @@ TABLES = (
     "vectors.tenant_models",
 )
 
-# What B's application has done: a model of its own serves, it is being changed to one whose table is empty,
-# and there are vectors of a third from before. A uses none of them.
+# State of B: a model serves it, it is changing to one whose table is empty, and it has old vectors of a
+# third. A uses none of them.
 FIRST_MODEL, NEXT_MODEL, OLD_MODEL = (f"{MARKER}-{name}-model" for name in ("first", "next", "old"))
 CHANGE_MODEL = f"""
 SELECT mnemic.set_first_model('{FIRST_MODEL}', 3);
@@ -102,8 +102,8 @@ DO $$ BEGIN EXECUTE format(
 ); END $$;
 """
 
-# How the wall could be weak. Each attack names the weakness with which it must succeed: that shows
-# that the suite would notice.
+# Ways to weaken the isolation of tenants. Each attack names the weakness with which it must succeed, which
+# shows that the test detects it.
 WEAKNESSES = {
     "policy off": """
         ALTER TABLE state.attack_probe DISABLE ROW LEVEL SECURITY;
@@ -118,11 +118,11 @@ WEAKNESSES = {
         ALTER POLICY same_tenant ON state.attack_probe TO mnemic_app""",
     "superuser": "ALTER ROLE {login} SUPERUSER",
     "readable key": "GRANT SELECT ON mnemic.signing_key TO mnemic_app",
-    "settings are believed": """
+    "settings are trusted": """
         CREATE OR REPLACE FUNCTION mnemic.verified_claim(purpose text) RETURNS text
         LANGUAGE plpgsql STABLE STRICT AS $$
         BEGIN RETURN nullif(current_setting('mnemic.' || purpose, true), ''); END $$""",
-    "proofs hold for ever": """
+    "proofs never expire": """
         CREATE OR REPLACE FUNCTION mnemic.transaction_identity() RETURNS text LANGUAGE sql STABLE RETURN
         'always'""",
     "statistics are kept": """
@@ -143,13 +143,13 @@ WEAKNESSES = {
             pg_get_functiondef('mnemic.drop_vectors(text)'::regprocedure),
             'NO FORCE ROW LEVEL SECURITY', 'FORCE ROW LEVEL SECURITY'
         ); END $$""",
-    "values stand in the text of queries": "",
+    "values are in the text of queries": "",
 }
 
 
 @dataclass
-class Fortress:
-    """The two tenants, as the administrator sees them."""
+class AttackTarget:
+    """The database with the two tenants, and an administrator's connection."""
 
     access: Access
     admin: AppConnection
@@ -160,7 +160,7 @@ class Fortress:
     weakness: str | None = None
 
     @classmethod
-    def look(cls, access: Access, admin: AppConnection) -> "Fortress":
+    def open(cls, access: Access, admin: AppConnection) -> "AttackTarget":
         rows = admin.execute("SELECT tenant_id, name FROM state.tenants").fetchall()
         tenants = {str(name): Tenant(UUID(str(tenant_id)), str(name)) for tenant_id, name in rows}
         b = tenants[f"{MARKER}-name"]
@@ -182,7 +182,7 @@ class Fortress:
         self.admin.execute(WEAKNESSES[weakness].format(login=self.access.key.login).encode())
 
     def strengthen_login(self) -> None:
-        """The role is the server's, not the database's: others must find it as it was."""
+        """Undo the weakness of the login, a role that all databases of the server share."""
         self.admin.execute(f"ALTER ROLE {self.access.key.login} NOSUPERUSER".encode())
 
     def connect(self, tenant: Tenant) -> AppConnection:
@@ -192,7 +192,7 @@ class Fortress:
         return connection
 
     def state_of_b(self) -> list[Any]:
-        """What B has, and what B sees of it."""
+        """The rows of B, as the administrator and as B see them."""
         queries = [f"SELECT * FROM {table} WHERE tenant_id = '{self.b.id}' ORDER BY 1, 2" for table in TABLES]
         queries.append(f"SELECT model FROM mnemic.vector_models WHERE model LIKE '{MARKER}%' ORDER BY 1")
         begin_as(self.b_connection, self.access.key, self.b)
@@ -205,16 +205,16 @@ class Fortress:
 
 @dataclass
 class Attacker:
-    """A session of tenant A that writes down all it sees."""
+    """A session of tenant A that records everything it sees."""
 
-    fortress: Fortress
+    target: AttackTarget
     connection: AppConnection
     seen: list[str] = field(default_factory=list)
     breaches: list[str] = field(default_factory=list)
 
     @classmethod
-    def enter(cls, fortress: Fortress) -> "Attacker":
-        attacker = cls(fortress, fortress.connect(fortress.a))
+    def enter(cls, target: AttackTarget) -> "Attacker":
+        attacker = cls(target, target.connect(target.a))
         attacker.listen_to(attacker.connection)
         return attacker
 
@@ -224,7 +224,7 @@ class Attacker:
     def run(self, statements: str, *, on: AppConnection | None = None) -> list[tuple[Any, ...]] | None:
         """Run SQL; returns the rows of all its results, or None if it was refused.
 
-        After an error a new transaction of A begins, as if the application went on.
+        After an error a new transaction of A begins.
         """
         connection = on or self.connection
         try:
@@ -233,7 +233,7 @@ class Attacker:
             self.seen.append(f"{error}\n{_all_of(error.diag)}")
             if not connection.closed and connection is self.connection:
                 connection.execute("ROLLBACK")
-                begin_as(connection, self.fortress.access.key, self.fortress.a)
+                begin_as(connection, self.target.access.key, self.target.a)
             return None
         self.seen += [str(row) for row in rows]
         return rows
@@ -243,7 +243,7 @@ class Attacker:
             self.breaches.append(f"allowed: {statements}")
 
     def must_find_nothing(self, statements: str, *, on: AppConnection | None = None) -> None:
-        """For questions that name what they look for, so that the answer's words prove nothing."""
+        """For queries that contain the value they look for, so that finding it in an error proves nothing."""
         rows = self.run(statements, on=on)
         if rows and any(value is not None for row in rows for value in row):
             self.breaches.append(f"found {rows}: {statements}")
@@ -256,53 +256,53 @@ class Attacker:
             rows = self.run(statements.replace("{guess}", guess))
             outcomes.append(f"{rows} {self.seen[before:]}".replace(guess, "guess"))
             self.run("ROLLBACK")
-            begin_as(self.connection, self.fortress.access.key, self.fortress.a)
-            del self.seen[before:]  # What repeats the guess is no leak.
+            begin_as(self.connection, self.target.access.key, self.target.a)
+            del self.seen[before:]  # Repeating the guess is not a leak.
         if outcomes[0] != outcomes[1]:
             self.breaches.append(f"tells right from wrong: {statements}: {outcomes}")
 
     def filled(self, statements: str) -> str:
-        names = {"{a}": self.fortress.a.id, "{b}": self.fortress.b.id, "{b_row}": self.fortress.b_row}
+        names = {"{a}": self.target.a.id, "{b}": self.target.b.id, "{b_row}": self.target.b_row}
         for name, value in names.items():
             statements = statements.replace(name, str(value))
         return statements
 
     def leave(self) -> list[str]:
-        """Commit, go, and say which breaches there were."""
+        """Commit and disconnect; returns the breaches."""
         if not self.connection.closed:
-            # What a superuser did to the whole server would outlive the test.
-            self.run("ROLLBACK" if self.fortress.weakness == "superuser" else "COMMIT")
+            # A superuser's changes to the server would outlive the test.
+            self.run("ROLLBACK" if self.target.weakness == "superuser" else "COMMIT")
             self.connection.close()
         return self.breaches + [text for text in self.seen if MARKER in text]
 
 
-CHANGED = "B has or sees something else than before"
+CHANGED = "the data that B has or sees have changed"
 
 
-def outcome_of(attack: Callable[[Attacker], object], fortress: Fortress, *, before: object) -> list[str]:
-    """Run an attack; returns its breaches. `before` is what B had and saw."""
-    attacker = Attacker.enter(fortress)
+def outcome_of(attack: Callable[[Attacker], object], target: AttackTarget, *, before: object) -> list[str]:
+    """Run an attack; returns its breaches. `before` is the state of B before it."""
+    attacker = Attacker.enter(target)
     try:
         attack(attacker)
     finally:
         breaches = attacker.leave()
-    if _later_state(fortress) != before:
+    if _later_state(target) != before:
         breaches.append(CHANGED)
     return breaches
 
 
-def _later_state(fortress: Fortress) -> object:
+def _later_state(target: AttackTarget) -> object:
     try:
-        return fortress.state_of_b()
+        return target.state_of_b()
     except psycopg.Error as error:
         return str(error)
 
 
-def query_as_b(fortress: Fortress) -> AppConnection:
-    """B at work: a query for its secret, the transaction still open."""
-    connection = fortress.connect(fortress.b)
+def query_as_b(target: AttackTarget) -> AppConnection:
+    """A connection of B in an open transaction that has run a query with B's secret."""
+    connection = target.connect(target.b)
     statement = "SELECT id FROM state.attack_probe WHERE secret = %s"
-    if fortress.weakness == "values stand in the text of queries":
+    if target.weakness == "values are in the text of queries":
         ClientCursor(connection).execute(statement, (SECRET,))
     else:
         connection.execute(statement, (SECRET,))
@@ -319,6 +319,6 @@ def _all_rows(cursor: psycopg.Cursor[tuple[object, ...]]) -> list[tuple[object, 
 
 
 def _all_of(diagnostic: Any) -> str:
-    """Every field of a notice or an error, also those that are rarely shown."""
+    """All text fields of a notice or an error."""
     names = [name for name in dir(diagnostic) if not name.startswith("_")]
     return "\n".join(str(value) for name in names if isinstance(value := getattr(diagnostic, name), str))

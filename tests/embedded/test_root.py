@@ -122,7 +122,7 @@ def test_accessible_binaries_are_not_copied(
 ) -> None:
     within_reach = _installed_again(open_dir / "site-packages")
     monkeypatch.setattr(binaries, "COPY_FOLDERS", ())
-    assert runnable_binaries(nobody, within_reach, Deadline(10)).folder == within_reach
+    assert runnable_binaries(nobody, within_reach, Deadline(60)).folder == within_reach
 
 
 def test_a_copy_is_reused_and_a_damaged_one_is_replaced(

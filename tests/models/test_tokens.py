@@ -112,4 +112,4 @@ def test_counting_is_fast() -> None:
     for counter in (EstimatingCounter(), token_counter()):
         started_s = process_time()
         counter.count(text)
-        assert process_time() - started_s < 0.05
+        assert process_time() - started_s < 0.5

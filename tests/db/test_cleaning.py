@@ -249,7 +249,7 @@ async def test_settings_stored_for_the_login_are_removed_from_later_connections(
         for name, value in LOGIN_SETTINGS.items():
             assert await find(database, tenant, f"SELECT current_setting('{name}', true)") != [value]
         assert await find(database, tenant, "SELECT setconfig FROM pg_db_role_setting") == []
-    assert "settings of its own" in caplog.text
+    assert "settings stored for the application's login" in caplog.text
 
 
 async def plant_settings(access: Access, database_name: str) -> Tenant:

@@ -109,6 +109,18 @@ def test_navigation_is_in_no_chunk() -> None:
     ]
 
 
+def test_blanks_before_a_link_take_no_longer() -> None:
+    piece = f"[a](#b)\n{' ' * 900}x"
+    started_s = time.process_time()
+    assert len(cut("\n\n".join([piece] * 2_000))) == 2_000
+    assert time.process_time() - started_s < 5
+
+
+def test_a_heading_goes_to_no_sibling_of_the_same_name() -> None:
+    (chunk,) = cut("# Notes\n\n# Notes\n\nMilk.", "text/markdown")
+    assert chunk.content == "# Notes\n\nMilk."
+
+
 def test_equal_chunks_are_told_apart_by_their_order() -> None:
     sections = (Section(0), Section(6), Section(12))
     chunks = list(chunks_of(Reading("Same.\nSame.\nSame.", sections)))

@@ -89,7 +89,7 @@ class JobRun:
             self.task.cancel()
 
     def finish(self) -> bool:
-        """Called when the handler has ended; returns whether the database must be told the outcome.
+        """Called when the handler has ended; returns whether its outcome must be written.
 
         A cancelled handler has set no outcome, even if it never reached its first line.
         """

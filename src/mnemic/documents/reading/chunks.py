@@ -37,7 +37,7 @@ _PARAGRAPH_ENDS = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCE_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n\s*")
 _WORD_ENDS = re.compile(r"\s+")
 # A line of Markdown that consists of links within the page, such as an entry of a table of contents.
-_PAGE_LINKS = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(?:\[[^\]\n]*\]\(#[^)\s]*\)[ \t|·•>»/-]*)+")
+_PAGE_LINKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?(?:\[[^\]\n]*\]\(#[^)\s]*\)[ \t|·•>»/-]*)+")
 
 Span = tuple[int, int]
 

@@ -26,7 +26,8 @@ class Section:
 
     def contains(self, other: "Section") -> bool:
         """Whether the other section lies under the heading of this one."""
-        return bool(self.headings) and other.headings[: len(self.headings)] == self.headings
+        depth = len(self.headings)
+        return 0 < depth < len(other.headings) and other.headings[:depth] == self.headings
 
 
 @dataclass(frozen=True, slots=True)

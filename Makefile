@@ -27,13 +27,14 @@ ifdef ARGS
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs 7 $(OUTPUT_SYNC) \
+	@$(MAKE) --no-print-directory --jobs 8 $(OUTPUT_SYNC) \
 	  lint $(PARTS)
 endif
 
 # The suite in parts, for `make test` to run at once and beside the checks: much of it is waiting. The SDK's
 # comes after the checks: one of its tests needs what mypy keeps of them.
-PARTS := test-server test-agents test-commands test-machinery test-foundation test-record test-sdk
+PARTS := test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
+ATTACKS := tests/attacks
 SERVER := tests/conformance tests/newcomer tests/server
 AGENTS := tests/adapters tests/docs tests/importers tests/mcp
 COMMANDS := tests/cli tests/backup
@@ -54,8 +55,10 @@ test-machinery:
 	@$(PYTEST) $(MACHINERY)
 test-foundation:
 	@$(PYTEST) $(FOUNDATION)
+test-attack:  ## Run the attacks on tenants, owners, inputs and files, and count them by kind
+	@$(PYTEST) $(ATTACKS)
 test-record:
-	@$(PYTEST) $(addprefix --ignore=,$(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
+	@$(PYTEST) $(addprefix --ignore=,$(ATTACKS) $(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
 test-sdk: lint
 	@$(PYTEST) $(SDK)
 

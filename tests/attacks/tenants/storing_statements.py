@@ -1,7 +1,7 @@
 """Attacks on the functions that store and compare memories; see `attacks`."""
 
 from mnemic.db.vectors import table_name_of
-from tests.db.attack_target import FIRST_MODEL
+from tests.attacks.tenants.target import FIRST_MODEL
 
 ROW = (
     '[{"memory_id": "01890000-0000-7000-8000-000000000000", "content": "forged", "category": "factual",'

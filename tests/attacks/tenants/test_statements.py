@@ -9,9 +9,9 @@ import pytest
 from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import Tenant
-from tests.conftest import AppConnection, ConnectAs, Databases, access_to
-from tests.db import document_attacks, storing_attacks
-from tests.db.attack_target import (
+from tests.attacks.tenants import document_statements, storing_statements
+from tests.attacks.tenants.statements import HARMLESS, REFUSED, SEARCHES, SPECIAL
+from tests.attacks.tenants.target import (
     BUILD,
     CHANGE_MODEL,
     CHANGED,
@@ -21,7 +21,7 @@ from tests.db.attack_target import (
     AttackTarget,
     outcome_of,
 )
-from tests.db.attacks import HARMLESS, REFUSED, SEARCHES, SPECIAL
+from tests.conftest import AppConnection, ConnectAs, Databases, access_to
 
 Attack = Callable[[Attacker], object]
 
@@ -42,9 +42,12 @@ def listed(*lists: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
 ATTACKS = [
     *(
         pytest.param(weak, run(text), id=text)
-        for weak, text in listed(HARMLESS, document_attacks.HARMLESS, storing_attacks.HARMLESS)
+        for weak, text in listed(HARMLESS, document_statements.HARMLESS, storing_statements.HARMLESS)
     ),
-    *(pytest.param(weak, refused(text), id=text) for weak, text in listed(REFUSED, document_attacks.REFUSED)),
+    *(
+        pytest.param(weak, refused(text), id=text)
+        for weak, text in listed(REFUSED, document_statements.REFUSED)
+    ),
     *(pytest.param(weak, attack, id=attack.__name__) for weak, found in SPECIAL.items() for attack in found),
 ]
 

@@ -1,12 +1,12 @@
 """SQL attacks of tenant A against tenant B.
 
-An attack names the weakness (see `tests.db.attack_target`) with which it must succeed.
+An attack names the weakness (see `tests.attacks.tenants.target`) with which it must succeed.
 """
 
 import psycopg
 
 from mnemic.sql import query
-from tests.db.attack_target import FIRST_MODEL, MARKER, SECRET, Attacker, query_as_b
+from tests.attacks.tenants.target import FIRST_MODEL, MARKER, SECRET, Attacker, query_as_b
 from tests.proofs import begin, begin_as
 
 SEE_ALL = "SELECT * FROM state.attack_probe"

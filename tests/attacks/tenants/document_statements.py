@@ -1,6 +1,6 @@
 """Attacks on ingested documents, and on changing the embedding model; see `attacks`."""
 
-from tests.db.attack_target import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
+from tests.attacks.tenants.target import FIRST_MODEL, NEXT_MODEL, OLD_MODEL
 
 COPY_A_CHUNK = """
     INSERT INTO state.document_chunks (

@@ -10,22 +10,34 @@ from pathlib import Path
 import pytest
 from _pytest.terminal import TerminalReporter
 
-HERE = Path(__file__).parent
+FOLDER = "tests/attacks/"
+
+withstood: Counter[str] = Counter()
+failed: Counter[str] = Counter()
 
 
-def kind_of(nodeid: str, root: Path) -> str | None:
+def kind_of(nodeid: str) -> str | None:
     """What is attacked, or None for a test of another folder."""
-    path = root / nodeid.partition("::")[0]
-    if HERE not in path.parents:
+    path = nodeid.partition("::")[0]
+    if not path.startswith(FOLDER):
         return None
-    return path.relative_to(HERE).parts[0].removeprefix("test_").removesuffix(".py").replace("_", " ")
+    return Path(path).relative_to(FOLDER).parts[0].removeprefix("test_").removesuffix(".py").replace("_", " ")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count a test or subtest, and a failure to prepare one."""
+    kind = kind_of(report.nodeid)
+    if kind is None:
+        return
+    if report.failed:
+        failed[kind] += 1
+    elif report.passed and report.when == "call":
+        withstood[kind] += 1
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """Print the table under the results."""
-    withstood = _counted(terminalreporter, config, "passed", "subtests passed")
-    failed = _counted(terminalreporter, config, "failed", "error")
     if not withstood and not failed:
         return
     terminalreporter.section("attacks by kind")
@@ -33,9 +45,3 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
         line = f"{kind:<24} {withstood[kind]:>5} withstood"
         terminalreporter.line(f"{line} {failed[kind]:>5} not" if failed[kind] else line)
     terminalreporter.line(f"{'all':<24} {withstood.total():>5} withstood {failed.total():>5} not")
-
-
-def _counted(reporter: TerminalReporter, config: pytest.Config, *outcomes: str) -> Counter[str]:
-    reports = [report for outcome in outcomes for report in reporter.stats.get(outcome, [])]
-    kinds = (kind_of(report.nodeid, config.rootpath) for report in reports)
-    return Counter(kind for kind in kinds if kind is not None)

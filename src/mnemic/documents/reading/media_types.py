@@ -42,7 +42,7 @@ def media_type_of(media_type: str | None, name: str, data: bytes | None) -> Medi
 
 
 def check_source(content: object, media_type: str) -> None:
-    """InvalidInputError if the document is too large, or neither text nor bytes, or a PDF is given as text."""
+    """InvalidInputError if the document is too large, no text or bytes, or a PDF that is given as text."""
     if not isinstance(content, str | bytes):
         raise InvalidInputError(f"The document must be text or bytes, not {type(content).__name__}.")
     if len(content) > SOURCE_MAX_BYTES:

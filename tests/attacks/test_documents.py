@@ -128,7 +128,6 @@ async def test_what_exceeds_a_limit_is_refused_with_its_name(
             lambda: "a" + "\n" * 12_000_000 + "b",
             "268,435,456 bytes of memory.*document_max_memory",
         ),
-        "headings.md": (lambda: "# a\n\nb\n\n" * 100_001, "more than 100,000 memories"),
         "number.html": (lambda: f"&#{'9' * 5_000};", "\ufffd"),
     }
     for name, (make, message) in hostile.items():
@@ -143,6 +142,12 @@ async def test_what_exceeds_a_limit_is_refused_with_its_name(
                     refusal = str(error)
             assert pytest.raises(ValueError, match=message).matches(ValueError(refusal)), refusal
     assert own_readers() == []
+
+
+async def test_a_document_of_too_many_chunks_is_refused(open_memory: OpenMemory) -> None:  # noqa: F811
+    memory = await open_memory(settings={"document_timeout_s": 60})
+    with pytest.raises(InvalidInputError, match="more than 100,000 memories, which is the limit: split it"):
+        await memory.documents.ingest("many.html", "<h1>a</h1>b" * 100_001)
 
 
 async def test_a_slow_document_is_refused_after_the_time_limit(open_memory: OpenMemory) -> None:  # noqa: F811

@@ -74,6 +74,7 @@ lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate_sync.py --check
 	@$(BIN)/python tools/generate_docs.py --check
+	@$(BIN)/python tools/freeze_migrations.py --check
 
 format: $(INSTALLED)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --quiet --fix-only
@@ -103,7 +104,8 @@ bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue_speed $(ARGS)
 
-generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql from the code
+generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql; freeze new migrations
+	@$(BIN)/python tools/freeze_migrations.py
 	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
 	@$(BIN)/python tools/generate_schema.py

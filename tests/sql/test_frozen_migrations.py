@@ -1,5 +1,6 @@
 """A committed migration is frozen: its checksum is in a list to which lines are only appended."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_a_frozen_migration_cannot_be_edited_removed_or_renumbered(
     folder: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     first, listed = folder / "0001_first.sql", folder / LIST_NAME
-    changes = {
+    changes: dict[str, Callable[[], object]] = {
         "edited": lambda: first.write_text("SELECT 1;"),
         "removed": first.unlink,
         "renumbered": lambda: first.rename(folder / "0003_first.sql"),

@@ -10,10 +10,12 @@ from mnemic.db.migrate import MigrationStatus, migrate, read_status
 from mnemic.runtime.storage import check_settings, key_of, limits_of, start_server
 
 
-async def migrate_database(settings: Settings) -> MigrationStatus:
+async def migrate_database(settings: Settings, *, disconnect_others: bool = False) -> MigrationStatus:
     """Apply what is pending and outdated; returns the status from before."""
     async with _administrator(settings) as conninfo:
-        return await migrate(conninfo, limits_of(settings), key=key_of(settings))
+        return await migrate(
+            conninfo, limits_of(settings), key=key_of(settings), disconnect_others=disconnect_others
+        )
 
 
 async def migration_status(settings: Settings) -> MigrationStatus:

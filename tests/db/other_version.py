@@ -11,6 +11,7 @@ from typing import Self
 import mnemic
 from mnemic.sql.migration_files import all_migrations
 
+SOURCES = Path(__file__).parents[2] / "src"
 PROCESS = Path(__file__).with_name("version_process.py")
 ANSWER_TIMEOUT_S = 120.0
 COMMAND_LINE = "import sys; from mnemic.cli.app import main; sys.exit(main())"

@@ -17,7 +17,13 @@ from mnemic.errors import DatabaseInUseError, DatabaseTooNewError, SchemaChanged
 from mnemic.sql import query
 from mnemic.sql.migration_files import Migration, all_migrations, installed_files
 from tests.conftest import LIMITS, AppConnection
-from tests.db.other_version import VersionProcess, run_command, with_changed_definition, with_new_migration
+from tests.db.other_version import (
+    SOURCES,
+    VersionProcess,
+    run_command,
+    with_changed_definition,
+    with_new_migration,
+)
 from tests.running_folder import running
 
 PATIENT_S = 120.0
@@ -61,7 +67,7 @@ def test_a_newer_version_is_refused_under_a_running_older_one_and_learns_who_run
         assert f"process {os.getpid()} with Mnemic" in error
         assert "Waited 0 s (other_versions_timeout_s)" in error
         assert "mnemic migrate --disconnect" in error
-        assert memory.retain("the older version goes on")
+        memory.retain("the older version goes on")
 
 
 def test_a_newer_version_waits_until_the_older_one_has_closed_and_then_keeps_it_out(
@@ -70,7 +76,7 @@ def test_a_newer_version_waits_until_the_older_one_has_closed_and_then_keeps_it_
     with open_memory(folder) as memory:
         process = VersionProcess(with_new_migration(tmp_path), folder, waits_s=PATIENT_S)
         assert process.answer().startswith("waiting up to 120 s for processes of another version")
-        assert memory.retain("the older version goes on meanwhile")
+        memory.retain("the older version goes on meanwhile")
     with process:
         assert process.answer() == "open"
         assert process.retain("by the newer version") == "retained"
@@ -141,3 +147,46 @@ def test_the_database_and_this_code_compute_the_same_digest(admin: AppConnection
 def test_the_name_of_a_session_fits_into_an_identifier() -> None:
     assert session_name().endswith(f"/{os.getpid()}")
     assert len(session_name().encode()) <= 63
+
+
+def test_backup_and_export_work_on_a_database_of_another_version_and_leave_it_alone(
+    folder: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """The newer code on the older database, and the older code on the newer database."""
+    newer = with_new_migration(tmp_path / "newer")
+    with open_memory(folder) as memory:
+        memory.retain("kept in every version")
+        back_up_and_export(newer, folder, tmp_path / "by the newer version")
+        with subtests.test("nothing was migrated, and the older version goes on"):
+            memory.retain("and more")
+    run_command(newer, "migrate", "--data-dir", str(folder))
+    with pytest.raises(DatabaseTooNewError, match=r"migrated by Mnemic \d"):
+        open_memory(folder)
+    with subtests.test("the older version on the newer database"):
+        back_up_and_export(SOURCES, folder, tmp_path / "by the older version")
+
+
+def back_up_and_export(sources: Path, folder: Path, target: Path) -> None:
+    target.mkdir()
+    at = ("--data-dir", str(folder))
+    for arguments in (
+        ("backup", target / "all.backup"),
+        ("export", target / "alice.jsonl", "--owner", "alice"),
+    ):
+        done = run_command(sources, *map(str, arguments), *at)
+        assert done.returncode == 0, done.stderr
+        assert "as it is" in done.stderr
+    assert (target / "all.backup").read_bytes().startswith(b"PGDMP")
+    assert "kept in every version" in (target / "alice.jsonl").read_text()
+
+
+def test_an_export_that_cannot_read_the_schema_says_which_version_can(folder: Path, tmp_path: Path) -> None:
+    newer = with_new_migration(tmp_path / "newer")
+    (newer / "mnemic" / "sql" / "definitions" / "owners" / "export_rows.sql").unlink()
+    run_command(newer, "migrate", "--data-dir", str(folder))
+    target = tmp_path / "alice.jsonl"
+    done = run_command(SOURCES, "export", str(target), "--owner", "alice", "--data-dir", str(folder))
+    assert done.returncode == 1
+    assert "Export it with Mnemic" in done.stderr
+    assert "`mnemic backup` works" in done.stderr
+    assert not target.exists()

@@ -36,6 +36,7 @@ from mnemic.errors import ConfigurationError, DatabaseTooNewError, MigrationChan
 from mnemic.sql import query
 from mnemic.sql.definition_files import BEFORE_TABLES, Definition
 from mnemic.sql.migration_files import CORE_SET, Migration, SchemaFiles, installed_files
+from mnemic.version import __version__
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ async def _apply(
     if not status.is_current:
         await connection.execute(query("migrations.close_to_new_sessions"))
         await _upgrade(connection, status, files, joins_definer=not needs["is_definer"])
+        await connection.execute(query("migrations.state_version"), {"version": f"Mnemic {__version__}"})
+        await connection.execute(query("migrations.note_version"))
     stored_key = await _settle_key(connection, key)
     if needs["may_grant_app"]:
         await _make_login(connection, stored_key)
@@ -164,11 +167,21 @@ async def _status(connection: AsyncConnection[DictRow], files: SchemaFiles) -> M
     baseline = carried_over(_core_checksums(applied), files.migrations)
     if baseline:
         applied = [*_as_applied(baseline, applied), *(row for row in applied if row.set_name != CORE_SET)]
-    status = compare(applied, files.migrations)
+    try:
+        status = compare(applied, files.migrations)
+    except DatabaseTooNewError as error:
+        version = await migrated_by(connection) or "a newer version of Mnemic"
+        raise DatabaseTooNewError(f"{error} The database was migrated by {version}.") from None
     if not has["has_definitions"]:
         return replace(status, outdated=files.definitions)
     changes = await compare_definitions(connection, files.definitions, files.set_names)
     return replace(status, outdated=changes.outdated, removed=tuple(row.label for row in changes.removed))
+
+
+async def migrated_by(connection: AsyncConnection[DictRow]) -> str | None:
+    """The version that migrated the database last, such as ``Mnemic 0.2.0``; None if it is not known."""
+    version: str | None = (await _one(connection, query("migrations.migrated_by")))["version"]
+    return version
 
 
 def compare(applied: Iterable[Applied], files: tuple[Migration, ...]) -> MigrationStatus:
@@ -190,8 +203,9 @@ def _check_applied(row: Applied, migration: Migration | None) -> None:
     if migration is None:
         product = "Mnemic" if row.set_name == CORE_SET else f"the extension {row.set_name!r}"
         raise DatabaseTooNewError(
-            f"The database has {row.set_name}/{row.number:04}_{row.title}, which this version does not know. "
-            f"Upgrade {product}; an older version must not write to a newer schema."
+            f"The database has {row.set_name}/{row.number:04}_{row.title}, which this version "
+            f"({__version__}) does not know. Upgrade {product}; an older version must not write to a newer "
+            "schema. To go back, restore a backup of the older version. `mnemic backup` works meanwhile."
         )
     if migration.checksum != row.checksum:
         raise MigrationChangedError(

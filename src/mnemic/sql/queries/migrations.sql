@@ -50,6 +50,22 @@ ORDER BY set_name, number
 INSERT INTO mnemic.migrations (set_name, number, title, checksum)
 VALUES (%(set_name)s, %(number)s, %(title)s, %(checksum)s)
 
+-- name: state_version
+-- States the version that migrates, for the next query.
+SELECT set_config('mnemic.migrated_by', %(version)s, true)
+
+-- name: note_version
+-- Notes that version in the comment of the schema mnemic, for versions that do not know the migrations.
+DO $$
+BEGIN
+    EXECUTE format('COMMENT ON SCHEMA mnemic IS %L', current_setting('mnemic.migrated_by', true));
+END
+$$
+
+-- name: migrated_by
+-- The version that migrated this database last; NULL if it did not note it.
+SELECT obj_description(to_regnamespace('mnemic'), 'pg_namespace') AS version
+
 -- name: forget
 -- Removes the records of a set's migrations, for carrying over the version before the baseline.
 DELETE FROM mnemic.migrations WHERE set_name = %(set_name)s

@@ -176,6 +176,15 @@ class Settings(BaseSettings):
     connect_timeout_s: float = Field(
         default=10.0, gt=0, le=3600, description="Longest wait for a connection, in seconds."
     )
+    other_versions_timeout_s: float = Field(
+        default=10.0,
+        ge=0,
+        le=86_400,
+        description=(
+            "How long a migration, also that of an embedded database at opening, waits for processes of "
+            "other versions to close the database, in seconds."
+        ),
+    )
     keep_running: bool = Field(
         default=False,
         description="Keep the embedded server running after its last user; `mnemic stop` stops it.",

@@ -22,6 +22,8 @@
     │   ├── NotMigratedError          the database lacks migrations: run `mnemic migrate`
     │   ├── MigrationChangedError     an applied migration file was edited afterwards
     │   ├── DatabaseTooNewError       the database was migrated by a newer Mnemic
+    │   ├── DatabaseInUseError        processes of another version use the database that must be migrated
+    │   ├── SchemaChangedError        another version migrated the database while this process was running
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
@@ -118,6 +120,14 @@ class MigrationChangedError(MigrationError):
 
 class DatabaseTooNewError(MigrationError):
     """The database was migrated by a newer Mnemic than this one."""
+
+
+class DatabaseInUseError(MigrationError):
+    """The database must be migrated, and processes of another version are using it."""
+
+
+class SchemaChangedError(MigrationError):
+    """Another version migrated the database while this process was running: restart the process."""
 
 
 class MissingPrivilegeError(MigrationError):

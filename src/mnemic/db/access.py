@@ -26,6 +26,7 @@ from psycopg.rows import DictRow
 from mnemic.db.connection import Limits, admin_connection, begin_transaction, with_session
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import migrate, require_current, status_of
+from mnemic.db.schema_version import expected_digest
 from mnemic.db.tenancy import SigningKey
 from mnemic.errors import ConfigurationError, DatabaseUnavailableError
 from mnemic.sql import query
@@ -41,6 +42,8 @@ class Access:
     key: SigningKey
     server_version: str
     vector_version: str
+    schema_digest: str | None = None
+    """The schema that the database had when it was opened; None for one that is used as it is."""
 
 
 async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
@@ -56,6 +59,7 @@ async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
         key,
         who["server_version"],
         who["vector_version"],
+        expected_digest(),
     )
 
 
@@ -89,7 +93,7 @@ async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Acc
             await _try_key(connection, key)
             login = url
     app_conninfo = _app_conninfo(login, limits, who)
-    return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"])
+    return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"], expected_digest())
 
 
 def check_url(url: str) -> None:

@@ -32,9 +32,16 @@ class DedicatedConnection:
     """Runs statements signed for one purpose, each a transaction by itself. For one task at a time."""
 
     def __init__(
-        self, conninfo: Callable[[], Awaitable[str]], key: SigningKey, purpose: SignedPurpose, subject: str
+        self,
+        conninfo: Callable[[], Awaitable[str]],
+        key: SigningKey,
+        purpose: SignedPurpose,
+        subject: str,
+        *,
+        check: Callable[[AppConnection], Awaitable[None]],
     ) -> None:
         self._conninfo = conninfo
+        self._check = check
         self._key = key
         self._purpose = purpose
         self._subject = subject
@@ -71,6 +78,7 @@ class DedicatedConnection:
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
             try:
+                await self._check(connection)
                 await remove_login_settings(connection)
                 process = await backend_identity(connection)
             except DirtyConnectionError:

@@ -1,4 +1,4 @@
-"""What the server's own statistics tell one tenant about another: estimates of the planner, activity, sessions.
+"""What the server's own statistics tell one tenant about another: estimates, activity, sessions.
 
 Two databases differ only in what tenant B has stored. Tenant A explains many queries in both: every estimate
 and every plan must be the same. All tenants share one login, so A must not see or end B's sessions either.
@@ -31,9 +31,11 @@ INSERT INTO state.memories (
     tenant_id, memory_id, owner, channel, process, content, category, source, confidence, salience,
     reinforcement_count, at, valid_from, tags, metadata, anchored
 )
-SELECT '{b}', pg_temp.id(number), 'owner {one}', 'channel {one}', 'test', format('text {one}%s', number + 1000),
-    CASE {one} WHEN 1 THEN 'behavioral' ELSE 'procedural' END, 'imported', number % 9 / 9.0 / {one},
-    number % 7 / 7.0 / {one}, number % 5 * {one}, timestamptz '2020-01-01' + number * {one} * interval '1 day',
+SELECT '{b}', pg_temp.id(number), 'owner {one}', 'channel {one}', 'test',
+    format('text {one}%s', number + 1000), CASE {one} WHEN 1 THEN 'behavioral' ELSE 'procedural' END,
+    'imported',
+    number % 9 / 9.0 / {one}, number % 7 / 7.0 / {one}, number % 5 * {one},
+    timestamptz '2020-01-01' + number * {one} * interval '1 day',
     timestamptz '2020-01-01' + number * {one} * interval '1 hour', ARRAY['tag {one}'],
     jsonb_build_object('key', {one}), {one} = 1
 FROM generate_series(1, 1000) AS number;
@@ -43,7 +45,8 @@ SELECT '{b}', pg_temp.id(number), 'owner {one}', '_global', 'test',
     timestamptz '2020-01-01' + number * {one} * interval '1 day'
 FROM generate_series(1, 1000) AS number;
 INSERT INTO state.revenue_events (tenant_id, event_id, owner, channel, process, amount, currency, source, at)
-SELECT '{b}', pg_temp.id(number), 'owner {one}', '_global', 'test', 1000 * {one} + number, 'EUR', 'source {one}',
+SELECT '{b}', pg_temp.id(number), 'owner {one}', '_global', 'test', 1000 * {one} + number, 'EUR',
+    'source {one}',
     timestamptz '2020-01-01' + number * {one} * interval '1 day'
 FROM generate_series(1, 1000) AS number;
 INSERT INTO queue.jobs (tenant_id, job_id, type, payload, priority, run_at)

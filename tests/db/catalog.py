@@ -11,9 +11,9 @@ TENANT_NAME_INDEX = "state.tenants_name"
 # Columns that keep statistics because plans depend on them, each with its target, and what they reveal; the
 # procedure `mnemic.withhold_statistics` says more.
 WITH_STATISTICS = """
-    -- Ids of the largest tenants and their shares of the rows. Otherwise each is taken for a 200th of a table.
+    -- Ids and shares of the largest tenants. Otherwise each is taken for a 200th of a table.
     attname = 'tenant_id' AND target = -1
-    -- The lowest, the highest and the most frequent id. Otherwise a 200th of a table is expected for each id.
+    -- The lowest, the highest and the most frequent id. Otherwise each is taken for a 200th of a table.
     OR atttypid = 'uuid'::regtype AND attnotnull AND target = 1
 """
 # Further columns that may have statistics, and why.

@@ -289,15 +289,17 @@ async def test_run_does_not_retry_other_conflicts(database: Database, tenant_a: 
     assert attempts == 1
 
 
-async def test_a_connection_killed_in_a_transaction_is_a_database_that_is_unavailable(
+async def test_a_connection_killed_in_a_transaction_is_an_unavailable_database(
     database: Database, tenant_a: Tenant, notes: str, admin: AppConnection
 ) -> None:
-    with pytest.raises(DatabaseUnavailableError) as caught:
+    async def write_on_a_killed_connection() -> None:
         async with database.transaction(tenant_a) as transaction:
-            admin.execute(
-                "SELECT pg_terminate_backend(%s, 60000)", (transaction.connection.info.backend_pid,)
-            )
+            pid = transaction.connection.info.backend_pid
+            admin.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))
             await add_note(transaction, 1)
+
+    with pytest.raises(DatabaseUnavailableError) as caught:
+        await write_on_a_killed_connection()
     assert isinstance(caught.value.__cause__, pg.AdminShutdown)
     assert await note_ids(database, tenant_a) == []
 

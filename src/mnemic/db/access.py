@@ -33,6 +33,7 @@ from mnemic.db.connection import (
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import migrate, require_current, status_of
 from mnemic.db.pooler import is_pooled
+from mnemic.db.schema_version import expected_digest
 from mnemic.db.tenancy import SigningKey
 from mnemic.errors import ConfigurationError, DatabaseUnavailableError
 from mnemic.sql import query
@@ -48,6 +49,8 @@ class Access:
     key: SigningKey
     server_version: str
     vector_version: str
+    schema_digest: str | None = None
+    """The schema that the database had when it was opened; None for one that is used as it is."""
     pooler_settings: Mapping[str, str] | None = None
     """Settings to send again after connecting and cleaning, because a pooler drops those of `conninfo`."""
 
@@ -65,6 +68,7 @@ async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
         key,
         who["server_version"],
         who["vector_version"],
+        expected_digest(),
     )
 
 
@@ -99,7 +103,14 @@ async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Acc
             login = url
         pooler_settings = await _pooler_settings(connection, limits, who)
     app_conninfo = _app_conninfo(login, limits, who)
-    return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"], pooler_settings)
+    return Access(
+        lambda: app_conninfo,
+        key,
+        who["server_version"],
+        who["vector_version"],
+        expected_digest(),
+        pooler_settings,
+    )
 
 
 def check_url(url: str) -> None:

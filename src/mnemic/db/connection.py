@@ -14,6 +14,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
 from mnemic.db.pooler import is_pooled, refusal_of_settings, require_session_pooling, send_settings
+from mnemic.db.schema_version import session_name
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import Wakeup, wakeups_in
@@ -34,6 +35,7 @@ class Limits:
     pool_size: int = 10
     statement_timeout_s: float = 30.0
     connect_timeout_s: float = 10.0
+    other_versions_timeout_s: float = 10.0
 
 
 AppConnection = AsyncConnection[DictRow]
@@ -95,7 +97,7 @@ def with_session(
     return make_conninfo(
         conninfo,
         options=options,
-        application_name="mnemic",
+        application_name=session_name(),
         connect_timeout=max(2, int(limits.connect_timeout_s)),
         client_encoding="UTF8",
     )

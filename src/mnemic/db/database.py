@@ -40,6 +40,7 @@ from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.pool import LifoPool
 from mnemic.db.pooler import send_settings
+from mnemic.db.schema_version import SchemaCheck
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import ProcessWakeup, Wakeup, Wakeups, notify_channel
@@ -222,6 +223,7 @@ class Database:
         self._wakeups = Wakeups(self._notify)
         self._backend_identities: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
         self._halfvec: TypeInfo | None = None
+        self._check_schema = SchemaCheck(access.schema_digest)
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -319,6 +321,7 @@ class Database:
             self.access.key,
             purpose,
             subject,
+            check=self._check_schema,
             pooler_settings=self.access.pooler_settings,
         )
 
@@ -334,6 +337,7 @@ class Database:
             connection = await self._pool.getconn()
             try:
                 if not has_unread_data(connection):
+                    await self._check_schema(connection)
                     yield connection
                     return
                 await connection.close()
@@ -379,6 +383,7 @@ class Database:
         """
         connection = await self._pool.getconn()
         try:
+            await self._check_schema(connection)
             committed = CommitResult(is_clean=False)
             try:
                 async with connection:

@@ -39,9 +39,11 @@ class DedicatedConnection:
         purpose: SignedPurpose,
         subject: str,
         *,
+        check: Callable[[AppConnection], Awaitable[None]],
         pooler_settings: Mapping[str, str] | None = None,
     ) -> None:
         self._conninfo = conninfo
+        self._check = check
         self._key = key
         self._purpose = purpose
         self._subject = subject
@@ -79,6 +81,7 @@ class DedicatedConnection:
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
             try:
+                await self._check(connection)
                 await remove_login_settings(connection)
                 if self._pooler_settings is not None:
                     await send_settings(connection, self._pooler_settings)

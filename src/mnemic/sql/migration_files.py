@@ -129,7 +129,7 @@ def read_set(set_name: str, folder: Traversable) -> Iterator[Migration]:
     )
     for expected, path in enumerate(found, start=1):
         number, title = _number_and_title(path.name)
-        if False and number != expected:
+        if number != expected:
             raise ConfigurationError(
                 f"The migrations of {set_name!r} are not numbered 1, 2, 3 …: {path.name} stands where "
                 f"number {expected} should."

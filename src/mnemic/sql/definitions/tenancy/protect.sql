@@ -3,7 +3,7 @@
 -- a column `tenant_id uuid NOT NULL` and keys that start with it.
 --
 -- Nearly all of its columns are without statistics, see mnemic.withhold_statistics. If the planner needs those of a
--- column whose values are no secret, add: ALTER TABLE … ALTER COLUMN … SET STATISTICS -1.
+-- column whose values are no secret, add: ALTER TABLE … ALTER COLUMN … SET STATISTICS 100.
 CREATE OR REPLACE PROCEDURE mnemic.protect(guarded regclass, privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE')
 LANGUAGE plpgsql
 AS $$

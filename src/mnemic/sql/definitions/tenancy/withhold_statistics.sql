@@ -9,7 +9,8 @@
 --   ids, NOT NULL  Otherwise it expects a 200th of a table for each id. With a target of 1 it learns how many there are,
 --                  and reveals the lowest, the highest and the most frequent one.
 --
--- Before PostgreSQL 18 only a superuser can remove statistics that exist.
+-- A column whose target was set by hand is left alone. Before PostgreSQL 18 only a superuser can remove statistics
+-- that exist.
 CREATE OR REPLACE PROCEDURE mnemic.withhold_statistics(guarded regclass)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -40,7 +41,7 @@ BEGIN
                 END AS target
         ) AS wanted
         WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
-          AND coalesce(attstattarget, -1) <> target
+          AND coalesce(attstattarget, -1) = -1 AND target <> -1
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
         EXECUTE altered.statement;

@@ -27,6 +27,7 @@
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
+    ├── PermanentJobError             raised by a job's handler: another attempt would fail, too
     ├── DeliveryError                 the receiver of a webhook did not accept a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
         ├── DataFolderError           the data folder is unusable (read-only, full, other version …)
@@ -143,6 +144,10 @@ class EmbeddingError(MnemicError):
 
 class LanguageModelError(MnemicError):
     """The language model failed, timed out, or returned an unusable result."""
+
+
+class PermanentJobError(MnemicError):
+    """A handler raises this if another attempt would fail, too: the job is a dead letter at once."""
 
 
 class DeliveryError(MnemicError):

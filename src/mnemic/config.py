@@ -189,8 +189,12 @@ class Settings(BaseSettings):
         default=False,
         description="Keep the embedded server running after its last user; `mnemic stop` stops it.",
     )
-    server_user: str = Field(
-        default="nobody", description="OS user that runs the embedded server when Mnemic runs as root."
+    server_user: str | None = Field(
+        default=None,
+        description=(
+            "OS user that runs the embedded server when Mnemic runs as root. Default: a user id of its own "
+            "for each data folder."
+        ),
     )
     server_settings: dict[str, str] = Field(
         default_factory=dict,

@@ -136,7 +136,7 @@ async def test_what_exceeds_a_limit_is_refused_with_its_name(
             given = {"content": content} if isinstance(content, str) else {"data": content}
             async with pulse():
                 try:
-                    await memory.documents.ingest(name, **given)  # type: ignore[arg-type]
+                    await memory.documents.ingest(name, **given)
                     refusal = await memory.documents.text(name)
                 except InvalidInputError as error:
                     refusal = str(error)

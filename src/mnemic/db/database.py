@@ -159,7 +159,7 @@ class TenantDatabase:
         """The same for a composed statement."""
         subject = str(self.tenant.id)
         (row,) = await self._database.signed_rows(
-            statement, parameters, purpose="enter", subject=subject, wakeups=wakeups
+            statement, parameters, purpose="authenticate", subject=subject, wakeups=wakeups
         )
         return row
 
@@ -173,7 +173,7 @@ class TenantDatabase:
         values = {**parameters, "tenant_id": self.tenant.id}
         try:
             return await self._database.signed_rows(
-                query(name), values, purpose="enter", subject=subject, binary=True
+                query(name), values, purpose="authenticate", subject=subject, binary=True
             )
         except MnemicError as error:
             if not isinstance(error.__cause__, InsufficientPrivilege):

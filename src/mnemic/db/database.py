@@ -10,8 +10,8 @@ nothing can run twice.
 """
 
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from psycopg.types import TypeInfo
 from psycopg_pool import PoolTimeout
 
 from mnemic.db.access import Access
+from mnemic.db.answering_connection import NoAnswerError, has_unread_data
 from mnemic.db.connection import (
     AppConnection,
     CommitResult,
@@ -31,7 +32,6 @@ from mnemic.db.connection import (
     begin_transaction,
     clean_or_close,
     commit_and_clean,
-    has_unread_data,
     remove_login_settings,
 )
 from mnemic.db.dedicated_connection import DedicatedConnection
@@ -83,6 +83,16 @@ class Queries:
         """All rows of a query."""
         cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchall()
+
+    async def extend_timeout(self) -> None:
+        """Allow each further statement of the transaction an hour (`LONG_STATEMENT_S`)."""
+        await self.execute("session.extend_timeout")
+        self.connection.is_extended = True
+
+    async def reset_timeout(self) -> None:
+        """End what `extend_timeout` began."""
+        await self.execute("session.reset_timeout")
+        self.connection.is_extended = False
 
     async def rows_unprepared(self, name: str, parameters: Parameters) -> list[Row]:
         """All rows of a query that is planned for each call, never prepared.
@@ -208,6 +218,7 @@ class Database:
         self._revive = revive
         self._pool = LifoPool(
             self._conninfo_of_running_server,
+            connection_class=AppConnection,
             kwargs={"autocommit": True, "row_factory": dict_row},
             min_size=POOL_MIN_SIZE,
             max_size=limits.pool_size,
@@ -312,7 +323,13 @@ class Database:
 
     def dedicated_connection(self, purpose: SignedPurpose, subject: str) -> DedicatedConnection:
         """A dedicated connection for signed statements; the caller closes it."""
-        return DedicatedConnection(self._conninfo_of_running_server, self.access.key, purpose, subject)
+        return DedicatedConnection(
+            self._conninfo_of_running_server,
+            self.access.key,
+            purpose,
+            subject,
+            answer_timeout_s=self._limits.answer_timeout_s,
+        )
 
     @asynccontextmanager
     async def _checked_connection(self) -> AsyncIterator[AppConnection]:
@@ -326,7 +343,8 @@ class Database:
             connection = await self._pool.getconn()
             try:
                 if not has_unread_data(connection):
-                    yield connection
+                    with self._giving_up_on_a_stalled_network():
+                        yield connection
                     return
                 await connection.close()
             finally:
@@ -354,8 +372,8 @@ class Database:
                     await begin_transaction(connection, self.access.key, subjects, begin=begin)
                     stack.push_async_exit(trial.pop_all())
                     return connection
-            except PoolTimeout:
-                raise  # The time limit has been used up by waiting for a connection.
+            except (PoolTimeout, NoAnswerError):
+                raise  # The time limit has been used up.
             except psycopg.OperationalError:
                 if attempt == BEGIN_ATTEMPTS:
                     raise
@@ -373,18 +391,30 @@ class Database:
         try:
             committed = CommitResult(is_clean=False)
             try:
-                async with connection:
-                    yield connection
-                    committed = await commit_and_clean(connection)
+                with self._giving_up_on_a_stalled_network():
+                    async with connection:
+                        yield connection
+                        committed = await commit_and_clean(connection)
             finally:
                 if not committed.is_clean:
                     await clean_or_close(connection)
         finally:
+            connection.is_extended = False
             await self._pool.putconn(connection)
         self._wakeups.send(committed.wakeups)
 
+    @contextmanager
+    def _giving_up_on_a_stalled_network(self) -> Iterator[None]:
+        """After a statement without an answer, give up idle connections: each would take as long again."""
+        try:
+            yield
+        except NoAnswerError:
+            self._pool.shut_down_idle()
+            raise
+
     async def _configure(self, connection: AppConnection) -> None:
         """Set up a new connection of the pool."""
+        connection.answer_timeout_s = self._limits.answer_timeout_s
         use_keys(connection)
         await remove_login_settings(connection)
         if self._halfvec is None:

@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncCursor
 from psycopg.rows import TupleRow, dict_row, tuple_row
 
+from mnemic.db.answering_connection import has_unread_data
 from mnemic.db.connection import (
     AppConnection,
     DirtyConnectionError,
     backend_identity,
-    has_unread_data,
     remove_login_settings,
 )
 from mnemic.db.tenancy import SignedPurpose, SigningKey
@@ -32,8 +32,15 @@ class DedicatedConnection:
     """Runs statements signed for one purpose, each a transaction by itself. For one task at a time."""
 
     def __init__(
-        self, conninfo: Callable[[], Awaitable[str]], key: SigningKey, purpose: SignedPurpose, subject: str
+        self,
+        conninfo: Callable[[], Awaitable[str]],
+        key: SigningKey,
+        purpose: SignedPurpose,
+        subject: str,
+        *,
+        answer_timeout_s: float,
     ) -> None:
+        self._answer_timeout_s = answer_timeout_s
         self._conninfo = conninfo
         self._key = key
         self._purpose = purpose
@@ -67,9 +74,10 @@ class DedicatedConnection:
     async def _connect(self) -> AppConnection:
         """Connect, and sign for the new backend process."""
         for _ in range(CONNECT_ATTEMPTS):
-            connection = await AsyncConnection.connect(
+            connection = await AppConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
+            connection.answer_timeout_s = self._answer_timeout_s
             try:
                 await remove_login_settings(connection)
                 process = await backend_identity(connection)

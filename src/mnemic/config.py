@@ -70,6 +70,23 @@ class Settings(BaseSettings):
             "`openai:text-embedding-3-small`."
         ),
     )
+    embedding_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description=(
+            "Longest wait for the vectors of 64 texts that are stored, in seconds. Then the texts are stored "
+            "without vectors, and a job embeds them later."
+        ),
+    )
+    query_embedding_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the vector of a query, in seconds. Then recall searches by words, and says so."
+        ),
+    )
     llm: str | None = Field(
         default=None,
         description=(

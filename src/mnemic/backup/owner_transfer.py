@@ -87,7 +87,7 @@ async def _export(
     write_line(_line({"format": FORMAT, "version": FORMAT_VERSION, "owner": owner}))
     counts: dict[str, int] = {}
     async with database.transaction(snapshot=True) as transaction:
-        await transaction.execute("owners.take_long")
+        await transaction.extend_timeout()
         for table_name in [row["table_name"] for row in await transaction.rows("owners.tables")]:
             if not table_name.startswith(_NEVER_EXPORTED):
                 counts[table_name] = await _export_table(transaction, owner, table_name, write_line)

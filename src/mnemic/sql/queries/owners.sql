@@ -1,9 +1,5 @@
 -- Everything about an owner: erasing, archiving, exporting, importing.
 
--- name: take_long
--- Allows statements on all of an owner's rows more time than other statements have.
-SET LOCAL statement_timeout = '1h'
-
 -- name: hold_conversations
 -- Locks an owner's conversations: waits for calls that add turns, and blocks new ones.
 SELECT conversation FROM state.conversations

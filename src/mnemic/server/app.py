@@ -1,6 +1,6 @@
 """The server as one ASGI app. Its middleware, from the outside in:
 
-request_context   request id, timeout, security headers, access log, error responses
+request_context   normalized path, request id, timeout, security headers, access log, error responses
 compression       of responses
 authentication    API key and rate limit of recall
 request_body      size, pause, compression and media type of the body
@@ -36,15 +36,18 @@ from mnemic.server.limits import COMPRESSED_MIN_BYTES, COMPRESSION_LEVEL, Server
 from mnemic.server.metrics import metrics_routes
 from mnemic.server.openapi import describe
 from mnemic.server.pages import page_routes
+from mnemic.server.paths import Target
 from mnemic.server.request_body import BodyMiddleware
 from mnemic.server.request_context import RequestContextMiddleware
 from mnemic.server.routes import add_routes
 from mnemic.server.stream import ROUTE as STREAM
 from mnemic.server.stream import OpenStreams, stream_routes
 
-BATCHES = frozenset({ROUTES["retain_many"].path})
-READING = frozenset(route.path for route in SURFACE if route.method == "POST" and route.role == "read")
-ENDLESS = frozenset({STREAM.path, MCP})
+BATCHES: frozenset[Target] = frozenset({(ROUTES["retain_many"].method, ROUTES["retain_many"].path)})
+READING: frozenset[Target] = frozenset(
+    (route.method, route.path) for route in SURFACE if route.role == "read"
+)
+ENDLESS: frozenset[Target] = frozenset({(STREAM.method, STREAM.path)})
 
 
 @dataclass(frozen=True)

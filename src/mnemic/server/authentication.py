@@ -31,15 +31,16 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.auditing import begin_act, needs_audit
 from mnemic.server.key_usage import KeyUsage
+from mnemic.server.paths import Target, is_under, target_of
 from mnemic.server.rate_limit import RateLimiter
-from mnemic.server.request_context import raw_path
 from mnemic.types.key import ApiKey, Role, allows
 
 __all__ = ["AuthenticatedCaller", "AuthenticationMiddleware", "Authenticator", "RequireRole", "Role"]
 
-GUARDED = "/v1"
-RECALL = "/v1/recall"
 MCP = "/mcp"
+GUARDED = ("/v1", MCP)
+"""Every path below these needs a key."""
+RECALL: Target = ("POST", "/v1/recall")
 CACHED_KEYS_MAX = 10_000
 """Cached keys; the least recently used one is evicted and waits for its next lookup."""
 
@@ -139,7 +140,7 @@ class AuthenticationMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an authenticated request on; otherwise raise the error."""
-        if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
+        if scope["type"] != "http" or not is_under(scope["path"], *GUARDED):
             await self._app(scope, receive, send)
             return
         known = self._authenticator.cached_key_of(scope) if _is_recall(scope) else None
@@ -200,13 +201,9 @@ def _digest(token: str) -> bytes:
 
 
 def _is_recall(scope: Scope) -> bool:
-    return bool(scope["method"] == "POST" and raw_path(scope) == RECALL)
+    return target_of(scope) == RECALL
 
 
 def _counts_as_recall(scope: Scope) -> bool:
     """Every MCP request counts as a recall: which tool it calls is known only from its body."""
-    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(raw_path(scope), MCP))
-
-
-def _is_under(path: str, *roots: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in roots)
+    return _is_recall(scope) or (scope["method"] == "POST" and is_under(scope["path"], MCP))

@@ -2,7 +2,7 @@
 
 request_context   normalized path, request id, timeout, security headers, access log, error responses
 compression       of responses
-authentication    API key and rate limit of recall
+authentication    API key, rate limit of recall, requests in progress
 request_body      size, pause, compression and media type of the body
 idempotency       repeated writes
 auditing          admin calls that change something
@@ -57,12 +57,13 @@ class ServerApp:
     app: FastAPI
     authenticator: Authenticator
     streams: OpenStreams
+    limits: ServerLimits
 
 
 def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> ServerApp:
     """Build the app over open tenants. `limits` replaces the limits of the settings."""
     bounds = limits if limits is not None else limits_of(settings)
-    authenticator = Authenticator(tenants, recall_rate_per_minute=bounds.recall_rate_per_minute)
+    authenticator = Authenticator(tenants, limits=bounds)
     streams = OpenStreams(bounds)
     app = FastAPI(
         title="Mnemic",
@@ -81,7 +82,7 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
     app.include_router(health_routes(tenants))
     app.include_router(metrics_routes(tenants, None if settings.metrics_public else authenticator.require))
     app.openapi = lambda: describe(app, reading=READING)  # type: ignore[method-assign]
-    return ServerApp(app, authenticator, streams)
+    return ServerApp(app, authenticator, streams, bounds)
 
 
 def mount_mcp(app: FastAPI, mcp_app: ASGIApp) -> None:
@@ -103,7 +104,7 @@ def _layers(authenticator: Authenticator, limits: ServerLimits) -> list[Middlewa
     return [
         Middleware(RequestContextMiddleware, limits=limits, batches=BATCHES, endless=ENDLESS),
         Middleware(GZipMiddleware, minimum_size=COMPRESSED_MIN_BYTES, compresslevel=COMPRESSION_LEVEL),
-        Middleware(AuthenticationMiddleware, authenticator=authenticator),
+        Middleware(AuthenticationMiddleware, authenticator=authenticator, endless=ENDLESS),
         Middleware(BodyMiddleware, limits=limits, batches=BATCHES),
         Middleware(
             IdempotencyMiddleware, open_database=authenticator.database_of, reading=READING, batches=BATCHES

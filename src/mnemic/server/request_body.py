@@ -10,6 +10,7 @@ status  when
 ======  ==========================================================================
 400     a compressed body that cannot be decompressed, or with data after its end
 408     the client paused for longer than `body_pause_s`
+429     the key, its tenant or the server holds as many bytes of bodies as it may
 413     the body, or a line of a batch, decompressed, is larger than the limit;
         or it is compressed by more than `COMPRESSION_MAX_RATIO` times
 415     a media type other than JSON, a compression other than gzip
@@ -18,22 +19,26 @@ status  when
 
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mnemic.govern.keys import AuthenticatedKey
 from mnemic.server.authentication import GUARDED
 from mnemic.server.limits import ServerLimits
 from mnemic.server.paths import Target, is_under, target_of
+from mnemic.server.quota import Quota
 from mnemic.server.request_context import ClientDisconnectedError
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
 GZIP_WINDOW_BITS = 31
+RETRY_AFTER_S = 1.0
 PIECE_MAX_BYTES = 64 * 1024
 """A body is decoded in pieces of this size."""
 COMPRESSION_MAX_RATIO = 200
@@ -118,6 +123,7 @@ class Body:
     line_max_bytes: int | None = None
     size_bytes: int = 0
     line_bytes: int = 0
+    held_bytes: int = 0
     has_ended: bool = False
 
     def __post_init__(self) -> None:
@@ -142,11 +148,14 @@ class Body:
             await asyncio.sleep(0)
         return piece
 
-    async def whole(self) -> bytes:
-        """The whole body."""
+    async def whole(self, on_piece: Callable[[int], None]) -> bytes:
+        """The whole body. `on_piece` may refuse the size of a piece; `held_bytes` is what it allowed."""
         pieces = []
         while not self.has_ended:
-            pieces.append(await self.piece())
+            piece = await self.piece()
+            on_piece(len(piece))
+            self.held_bytes += len(piece)
+            pieces.append(piece)
         return b"".join(pieces)
 
     async def message(self) -> Message:
@@ -189,6 +198,7 @@ class BodyMiddleware:
         self._app = app
         self._limits = limits
         self._batches = batches
+        self._held_bytes = Quota("bytes of bodies in memory", limits.body_bytes, retry_after_s=RETRY_AFTER_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request whose body is within the limits."""
@@ -198,9 +208,14 @@ class BodyMiddleware:
         headers = Headers(scope=scope)
         if target_of(scope) in self._batches:
             await self._app(scope, self._open_batch(headers, receive).message, send)
-        else:
-            body = await self._open(headers, receive, JSON, self._limits.max_request_bytes).whole()
-            await self._app(scope, _replayed(body, receive), send)
+            return
+        body = self._open(headers, receive, JSON, self._limits.max_request_bytes)
+        found: AuthenticatedKey = scope["state"]["found_key"]
+        try:
+            whole = await body.whole(on_piece=partial(self._held_bytes.take, found))
+            await self._app(scope, _replayed(whole, receive), send)
+        finally:
+            self._held_bytes.give_back(found, body.held_bytes)
 
     def _open_batch(self, headers: Headers, receive: Receive) -> Body:
         """A line of a batch is as large as a request that stores one item."""

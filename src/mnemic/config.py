@@ -251,6 +251,15 @@ class Settings(BaseSettings):
         le=100_000,
         description="`mnemic serve`: streams of events that an API key may have open.",
     )
+    min_free_disk_bytes: int = Field(
+        default=128 * 1024**2,
+        ge=0,
+        le=1024**4,
+        description=(
+            "`mnemic serve`: free space on the disk of the embedded server below which `/readyz` says that "
+            "the server is not ready, in bytes."
+        ),
+    )
     metrics_public: bool = Field(
         default=False,
         description="`mnemic serve`: serve `/metrics` without authentication, not only to admin keys.",

@@ -330,6 +330,6 @@ def test_a_stream_that_nobody_reads_is_closed(folder: Path, monkeypatch: pytest.
 
 def shrink_buffers(server: RunningServer) -> None:
     for each in list(server.server.server_state.connections):
-        sock = each.transport.get_extra_info("socket")  # type: ignore[union-attr]
+        sock = each.transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        each.transport.set_write_buffer_limits(high=4096)  # type: ignore[union-attr]
+        each.transport.set_write_buffer_limits(high=4096)

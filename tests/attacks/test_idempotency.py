@@ -74,7 +74,7 @@ def test_two_owners_may_choose_the_same_key(writer: httpx.Client, subtests: pyte
 def test_another_scope_is_another_request(writer: httpx.Client, subtests: pytest.Subtests) -> None:
     """Channel and process change what is written: the answer of the first request would drop the second."""
     key = {"Idempotency-Key": str(uuid4()), "Mnemic-Owner": "alice"}
-    scopes = (
+    scopes: tuple[dict[str, str], ...] = (
         {},
         {"Mnemic-Channel": "mail"},
         {"Mnemic-Channel": "chat"},

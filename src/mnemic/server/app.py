@@ -79,7 +79,7 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
     app.include_router(page_routes(app))
     add_routes(app, authenticator.require)
     app.include_router(stream_routes(authenticator, streams))
-    app.include_router(health_routes(tenants))
+    app.include_router(health_routes(tenants, settings))
     app.include_router(metrics_routes(tenants, None if settings.metrics_public else authenticator.require))
     app.openapi = lambda: describe(app, reading=READING)  # type: ignore[method-assign]
     return ServerApp(app, authenticator, streams, bounds)

@@ -24,11 +24,15 @@ from tests.fresh_tenants import contents
 # Everything that a database can be made to run when it is restored or used. Each creates a role, which is
 # visible in the whole server.
 FORGERY = """
-    CREATE FUNCTION state.forged(given text, role_name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+    CREATE FUNCTION state.forged_role(role_name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
     BEGIN
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = role_name) THEN
             EXECUTE pg_catalog.format('CREATE ROLE %I SUPERUSER', role_name);
         END IF;
+    END $$;
+    CREATE FUNCTION state.forged(given text, role_name text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN
+        PERFORM state.forged_role(role_name);
         RETURN given;
     END $$;
     CREATE FUNCTION state.forged_trigger() RETURNS trigger LANGUAGE plpgsql AS $$

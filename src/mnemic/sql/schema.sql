@@ -831,6 +831,28 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
+
+CREATE TABLE state.group_members (
+    tenant_id uuid NOT NULL,
+    group_name text NOT NULL,
+    owner text NOT NULL,
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT group_members_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.group_members ALTER COLUMN group_name SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN owner SET STATISTICS 0;
+
+ALTER TABLE ONLY state.group_members FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.group_members IS 'The owners in each group.';
+
+CREATE FUNCTION mnemic.groups_of(of_tenant uuid, member text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (ARRAY(SELECT group_members.group_name FROM state.group_members WHERE ((group_members.tenant_id = groups_of.of_tenant) AND (group_members.owner = groups_of.member))) || 'everyone'::text);
+
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1692,6 +1714,124 @@ BEGIN
 END
 $$;
 
+CREATE TABLE state.dropped_group_grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid NOT NULL,
+    owner text NOT NULL,
+    dropped_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT dropped_group_grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN owner SET STATISTICS 0;
+
+ALTER TABLE ONLY state.dropped_group_grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.dropped_group_grants IS 'Grants to groups that an owner has dropped for itself.';
+
+CREATE TABLE state.grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    granted_to text,
+    channel text,
+    categories text[],
+    tags text[],
+    conversation text,
+    expires_at timestamp with time zone,
+    process text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    revoking_reason text,
+    accepted_at timestamp with time zone,
+    dropped_at timestamp with time zone,
+    granted_to_group text,
+    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
+    CONSTRAINT dropped_by_an_owner CHECK (((granted_to_group IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT ended_once CHECK (((revoked_at IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
+    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
+    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
+    CONSTRAINT grants_granted_to_group_check CHECK (((char_length(granted_to_group) >= 1) AND (char_length(granted_to_group) <= 256))),
+    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
+    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
+    CONSTRAINT groups_accept_at_once CHECK (((granted_to_group IS NULL) OR (accepted_at IS NOT NULL))),
+    CONSTRAINT one_kind_of_reader CHECK ((num_nonnulls(granted_to, granted_to_group) = 1)),
+    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+);
+ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
+
+ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.grants IS 'Grants: who may recall whose memories, within which scope and until when.';
+
+CREATE FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) RETURNS TABLE(grant_id uuid, owner text, channel text, categories text[], tags text[], conversation text, place bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT found.grant_id,
+     found.owner,
+     found.channel,
+     found.categories,
+     found.tags,
+     found.conversation,
+     row_number() OVER (PARTITION BY found.owner ORDER BY found.grant_id) AS row_number
+    FROM ( SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to = readable_grants.reader) AND (grants.accepted_at IS NOT NULL) AND (grants.revoked_at IS NULL) AND (grants.dropped_at IS NULL))
+         UNION ALL
+          SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to_group = ANY (mnemic.groups_of(readable_grants.of_tenant, readable_grants.reader))) AND (grants.revoked_at IS NULL) AND (grants.owner <> readable_grants.reader) AND (NOT (EXISTS ( SELECT
+                    FROM state.dropped_group_grants dropped
+                   WHERE ((dropped.tenant_id = readable_grants.of_tenant) AND (dropped.grant_id = grants.grant_id) AND (dropped.owner = readable_grants.reader))))))) found
+   WHERE (mnemic.grant_state(found.accepted_at, found.expires_at, NULL::timestamp with time zone, NULL::timestamp with time zone) = 'active'::text);
+END;
+
 CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1935,7 +2075,7 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions
     FROM (
         SELECT
@@ -2070,7 +2210,7 @@ CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is';
+    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is, and so does a dropped or accepted one';
 END
 $$;
 
@@ -2668,6 +2808,15 @@ BEGIN
         )), 'hex')
         FROM mnemic.signing_key
     );
+END
+$$;
+
+CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN NULL;
 END
 $$;
 
@@ -3710,47 +3859,17 @@ ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
 
-CREATE TABLE state.grants (
+CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
-    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
-    owner text NOT NULL,
-    granted_to text NOT NULL,
-    channel text,
-    categories text[],
-    tags text[],
-    conversation text,
-    expires_at timestamp with time zone,
-    process text NOT NULL,
-    reason text,
+    name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone,
-    revoking_reason text,
-    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
-    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
-    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
-    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
-    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
-    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
-    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
-    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
-    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
-    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
-    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
-    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+    CONSTRAINT groups_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 256)) AND (name <> 'everyone'::text)))
 );
-ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN name SET STATISTICS 0;
 
-ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.grants IS 'Who may recall whose memories, within which scope and until when.';
+COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
 
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
@@ -4143,6 +4262,8 @@ CREATE TABLE state.tenants (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
+    grant_policy text DEFAULT 'ask'::text NOT NULL,
+    CONSTRAINT tenants_grant_policy_check CHECK ((grant_policy = ANY (ARRAY['ask'::text, 'accept_all'::text]))),
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
@@ -4551,6 +4672,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_pkey PRIMARY KEY (tenant_id, grant_id, owner);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
@@ -4577,6 +4701,12 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (tenant_id, group_name, owner);
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, name);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_pkey PRIMARY KEY (tenant_id, event_id);
@@ -4687,6 +4817,8 @@ CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant
 
 CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_id, document_id, chunk_index);
 
+CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
+
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
 CREATE INDEX entity_facts_evidence ON state.entity_facts USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -4711,9 +4843,19 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE (revoked_at IS NULL);
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE ((accepted_at IS NOT NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 
 CREATE INDEX grants_received ON state.grants USING btree (tenant_id, granted_to, created_at DESC, grant_id DESC);
+
+CREATE INDEX grants_received_by_groups ON state.grants USING btree (tenant_id, granted_to_group, created_at DESC, grant_id DESC) WHERE (granted_to_group IS NOT NULL);
+
+CREATE INDEX grants_to_groups ON state.grants USING btree (tenant_id, granted_to_group) WHERE ((granted_to_group IS NOT NULL) AND (revoked_at IS NULL));
+
+CREATE INDEX group_members_owner ON state.group_members USING btree (tenant_id, owner);
 
 CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -4815,13 +4957,15 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TA
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
+CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
 CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reactivating_key();
 
-CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
+CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -4865,6 +5009,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.reference_documents(tenant_id, document_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -4894,6 +5041,15 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_group_name_fkey FOREIGN KEY (tenant_id, group_name) REFERENCES state.groups(tenant_id, name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -5077,6 +5233,8 @@ ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.dropped_group_grants ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.entities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.entity_facts ENABLE ROW LEVEL SECURITY;
@@ -5090,6 +5248,10 @@ ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.group_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.groups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.journal_events ENABLE ROW LEVEL SECURITY;
 
@@ -5133,6 +5295,8 @@ CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.document_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.dropped_group_grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.entity_facts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -5146,6 +5310,10 @@ CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mne
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.group_members USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.groups USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -5306,6 +5474,13 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.groups_of(of_tenant uuid, member text) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
@@ -5364,6 +5539,22 @@ REVOKE ALL ON FUNCTION mnemic.publish_state_document_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.queue_metrics(most_types integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.queue_metrics(most_types integer) TO mnemic_app;
+
+GRANT SELECT,INSERT ON TABLE state.dropped_group_grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.dropped_group_grants TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
+
+GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -5696,12 +5887,8 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
-GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
-
-GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
-
-GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
@@ -5739,6 +5926,8 @@ GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
 
 GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
+
+GRANT UPDATE(grant_policy) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

@@ -198,7 +198,9 @@ def print_grant(what: str, given: Grant, *, json: bool) -> None:
 
 
 def _print_table(grants: Sequence[Grant]) -> None:
-    listing = table("id", "of", "to", "what", "until", "state", "reason")
+    """A line per grant; reasons have a column only where a grant has one."""
+    reasons = ["reason"] if any(each.reason for each in grants) else []
+    listing = table("id", "of", "to", "what", "until", "state", *reasons)
     for each in grants:
         words = (each.owner, _reader(each), _scope(each))
         until = f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else ""
@@ -207,7 +209,7 @@ def _print_table(grants: Sequence[Grant]) -> None:
             *(Text(one_line(word)) for word in words),
             until,
             each.state,
-            Text(one_line(each.reason or "")),
+            *(Text(one_line(each.reason or "")) for _ in reasons),
         )
     out.print(listing)
 

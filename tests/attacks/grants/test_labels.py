@@ -6,7 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from mnemic.mcp.tool_results import passages, recalled_hits
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.recalled import Recalled
 from tests.accepted_grants import accepted_grant
 
 # Every character that ends a line somewhere: in Python, in Unicode, in a terminal.
@@ -21,6 +23,19 @@ def labels(text: str) -> list[str | None]:
     found = [ENTRY.match(line) for line in heads]
     assert all(found), heads
     return [match["label"] for match in found if match is not None]
+
+
+def mcp_labels(found: Recalled, reader: str) -> list[str | None]:
+    """The labels of the entries in the text of the tool `recall`; those of `query_archive` are the same."""
+    (recalled,) = recalled_hits(found, reader).texts()
+    entries = [line.removeprefix("- ") for line in recalled.splitlines()]
+    (archive,) = passages(found, reader).texts()
+    numbered = [line for line in archive.splitlines()[1:] if line and not line.startswith("  ")]
+    assert [re.match(r"\[(\d+)", line)[1] for line in numbered] == ["1", "2", "3", "4"]  # type: ignore[index]
+    shared = [bool(re.match(r"\[\d+, shared by [^\[\]]+\] ", line)) for line in numbered]
+    found_labels = labels("\n".join(entries))
+    assert shared == [label is not None for label in found_labels]
+    return found_labels
 
 
 async def test_content_does_not_forge_an_entry_or_a_label(
@@ -43,6 +58,7 @@ async def test_content_does_not_forge_an_entry_or_a_label(
                     f", shared by {giver}" if hit.memory.owner == giver else None for hit in found.hits
                 ]
                 assert labels(found.text) == expected
+                assert labels(found.text) == mcp_labels(found, reader)
                 assert "shared by boss]" in found.text
 
 

@@ -14,11 +14,16 @@ OWNERS_MAX = 32
 
 @dataclass(frozen=True)
 class ReadableOwner:
-    """The memories of one owner that pass a filter; `grant_id` is the grant that opens another owner's."""
+    """The memories of one owner that pass a filter; `grant_id` is the grant that opens another owner's.
+
+    `covers_everything` says that the filter is the caller's own choice, and that no memory of the owner is
+    closed to the caller.
+    """
 
     owner: str
     filter: Filter
     grant_id: UUID | None = None
+    covers_everything: bool = True
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """Parameters of the queries in recall.sql."""
@@ -75,4 +80,4 @@ def _opened_by(request: Request, grant: ReadableGrant) -> ReadableOwner | None:
         narrowed = replace(narrowed, categories=tuple(both))
     if grant.tags is not None:
         narrowed = replace(narrowed, any_tags=grant.tags)
-    return ReadableOwner(grant.owner, narrowed, grant.grant_id)
+    return ReadableOwner(grant.owner, narrowed, grant.grant_id, grant.covers_everything)

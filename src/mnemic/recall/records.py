@@ -5,6 +5,7 @@ ones are read here, since only few of the candidates are selected.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from json import loads
 from typing import Any
@@ -28,7 +29,8 @@ async def read_records(
 ) -> dict[Key, MemoryRecord]:
     """The records of the selected memories, and of their neighbours if `include` asks for them.
 
-    A memory that was erased since it was found is missing.
+    A memory that was erased since it was found is missing. Links from a memory that a grant opens to others
+    are left out unless the grant covers everything.
     """
     wanted = {candidate.key: (candidate.pool, candidate.index) for candidate in selected}
     if "neighbours" in request.include:
@@ -37,7 +39,26 @@ async def read_records(
             wanted |= {pool.keys[index]: (pool, index) for index in candidate.neighbour_indexes}
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
     missing = [key for key in wanted if key not in records]
-    return records | await _read(database, request, missing) if missing else records
+    if missing:
+        records |= await _read(database, request, missing)
+    return {
+        key: record if wanted[key][0].readable.covers_everything else _without_links(record)
+        for key, record in records.items()
+    }
+
+
+def _without_links(record: MemoryRecord) -> MemoryRecord:
+    """A memory without the ids of other memories, which a grant may not cover."""
+    evidence = tuple(text for text in record.evidence if not _is_id(text))
+    return replace(record, superseded_by=None, merged_into=None, evidence=evidence)
+
+
+def _is_id(reference: str) -> bool:
+    try:
+        UUID(reference)
+    except ValueError:
+        return False
+    return True
 
 
 async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key]) -> dict[Key, MemoryRecord]:

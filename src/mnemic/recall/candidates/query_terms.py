@@ -5,7 +5,7 @@ quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have wor
 memories each word occurs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from mnemic.db.connection import Row
@@ -47,6 +47,18 @@ class QueryTerms:
         """Whether statistics should be made or refreshed for this owner."""
         is_large = self.memory_count > STATISTICS_MIN_MEMORIES
         return self.is_stale or (not self.has_statistics and is_large)
+
+    def among(self, memory_count: int) -> "QueryTerms":
+        """The same terms, to be counted among some of the owner's memories, without its statistics."""
+        return replace(
+            self,
+            counts=(None,) * len(self.counts),
+            memory_count=memory_count,
+            mean_bytes=None,
+            has_statistics=False,
+            is_stale=False,
+            has_entities=False,
+        )
 
 
 async def read_query_terms(database: TenantDatabase, owner: str, analysis: QueryAnalysis) -> QueryTerms:

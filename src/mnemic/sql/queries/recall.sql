@@ -21,13 +21,38 @@ CROSS JOIN LATERAL mnemic.candidate_features(
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
 CROSS JOIN LATERAL mnemic.recall_vectors(
-    entered.tenant_id, %(owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
+    entered.tenant_id, %(sample_owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
 ) AS theirs
 
 -- name: find_filtered
 -- The newest memories of an owner that match a filter.
 SELECT memory_id
 FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
+
+-- name: granted
+-- How many memories a grant covers, and which of them have another content today than at the moment of the request.
+SELECT count(found.memory_id) AS memory_count,
+    array_agg(found.memory_id) FILTER (WHERE NOT found.has_content_of_today) AS changed_ids
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.granted_memories(
+    entered.tenant_id, %(owner)s, %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS found
+
+-- name: nearest_granted
+-- The nearest memories that a grant covers, and the statistics of their cosines; see mnemic.nearest_granted.
+SELECT found.*
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.nearest_granted(
+    entered.tenant_id, %(owner)s, %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(vector_table)s,
+    %(vector)s::halfvec, %(limit)s
+) AS found
+
+-- name: find_granted
+-- The newest memories that a grant covers.
+SELECT memory_id
+FROM mnemic.granted_memories(%(tenant_id)s, %(owner)s, %(filter)s::mnemic.recall_filter, NULL)
+ORDER BY happened_at DESC, memory_id DESC
+LIMIT %(limit)s
 
 -- name: mentioning
 -- The newest memories that mention one of these entities (`hops` 0) or a related one (`hops` 1), nearest first.

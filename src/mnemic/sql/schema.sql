@@ -831,6 +831,59 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone, has_content_of_today boolean)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at), true
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (as_of IS NULL OR now.recorded_at <= as_of)
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    ELSE
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at), true
+        FROM state.memories AS now
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+          AND (as_of IS NULL OR now.recorded_at <= as_of)
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    END IF;
+    IF as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT
+            past.memory_id, coalesce(past.at, past.created_at),
+            EXISTS (
+                SELECT FROM state.memories AS now
+                WHERE now.tenant_id = verified_tenant AND now.memory_id = past.memory_id
+                  AND now.content = past.content
+            )
+        FROM state.memory_versions AS past
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+          AND past.recorded_at <= as_of AND past.known_until > as_of
+          AND mnemic.matches_filter(
+              filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+          );
+    END IF;
+END
+$$;
+
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1325,6 +1378,26 @@ CREATE FUNCTION mnemic.model_lock_key() RETURNS bigint
 CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
+
+CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'WITH scored AS MATERIALIZED ('
+        '   SELECT granted.memory_id, 1 - (found.embedding <=> $1) AS cosine'
+        '   FROM mnemic.granted_memories($2, $3, $4, $5) AS granted'
+        '   CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
+        '     WHERE stored.tenant_id = $2 AND stored.memory_id = granted.memory_id OFFSET 0) AS found'
+        '   WHERE granted.has_content_of_today'
+        ' )'
+        ' SELECT ARRAY(SELECT memory_id FROM scored ORDER BY cosine DESC, memory_id LIMIT $6),'
+        '   avg(cosine), stddev_pop(cosine)::float8, count(*) FROM scored',
+        vector_table
+    )
+    INTO memory_ids, mean, deviation, row_count USING wanted, of_tenant, wanted_owner, filter, as_of, most;
+END
+$_$;
 
 CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
@@ -1977,7 +2050,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
@@ -2005,7 +2078,7 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $_$;
 
@@ -5305,6 +5378,9 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;

@@ -386,6 +386,8 @@ SEARCHES = (
     " FROM mnemic.lexical_candidates("
     f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
+    "SELECT memory_id FROM mnemic.granted_memories("
+    f"mnemic.current_tenant(), 'somebody', {ANY_MEMORY}, {{as_of}})",
 )
 # Searches by functions that run with the caller's policies and take the tenant as a parameter.
 FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
@@ -399,6 +401,8 @@ SEARCHES_FOR_B = (
     f"SELECT unnest(near_ids) AS memory_id FROM {FIRST_TABLE},"
     f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL,"
     " NULL, 40, 100)",
+    f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
+    f" mnemic.nearest_granted('{{b}}', 'somebody', {ANY_MEMORY}, {{as_of}}, table_name, '[1,0,0]'::halfvec, 100)",
     "SELECT unnest(memory_ids) AS memory_id"
     f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
     " {as_of}, 99)",

@@ -44,7 +44,7 @@ async def look_up_owner(
         granted = None
         if counts_granted_only(readable, terms):
             granted = await count_granted(database, readable, request)
-            terms = terms.among(granted.memory_count)
+            terms = terms.among_granted(granted.memory_count)
     with timer.measure("graph"):
         entity_hops: Mapping[Key, int] = {}
         # A grant opens memories. The giver's entities, with their aliases and relations, stay closed.

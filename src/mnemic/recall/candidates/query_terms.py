@@ -19,6 +19,9 @@ STATISTICS_AGE = timedelta(days=1)
 """Older statistics are refreshed in the background."""
 COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Without statistics, the database counts an owner's memories up to this number."""
+GRANTED_PRIOR_MEMORIES = 20
+"""Memories without any term of the query that are added to those of a grant. A grant may cover one memory, in
+which no term would be rare."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class QueryTerms:
     `tsqueries` has one PostgreSQL tsquery per term, with all forms of the word; `counts` the number of
     memories that have the term, None where statistics do not say; `mean_bytes` the mean length of the
     owner's memories, None without statistics. `vector_table` holds the vectors of the model that serves the
-    tenant.
+    tenant. `prior_count` is added to `memory_count` to tell how rare terms are.
     """
 
     lexemes: tuple[str, ...]
@@ -41,6 +44,12 @@ class QueryTerms:
     has_entities: bool
     has_grants: bool
     vector_table: VectorTable | None
+    prior_count: int = 0
+
+    @property
+    def weighed_count(self) -> int:
+        """The number of memories that the weights of terms are computed with."""
+        return self.memory_count + self.prior_count
 
     @property
     def lacks_statistics(self) -> bool:
@@ -48,8 +57,8 @@ class QueryTerms:
         is_large = self.memory_count > STATISTICS_MIN_MEMORIES
         return self.is_stale or (not self.has_statistics and is_large)
 
-    def among(self, memory_count: int) -> "QueryTerms":
-        """The same terms, to be counted among some of the owner's memories, without its statistics."""
+    def among_granted(self, memory_count: int) -> "QueryTerms":
+        """The same terms, to be counted among the granted memories of the owner, without its statistics."""
         return replace(
             self,
             counts=(None,) * len(self.counts),
@@ -58,6 +67,7 @@ class QueryTerms:
             has_statistics=False,
             is_stale=False,
             has_entities=False,
+            prior_count=GRANTED_PRIOR_MEMORIES,
         )
 
 

@@ -402,7 +402,8 @@ SEARCHES_FOR_B = (
     f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL,"
     " NULL, 40, 100)",
     f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
-    f" mnemic.nearest_granted('{{b}}', 'somebody', {ANY_MEMORY}, {{as_of}}, table_name, '[1,0,0]'::halfvec, 100)",
+    f" mnemic.nearest_granted('{{b}}', 'somebody', {ANY_MEMORY}, {{as_of}}, table_name,"
+    " '[1,0,0]'::halfvec, 100)",
     "SELECT unnest(memory_ids) AS memory_id"
     f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
     " {as_of}, 99)",

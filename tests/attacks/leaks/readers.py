@@ -1,51 +1,29 @@
-"""Readers of a grant try to learn something about the giver's other memories.
-
-The tests are differential. A reader makes many calls and keeps the complete answers: hits, scores, every part
-of `explain`, confidence, refusals, counts, notes, text. Then the giver stores *secrets*, memories that the
-grant does not cover, chosen to disturb everything that recall computes: the words and names of the queries,
-near vectors, neighbouring turns, entities, times. The same calls must then return the same answers.
-"""
+"""A giver, a reader, secrets of the giver, and the complete answers to the reader."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
-from pytest import Subtests
 
-from mnemic.db.database import Database
-from mnemic.embeddings.indexes import index_owner
-from mnemic.errors import MnemicError
-from mnemic.recall.candidates.cosines import PRIOR_DEVIATION, PRIOR_MEAN, PRIOR_MEMORIES
-from mnemic.recall.index_maintenance import refresh_word_statistics
-from mnemic.recall.ranking import WEIGHTS
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.types.recalled import Recalled
+from mnemic.types.recalled import Explanation, Hit, Recalled
 from mnemic.types.share import Grant
-from tests.conftest import AppConnection
-from tests.fresh_tenants import (  # noqa: F401 (fixtures)
-    memory,
-    open_memory,
-    shared_database,
-    shared_database_name,
-    superuser,
-)
-from tests.many_vectors import clustered, give_vectors
-from tests.opened import core_of
 
 GIVER, READER = "bob", "alice"
 
 # Recency is 0 for events that long ago, so that answers do not depend on when they are given.
 LONG_AGO = datetime(1991, 3, 5, 12, tzinfo=UTC)
+TOMORROW = datetime.now(UTC) + timedelta(days=1)
 MARKED: Mapping[str, Any] = {
     "channel": "trip",
     "category": "preference",
     "tags": ["shared"],
     "conversation": "rome",
 }
-"""What granted memories have; each grant covers one of these fields."""
+"""What granted memories have; each grant asks for one of these fields."""
 UNMARKED: Mapping[str, Any] = {
     "channel": "diary",
     "category": "factual",
@@ -82,23 +60,19 @@ SECRETS = (
     "Zebulon is afraid of Mondays.",
 )
 QUERIES = (
-    "Who is Zebulon?",
-    "What about Quentin Oyelaran and the kidney stones?",
+    "Who is Zebulon, and where are Quentin Oyelaran and the kidney stones?",
     "Which museum do we want to see?",
     "hotel garden station",
     'Did anybody say "train to Naples"?',
     "What happened in March 1991?",
-    "swordfish",
 )
+CHANNELS = ["trip", "diary", "_global"]
 OPTIONS: tuple[Mapping[str, Any], ...] = (
     {},
-    {"refuse_below": 0, "limit": 3},
-    {"refuse_below": 0, "limit": 40, "include": ["neighbours", "entities"], "channels": ["trip", "diary"]},
-    {"refuse_below": 0, "techniques": ["vector"], "channels": ["trip", "diary"]},
-    {"refuse_below": 0, "techniques": ["text", "graph"], "channels": ["trip", "diary"]},
-    {"refuse_below": 0, "statuses": ["active", "superseded", "archived"], "channels": ["trip", "diary"]},
-    {"refuse_below": 0, "as_of": datetime.now(UTC) + timedelta(days=1), "channels": ["trip", "diary"]},
-    {"refuse_below": 0, "categories": ["preference"], "tags": ["shared"], "channels": ["trip"]},
+    {"refuse_below": 0, "limit": 40, "include": ["neighbours", "entities"], "channels": CHANNELS},
+    {"refuse_below": 0, "limit": 2, "techniques": ["vector"], "channels": CHANNELS},
+    {"refuse_below": 0, "techniques": ["text", "graph"], "channels": CHANNELS},
+    {"refuse_below": 0, "as_of": TOMORROW, "statuses": ["active", "superseded"], "channels": CHANNELS},
 )
 USAGE = ("retrieval_count", "last_retrieved_at")
 """Fields that recall itself changes."""
@@ -113,7 +87,9 @@ def turns(texts: Sequence[str], fields: Mapping[str, Any]) -> list[dict[str, Any
     ]
 
 
-async def store(memory: AsyncMemory, owner: str, texts: Sequence[str], fields: Mapping[str, Any]) -> list[UUID]:
+async def store(
+    memory: AsyncMemory, owner: str, texts: Sequence[str], fields: Mapping[str, Any]
+) -> list[UUID]:
     kept = await memory.retain(
         turns(texts, fields), owner=owner, channel=fields["channel"], conversation=fields["conversation"]
     )
@@ -124,23 +100,29 @@ async def give(memory: AsyncMemory, **scope: Any) -> Grant:
     return await memory.shares.grant(READER, owner=GIVER, **scope)
 
 
-async def keep_secrets(memory: AsyncMemory, owner: str, fields: Mapping[str, Any]) -> list[UUID]:
-    """Store the secrets and everything that may hang on them: entities, relations, links, a successor."""
-    ids = await store(memory, owner, SECRETS, fields)
-    bob = memory.scope(owner=owner)
-    zebulon = await bob.entities.upsert("person", "Zebulon", aliases=["the hotel"])
-    museum = await bob.entities.upsert("place", "museum", aliases=["swordfish"])
-    await bob.entities.relate(zebulon, museum, "owns")
+async def keep_secrets(memory: AsyncMemory, fields: Mapping[str, Any]) -> list[UUID]:
+    """Store the secrets, with entities that occur in granted memories, too; forget one, replace another."""
+    ids = await store(memory, GIVER, SECRETS, fields)
+    bob = memory.scope(owner=GIVER)
+    await add_entities(bob)
     await bob.memories.forget(ids[1])
     await bob.memories.supersede(ids[2], "Zebulon and Carla met in the museum in March.")
     return ids
+
+
+async def add_entities(bob: AsyncMemory) -> None:
+    zebulon = await bob.entities.upsert("person", "Zebulon", aliases=["the hotel"])
+    museum = await bob.entities.upsert("place", "museum", aliases=["Quentin Oyelaran"])
+    await bob.entities.relate(zebulon, museum, "owns")
 
 
 async def answers(memory: AsyncMemory, queries: Sequence[str] = QUERIES) -> dict[str, Any]:
     """The complete answers to a reader, by call."""
     reader = memory.scope(owner=READER)
     return {
-        f"{query} {sorted(options.items(), key=str)}": seen(await reader.recall(query, explain=True, **options))
+        f"{query} {sorted(options.items(), key=str)}": seen(
+            await reader.recall(query, explain=True, **options)
+        )
         for query in queries
         for options in OPTIONS
     }
@@ -163,25 +145,18 @@ def plain(value: Any) -> Any:
 
 async def open_trip(memory: AsyncMemory) -> list[UUID]:
     """Memories of both owners; the reader's are about something else."""
-    await memory.retain(["My tractor is green.", "The museum in my village is small."], owner=READER, at=LONG_AGO)
+    await memory.retain(
+        ["My tractor is green.", "The museum in my village is small."], owner=READER, at=LONG_AGO
+    )
     return await store(memory, GIVER, GRANTED, MARKED)
 
 
-def check_equal(subtests: Subtests, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def check_equal(subtests: pytest.Subtests, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     for call, answer in before.items():
         with subtests.test(call):
             assert after[call] == answer
 
 
-@pytest.mark.parametrize("kind", GRANTS)
-async def test_answers_do_not_depend_on_what_a_grant_leaves_out(
-    memory: AsyncMemory, subtests: Subtests, kind: str
-) -> None:
-    """The secrets have everything that granted memories have, except what the grant asks for."""
-    await open_trip(memory)
-    await give(memory, **GRANTS[kind])
-    before = await answers(memory)
-    assert sum(len(answer["hits"]) for answer in before.values()) > 100, "the grant lets memories in"
-    field = "tags" if kind == "tags" else kind
-    await keep_secrets(memory, GIVER, {**MARKED, field: UNMARKED[field]})
-    check_equal(subtests, before, await answers(memory))
+def why(hit: Hit) -> Explanation:
+    assert hit.explain is not None
+    return hit.explain

@@ -129,13 +129,13 @@ async def test_cosines_of_other_memories_cannot_be_computed_from_scores(
     """
     memory = await open_memory(embedder="local")
     await store(memory, GIVER, GRANTED[:3], MARKED)
-    await give(memory, tags=["shared"])
-    await store(memory, GIVER, SECRETS[1:2], {**MARKED, "tags": ["private"]})
+    await give(memory, channel="trip")
+    await store(memory, GIVER, SECRETS[1:2], {**MARKED, "channel": "diary"})
     for query in ("Is he ill?", "kidney stones", "Where do we sleep?", "A visit to a museum"):
         options = {"refuse_below": 0, "explain": True, "channels": CHANNELS, "techniques": ["vector"]}
         found = await memory.recall(query, owner=READER, **options)
         own = await memory.recall(query, owner=GIVER, **options)
-        (secret,) = (why(hit).cosine for hit in own if hit.memory.tags == ("private",))
+        (secret,) = (why(hit).cosine for hit in own if hit.memory.channel == "diary")
         with subtests.test(query):
             assert len(found) == 3
             assert secret is not None

@@ -39,6 +39,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     around = {
         **common,
         "filter": everything,
+        "granted": None,
         "as_of": None,
         "limit": 100,
         "ids": [row[0] for row in rows],
@@ -59,7 +60,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     return {
         "recall.words": {**around, **words},
         "recall.near": {**around, **near, "model": MODEL, "vector_table": table},
-        "recall.nearest_granted": {**around, "vector": VECTOR, "vector_table": table},
+        "recall.nearest_granted": {**around, "granted": everything, "vector": VECTOR, "vector_table": table},
         "recall.records": {**common, "ids": [row[0] for row in rows]},
     }
 

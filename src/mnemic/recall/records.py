@@ -16,6 +16,7 @@ import numpy as np
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
@@ -29,8 +30,7 @@ async def read_records(
 ) -> dict[Key, MemoryRecord]:
     """The records of the selected memories, and of their neighbours if `include` asks for them.
 
-    A memory that was erased since it was found is missing. Links from a memory that a grant opens to others
-    are left out unless the grant covers everything.
+    A memory that was erased since it was found is missing.
     """
     wanted = {candidate.key: (candidate.pool, candidate.index) for candidate in selected}
     if "neighbours" in request.include:
@@ -41,16 +41,18 @@ async def read_records(
     missing = [key for key in wanted if key not in records]
     if missing:
         records |= await _read(database, request, missing)
-    return {
-        key: record if wanted[key][0].readable.covers_everything else _without_links(record)
-        for key, record in records.items()
-    }
+    return {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
 
 
-def _without_links(record: MemoryRecord) -> MemoryRecord:
-    """A memory without the ids of other memories, which a grant may not cover."""
+def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
+    """A memory without what no grant opens: its use by others, and ids of memories beyond the grant."""
+    if readable.grant_id is None:
+        return record
+    unused = replace(record, retrieval_count=0, last_retrieved_at=None, last_injected_at=None)
+    if readable.covers_everything:
+        return unused
     evidence = tuple(text for text in record.evidence if not _is_id(text))
-    return replace(record, superseded_by=None, merged_into=None, evidence=evidence)
+    return replace(unused, superseded_by=None, merged_into=None, evidence=evidence)
 
 
 def _is_id(reference: str) -> bool:

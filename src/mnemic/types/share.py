@@ -22,11 +22,6 @@ class ReadableGrant:
     tags: tuple[str, ...] | None
     conversation: str | None
 
-    @property
-    def covers_everything(self) -> bool:
-        """Whether it covers all memories of its owner."""
-        return (self.channel, self.categories, self.tags, self.conversation) == (None, None, None, None)
-
 
 @dataclass(frozen=True, slots=True)
 class Grant(ReadableGrant):

@@ -10,15 +10,14 @@ from mnemic.errors import MnemicError
 from mnemic.sdk.memory import AsyncMemory
 from tests.attacks.leaks.readers import (
     GIVER,
-    GRANTED,
     READER,
-    SECRETS,
     UNMARKED,
     give,
     keep_secrets,
     open_trip,
     why,
 )
+from tests.opened import core_of
 
 
 async def test_a_granted_memory_does_not_name_other_memories(memory: AsyncMemory) -> None:
@@ -37,23 +36,6 @@ async def test_a_granted_memory_does_not_name_other_memories(memory: AsyncMemory
     assert (hit.memory.evidence, why(hit).evidence) == (("a letter",), ("a letter",))
     for other in (secret, successor.memory_id):
         assert str(other) not in str(hit)
-
-
-async def test_the_past_of_a_memory_does_not_tell_its_present_content(memory: AsyncMemory) -> None:
-    """A memory was granted until its content was changed. Its vector belongs to the new content."""
-    bob = memory.scope(owner=GIVER)
-    kept = await bob.retain([{"content": text, "tags": ["shared"]} for text in GRANTED[:3]])
-    await give(memory, tags=["shared"])
-    past = datetime.now(UTC)
-    changed = kept.memory_ids[0]
-    for content in SECRETS[:2]:
-        await bob.memories.update(changed, content=content, tags=["private"])
-        found = await memory.recall(
-            "museum of the popes", owner=READER, refuse_below=0, explain=True, as_of=past
-        )
-        (hit,) = (hit for hit in found if hit.memory.memory_id == changed)
-        assert hit.memory.content == GRANTED[0]
-        assert (why(hit).cosine, why(hit).scores.get("meaning")) == (None, None)
 
 
 async def test_other_calls_do_not_tell_whether_a_memory_exists(
@@ -92,3 +74,41 @@ async def outcome(call: Callable[[UUID], Awaitable[object]], memory_id: UUID) ->
     except MnemicError as error:
         result = f"{type(error).__name__}: {error}"
     return str(result).replace(str(memory_id), "the id")
+
+
+async def test_a_memory_that_is_not_granted_any_more_has_no_past_for_the_reader(
+    memory: AsyncMemory, subtests: pytest.Subtests
+) -> None:
+    bob = memory.scope(owner=GIVER)
+    texts = [f"The lawyer of number {number} is Quentin." for number in range(4)]
+    kept = await bob.retain([{"content": text, "tags": ["shared"]} for text in texts])
+    past = datetime.now(UTC)
+    untagged, forgotten, expired, edited = kept.memory_ids
+    await bob.memories.untag(untagged, "shared")
+    await bob.memories.forget(forgotten)
+    await bob.memories.update(expired, expires_at=datetime.now(UTC))
+    await bob.memories.update(edited, confidence=0.5)
+    await give(memory, tags=["shared"])
+    for technique in ("text", "vector"):
+        with subtests.test(technique):
+            found = await memory.recall(
+                "lawyer Quentin",
+                owner=READER,
+                refuse_below=0,
+                as_of=past,
+                techniques=[technique, "neighbours"],
+            )
+            assert [(hit.memory.memory_id, hit.memory.confidence) for hit in found] == [(edited, 1.0)]
+            assert found.counts[technique] == 1
+
+
+async def test_a_granted_memory_does_not_say_how_often_others_recall_it(memory: AsyncMemory) -> None:
+    bob = memory.scope(owner=GIVER)
+    await bob.retain("The well is deep.")
+    assert await bob.recall("the deep well")
+    await core_of(memory).write_recalled_counts()
+    (own,) = await bob.recall("the deep well")
+    assert own.memory.retrieval_count == 1
+    await give(memory)
+    (hit,) = await memory.recall("the deep well", owner=READER)
+    assert (hit.memory.retrieval_count, hit.memory.last_retrieved_at) == (0, None)

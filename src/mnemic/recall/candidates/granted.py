@@ -10,11 +10,8 @@ A grant over everything is the exception: if the giver has word statistics, that
 searched like those of the giver itself.
 """
 
-from dataclasses import dataclass
-
 from mnemic.db.database import TenantDatabase
 from mnemic.db.half_vectors import HalfVector
-from mnemic.db.id_arrays import Key
 from mnemic.db.vector_index import CosineStatistics
 from mnemic.recall.candidates.filtered import FilteredMatches
 from mnemic.recall.candidates.limits import candidate_limit
@@ -25,29 +22,15 @@ from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 
 
-@dataclass(frozen=True)
-class GrantedMemories:
-    """How many memories a grant covers.
-
-    `changed` are those that had another content at the moment that the request is about. Their vectors
-    belong to the content of today, which the grant may not cover.
-    """
-
-    memory_count: int
-    changed: frozenset[Key] = frozenset()
-
-
 def counts_granted_only(readable: ReadableOwner, terms: QueryTerms) -> bool:
     """Whether the owner's memories are searched as this module says."""
     return readable.grant_id is not None and not (readable.covers_everything and terms.has_statistics)
 
 
-async def count_granted(
-    database: TenantDatabase, readable: ReadableOwner, request: Request
-) -> GrantedMemories:
+async def count_granted(database: TenantDatabase, readable: ReadableOwner, request: Request) -> int:
     """Count the memories that the grant covers and the request's filter lets pass."""
     (row,) = await database.read("recall.granted", readable.parameters(request))
-    return GrantedMemories(row["memory_count"], frozenset(row["changed_ids"] or ()))
+    return int(row["memory_count"])
 
 
 async def search_granted(

@@ -80,7 +80,7 @@ async def search_lexical(
         **features_parameters(lookup, request, list(lookup.entity_hops)),
         **_search_parameters(terms, subqueries),
         "with_vectors": with_vectors,
-        "sample_owner": lookup.readable.owner if lookup.granted is None else None,
+        "sample_owner": lookup.readable.owner if not lookup.counts_granted_only else None,
     }
     started_s = perf_counter()
     (row,) = await database.read("recall.words", parameters)

@@ -101,20 +101,13 @@ class PoolBuilder:
             lexical=self._lexical,
             **columns,
             hops=_hops(lookup.entity_hops, columns["keys"]),
-            cosines=aligned_cosines(columns["keys"], self._known_cosines(semantic.row)),
+            cosines=aligned_cosines(columns["keys"], self._cosines | semantic_cosines(semantic.row)),
             cosine_mean=mean,
             cosine_deviation=deviation,
             counts=_counts(found, columns["found_by"], self._request),
             lacks_word_statistics=lookup.terms.lacks_statistics and lookup.readable.covers_everything,
             lacks_vector_index=semantic.lacks_index,
         )
-
-    def _known_cosines(self, row: Row | None) -> Mapping[Key, float]:
-        cosines = self._cosines | semantic_cosines(row)
-        granted = self._lookup.granted
-        if granted is None or not granted.changed:
-            return cosines
-        return {key: cosine for key, cosine in cosines.items() if key not in granted.changed}
 
 
 _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")

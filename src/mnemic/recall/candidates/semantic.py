@@ -59,7 +59,7 @@ async def search_semantic(
     search = _SemanticSearch(database, lookup, request, query, by_time, timer)
     if query is None:
         return await search.run() if by_time else SemanticMatches()
-    if lookup.granted is not None:
+    if lookup.counts_granted_only:
         return await search.run(await search_granted(database, query, lookup.readable, request, timer))
     if lookup.readable.filter.leaves_few and request.as_of is None:
         return await search.run(await search_filtered(database, query, lookup.readable, request, timer))

@@ -118,6 +118,7 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
     async with storage.database.transaction(storage.tenant) as transaction:
         role = await transaction.one("doctor.role")
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
+        open_activity = await transaction.one("doctor.open_activity")
     if role["is_superuser"] or role["bypasses_policies"]:
         yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
     else:
@@ -131,12 +132,25 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
         )
     else:
         yield Check("row security", "ok", "forced on every table")
+    yield _activity_check(open_activity["function_count"])
     yield Check("tenant", "ok", f"{storage.tenant.name} ({storage.tenant.id})")
     yield await _embedder_check(settings)
     change = await read_change(storage.tenant_database)
     yield _model_check(change, settings)
     yield await _backlog_check(storage)
     yield await _index_check(storage, settings, change.model)
+
+
+def _activity_check(open_count: int) -> Check:
+    """Whether SQL of one tenant could see or end the sessions of others, which have the same login."""
+    if open_count:
+        return Check(
+            "activity",
+            "warning",
+            f"{open_count} functions of PostgreSQL show every tenant what others run, or end it",
+            "A superuser can withhold them: CALL mnemic.withhold_activity();",
+        )
+    return Check("activity", "ok", "withheld from other tenants")
 
 
 async def _embedder_check(settings: Settings) -> Check:

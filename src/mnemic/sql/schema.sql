@@ -54,7 +54,7 @@ BEGIN
         SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
         -- Compare hashes, so that the time of the comparison reveals nothing.
         IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
-            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
+            inner_block || convert_to('authenticate' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
         )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
             RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
         END IF;
@@ -381,7 +381,7 @@ CREATE FUNCTION mnemic.current_tenant() RETURNS uuid
     LANGUAGE sql STABLE PARALLEL RESTRICTED
     RETURN (mnemic.verified_claim('tenant'::text))::uuid;
 
-CREATE FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) RETURNS bigint
+CREATE FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -392,7 +392,7 @@ BEGIN
     PERFORM mnemic.require_worker_proof();
     WITH unknown AS (
         SELECT jobs.tenant_id, jobs.job_id FROM queue.jobs
-        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - patience
+        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - waited_max
         LIMIT most FOR UPDATE SKIP LOCKED
     ),
     gone AS (
@@ -756,7 +756,7 @@ CREATE FUNCTION mnemic.find_key(hash text, signed text) RETURNS TABLE(tenant_id 
 BEGIN
     IF (
         hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('find', hash, mnemic.backend_identity()), 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find key', hash, mnemic.backend_identity()), 'UTF8'))
     ) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a signature of its hash';
     END IF;
@@ -2199,13 +2199,13 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) RETURNS boolean
+CREATE FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     PERFORM mnemic.require_worker_proof();
-    DELETE FROM mnemic.workers WHERE workers.worker = struck AND workers.beats = coalesce(seen_beats, workers.beats);
+    DELETE FROM mnemic.workers WHERE workers.worker = removed AND workers.beats = coalesce(seen_beats, workers.beats);
     RETURN FOUND;
 END
 $$;
@@ -2554,12 +2554,12 @@ CREATE FUNCTION mnemic.run_due_schedules(moment timestamp with time zone DEFAULT
     AS $$
 DECLARE
     -- Workers step in when pg_cron, which runs at least every minute, is this late.
-    patience_with_pg_cron CONSTANT interval := '90 seconds';
+    delay_beside_pg_cron CONSTANT interval := '90 seconds';
     -- A job that has waited this long counts as one that no worker processes.
     long_wait CONSTANT interval := '1 hour';
     -- Two concurrent sessions may read the clock in another order than they lock the row.
     tolerated_step_back CONSTANT interval := '1 second';
-    patience interval := '0';
+    delay interval := '0';
     due queue.schedules;
     due_time timestamptz;
     added uuid;
@@ -2570,11 +2570,11 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'running schedules needs a proof of working';
     END IF;
     IF mnemic.verified_claim('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
-        patience := patience_with_pg_cron;
+        delay := delay_beside_pg_cron;
     END IF;
     FOR due IN
         SELECT * FROM queue.schedules
-        WHERE enabled AND (next_run_at <= moment - patience OR planned_at > moment + tolerated_step_back)
+        WHERE enabled AND (next_run_at <= moment - delay OR planned_at > moment + tolerated_step_back)
         ORDER BY next_run_at
         LIMIT most
         FOR UPDATE SKIP LOCKED
@@ -2706,7 +2706,7 @@ CREATE FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_
 BEGIN
     -- Compare hashes, so that the time of the comparison reveals nothing.
     IF (sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
+        = sha256(convert_to(mnemic.signature('claim jobs', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
     END IF;
     IF outcomes <> '[]' THEN
@@ -2731,7 +2731,8 @@ DECLARE
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb,
+            is_final boolean
         ) WHERE given.outcome <> 'handed_back'
     ),
     gone AS (
@@ -2740,7 +2741,7 @@ BEGIN
         -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
-          AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
+          AND (given.outcome <> 'failed' OR given.is_final OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
         RETURNING jobs.*, given.outcome, given.result, given.error, given.progress AS last_progress
     )
     INSERT INTO queue.finished_jobs (
@@ -5357,8 +5358,8 @@ GRANT ALL ON FUNCTION mnemic.cron_times_on_day(day date, minutes smallint[], hou
 REVOKE ALL ON FUNCTION mnemic.verified_claim(purpose text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.verified_claim(purpose text) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
@@ -5543,8 +5544,8 @@ GRANT ALL ON FUNCTION mnemic.refresh_statistics(wanted_owner text) TO mnemic_app
 REVOKE ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.replay_job(replayed uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.replay_job(replayed uuid) TO mnemic_app;

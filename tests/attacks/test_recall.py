@@ -76,7 +76,7 @@ def test_the_right_signature_reads(
     access: Access, admin: AppConnection, tenant_b: Tenant, known: list[AsyncMemory], name: str
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("enter", str(tenant_b.id), process=backend_identity(connection))
+        signed = access.key.signature("authenticate", str(tenant_b.id), process=backend_identity(connection))
         assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
 
 

@@ -392,9 +392,8 @@ async def test_a_memory_that_two_grants_open_comes_once_at_its_better_place(memo
     """It is the only memory of one grant, and one of many of the other."""
     await memory.retain("a painting of cows", owner="bob", tags=["home"])
     await memory.retain([f"the safe is behind painting number {number}" for number in range(20)], owner="bob")
-    for reader, scopes in {"carol": [None], "dora": [["home"]], "alice": [None, ["home"]]}.items():
-        for tags in scopes:
-            await memory.shares.grant(reader, owner="bob", tags=tags)
+    for reader, tags in (("carol", None), ("dora", ["home"]), ("alice", None), ("alice", ["home"])):
+        await memory.shares.grant(reader, owner="bob", tags=tags)
     scores: dict[str, dict[str, float]] = {}
     for reader in ("carol", "dora", "alice"):
         found = await memory.recall("safe painting", limit=50, refuse_below=0, owner=reader)

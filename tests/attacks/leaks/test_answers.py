@@ -133,7 +133,12 @@ async def test_cosines_of_other_memories_cannot_be_computed_from_scores(
     await give(memory, channel="trip")
     await store(memory, GIVER, SECRETS[1:2], {**MARKED, "channel": "diary"})
     for query in ("Is he ill?", "kidney stones", "Where do we sleep?", "A visit to a museum"):
-        options: dict[str, Any] = {"refuse_below": 0, "explain": True, "channels": CHANNELS, "techniques": ["vector"]}
+        options: dict[str, Any] = {
+            "refuse_below": 0,
+            "explain": True,
+            "channels": CHANNELS,
+            "techniques": ["vector"],
+        }
         found = await memory.recall(query, owner=READER, **options)
         own = await memory.recall(query, owner=GIVER, **options)
         (secret,) = (why(hit).cosine for hit in own if hit.memory.channel == "diary")

@@ -132,7 +132,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -207,6 +207,10 @@ BEGIN
             FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+              )
             UNION ALL
             SELECT
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -217,6 +221,10 @@ BEGIN
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
+              AND (
+                  (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+              )
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
@@ -979,6 +987,60 @@ CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
 
+CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    ELSE
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    END IF;
+    IF as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT past.memory_id, coalesce(past.at, past.created_at)
+        FROM state.memory_versions AS past
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+          AND past.recorded_at <= as_of AND past.known_until > as_of
+          AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+          AND mnemic.matches_filter(
+              filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+          );
+    END IF;
+END
+$$;
+
 CREATE TABLE state.group_members (
     tenant_id uuid NOT NULL,
     group_name text NOT NULL,
@@ -1107,6 +1169,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted mnemic.recall_filter) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.memories AS now
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+          AND mnemic.matches_filter(
+              granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          )
+    );
+END
+$$;
+
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1213,7 +1291,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1240,6 +1318,10 @@ BEGIN
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
@@ -1251,6 +1333,9 @@ BEGIN
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND (
+                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
@@ -1484,6 +1569,25 @@ CREATE FUNCTION mnemic.model_lock_key() RETURNS bigint
 CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
+
+CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'WITH scored AS MATERIALIZED ('
+        '   SELECT covered.memory_id, 1 - (found.embedding <=> $1) AS cosine'
+        '   FROM mnemic.granted_memories($2, $3, $4, $5, $6) AS covered'
+        '   CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
+        '     WHERE stored.tenant_id = $2 AND stored.memory_id = covered.memory_id OFFSET 0) AS found'
+        ' )'
+        ' SELECT ARRAY(SELECT memory_id FROM scored ORDER BY cosine DESC, memory_id LIMIT $7),'
+        '   avg(cosine), stddev_pop(cosine)::float8, count(*) FROM scored',
+        vector_table
+    )
+    INTO memory_ids, mean, deviation, row_count USING wanted, of_tenant, wanted_owner, filter, granted, as_of, most;
+END
+$_$;
 
 CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
@@ -1976,7 +2080,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1986,7 +2090,7 @@ BEGIN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
         FROM mnemic.lexical_candidates(
-            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
@@ -2274,7 +2378,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
@@ -2302,7 +2406,7 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $_$;
 
@@ -5936,6 +6040,9 @@ GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
 
@@ -5951,8 +6058,8 @@ REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;

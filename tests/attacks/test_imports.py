@@ -1,4 +1,4 @@
-"""Forged export files: an import takes rows of the named owner into the importing tenant, and nothing else."""
+"""Forged export files: an import takes rows of the named owner into the importing tenant only."""
 
 import json
 from collections.abc import Callable
@@ -153,7 +153,7 @@ async def test_vectors_logs_and_jobs_are_never_imported(
 ) -> None:
     row = first(exported, "state.memories")
     ((table, dimensions),) = rows.select("SELECT table_name, dimensions FROM mnemic.vector_models LIMIT 1")
-    forged = {"memory_id": row["memory_id"], "owner": "alice", "embedding": str([1.0] * int(dimensions))}
+    forged = {"memory_id": row["memory_id"], "owner": "alice", "embedding": str([1.0] * int(str(dimensions)))}
     exported += [
         {"table": f"vectors.{table}", "row": forged},
         {"table": "vectors.owner_statistics", "row": {"owner": "alice", "memory_count": 1}},

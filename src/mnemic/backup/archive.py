@@ -106,7 +106,7 @@ def _is_intact(file: BinaryIO) -> bool:
         return False
     archive_bytes = size_bytes - (len(end) - start)
     expected = {"format": _SEAL_FORMAT, "version": 1, "archive_bytes": archive_bytes}
-    return seal == {**expected, "sha256": _digest(file, archive_bytes)}
+    return bool(seal == {**expected, "sha256": _digest(file, archive_bytes)})
 
 
 def _digest(file: BinaryIO, size_bytes: int) -> str:

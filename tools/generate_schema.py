@@ -45,7 +45,7 @@ def schema_of(conninfo: str) -> str:
         "--schema-only",
         "--no-owner",
         "--no-password",
-        # The functions of PostgreSQL that mnemic.withhold_activity() takes from PUBLIC differ between versions.
+        # The functions that mnemic.withhold_activity() takes from PUBLIC differ between versions.
         "--exclude-schema=pg_catalog",
         f"--dbname={make_conninfo('', **parts)}",
     ]

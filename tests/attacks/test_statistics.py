@@ -196,6 +196,7 @@ VISIBLE_ACTIVITY = (
     "SELECT * FROM pg_stat_ssl",
     "SELECT * FROM pg_stat_replication",
     "SELECT * FROM pg_stat_wal",
+    "SELECT pg_stat_get_xact_tuples_inserted('state.memories'::regclass)",
     "SELECT pg_stat_get_live_tuples('state.memories'::regclass)",
     "SELECT pg_stat_get_last_analyze_time('state.memories'::regclass)",
     "SELECT * FROM pg_locks",

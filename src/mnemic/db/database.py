@@ -33,11 +33,14 @@ from mnemic.db.connection import (
     commit_and_clean,
     has_unread_data,
     remove_login_settings,
+    send_settings_or_close,
 )
 from mnemic.db.dedicated_connection import DedicatedConnection
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.pool import LifoPool
+from mnemic.db.pooler import send_settings
+from mnemic.db.schema_version import SchemaCheck
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import ProcessWakeup, Wakeup, Wakeups, notify_channel
@@ -220,6 +223,7 @@ class Database:
         self._wakeups = Wakeups(self._notify)
         self._backend_identities: WeakKeyDictionary[AppConnection, str] = WeakKeyDictionary()
         self._halfvec: TypeInfo | None = None
+        self._check_schema = SchemaCheck(access.schema_digest)
 
     async def open(self) -> None:
         """Connect; raises DatabaseUnavailableError if that takes longer than the limit."""
@@ -312,7 +316,14 @@ class Database:
 
     def dedicated_connection(self, purpose: SignedPurpose, subject: str) -> DedicatedConnection:
         """A dedicated connection for signed statements; the caller closes it."""
-        return DedicatedConnection(self._conninfo_of_running_server, self.access.key, purpose, subject)
+        return DedicatedConnection(
+            self._conninfo_of_running_server,
+            self.access.key,
+            purpose,
+            subject,
+            check=self._check_schema,
+            pooler_settings=self.access.pooler_settings,
+        )
 
     @asynccontextmanager
     async def _checked_connection(self) -> AsyncIterator[AppConnection]:
@@ -326,6 +337,7 @@ class Database:
             connection = await self._pool.getconn()
             try:
                 if not has_unread_data(connection):
+                    await self._check_schema(connection)
                     yield connection
                     return
                 await connection.close()
@@ -371,6 +383,7 @@ class Database:
         """
         connection = await self._pool.getconn()
         try:
+            await self._check_schema(connection)
             committed = CommitResult(is_clean=False)
             try:
                 async with connection:
@@ -379,6 +392,8 @@ class Database:
             finally:
                 if not committed.is_clean:
                     await clean_or_close(connection)
+                if self.access.pooler_settings is not None:
+                    await send_settings_or_close(connection, self.access.pooler_settings)
         finally:
             await self._pool.putconn(connection)
         self._wakeups.send(committed.wakeups)
@@ -387,6 +402,8 @@ class Database:
         """Set up a new connection of the pool."""
         use_keys(connection)
         await remove_login_settings(connection)
+        if self.access.pooler_settings is not None:
+            await send_settings(connection, self.access.pooler_settings)
         if self._halfvec is None:
             self._halfvec = await find_halfvec(connection)
         use_half_vectors(connection, self._halfvec)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import InvalidInputError
+from mnemic.errors import InvalidInputError, PermanentJobError
 from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.types.job import JobProgress
 
@@ -72,7 +72,8 @@ class JobRun:
         try:
             self.outcome = _done(await handler(self.job))
         except Exception as error:  # noqa: BLE001 — a handler may raise anything; it is stored, and logged below
-            self.outcome = {"outcome": "failed", "error": describe(error)}
+            is_final = isinstance(error, PermanentJobError)
+            self.outcome = {"outcome": "failed", "error": describe(error), "is_final": is_final}
         _log(self, began_s)
 
     def cancel(self, reason: Reason) -> None:

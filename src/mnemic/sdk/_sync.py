@@ -25,7 +25,7 @@ from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
 from mnemic.db.tenancy import Tenant
-from mnemic.documents.reading.source import MediaType
+from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY

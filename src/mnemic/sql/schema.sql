@@ -596,14 +596,24 @@ ALTER TABLE ONLY queue.schedules ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN job_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN every_s SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN cron SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN minutes SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN hours SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN days SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN months SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN weekdays SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN either_day SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN timezone SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN enabled SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN next_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN planned_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_job_id SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
 
@@ -844,6 +854,7 @@ CREATE TABLE state.group_members (
 );
 ALTER TABLE ONLY state.group_members ALTER COLUMN group_name SET STATISTICS 0;
 ALTER TABLE ONLY state.group_members ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN added_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.group_members FORCE ROW LEVEL SECURITY;
 
@@ -1397,6 +1408,20 @@ CREATE FUNCTION mnemic.new_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     RETURN ((OVERLAY(lpad(to_hex(((((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint * 512) / 125)), 15, '0'::text) PLACING '7'::text FROM 13 FOR 0) || SUBSTRING(encode(uuid_send(gen_random_uuid()), 'hex'::text) FROM 17)))::uuid;
 
+CREATE FUNCTION mnemic.open_activity_functions() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (pg_proc.oid)::regprocedure AS oid
+    FROM pg_proc
+   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND ((pg_proc.proname ~ '^pg_stat_get_(?!xact_)'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
+ UNION ALL
+  SELECT (pg_depend.objid)::regprocedure AS objid
+    FROM (pg_depend
+      JOIN pg_extension ON ((pg_extension.oid = pg_depend.refobjid)))
+   WHERE ((pg_depend.classid = ('pg_proc'::regclass)::oid) AND (pg_depend.refclassid = ('pg_extension'::regclass)::oid) AND (pg_depend.deptype = 'e'::"char") AND (pg_extension.extname = ANY (ARRAY['pg_stat_statements'::name, 'pg_stat_monitor'::name, 'pg_stat_kcache'::name, 'pg_qualstats'::name])) AND has_function_privilege('public'::name, pg_depend.objid, 'EXECUTE'::text));
+END;
+
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1478,8 +1503,6 @@ $$;
 CREATE PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE'::text)
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    secret name;
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
@@ -1494,20 +1517,7 @@ BEGIN
     EXECUTE format('GRANT %s ON %s TO mnemic_app', privileges, guarded);
     -- Erasure must reach everything, including rows that the application itself may not delete.
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON %s TO mnemic_definer', guarded);
-    FOR secret IN
-        SELECT attname FROM pg_catalog.pg_attribute
-        WHERE attrelid = guarded AND attnum > 0 AND NOT attisdropped
-          AND atttypid <> ALL (
-              ARRAY['uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8']::regtype[]
-          )
-          AND NOT EXISTS (
-              SELECT FROM pg_catalog.pg_constraint
-              WHERE conrelid = guarded AND contype = 'c' AND conkey = ARRAY[attnum]
-                AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) LIKE 'CHECK ((% = ANY (ARRAY[%'
-          )
-    LOOP
-        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', guarded, secret);
-    END LOOP;
+    CALL mnemic.withhold_statistics(guarded);
 END
 $$;
 
@@ -1721,7 +1731,9 @@ CREATE TABLE state.dropped_group_grants (
     dropped_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT dropped_group_grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN grant_id SET STATISTICS 1;
 ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN dropped_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.dropped_group_grants FORCE ROW LEVEL SECURITY;
 
@@ -1763,15 +1775,21 @@ CREATE TABLE state.grants (
     CONSTRAINT one_kind_of_reader CHECK ((num_nonnulls(granted_to, granted_to_group) = 1)),
     CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
 );
+ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
 ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN accepted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN dropped_at SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
 
 ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
@@ -1957,19 +1975,45 @@ CREATE TABLE state.memories (
     CONSTRAINT turns_have_a_position CHECK (((conversation IS NULL) = ("position" IS NULL))),
     CONSTRAINT valid_period CHECK ((valid_to > valid_from))
 );
+ALTER TABLE ONLY state.memories ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memories ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN tags SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN source SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN anchored SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN words SET STATISTICS 0;
 
@@ -1985,6 +2029,9 @@ CREATE TABLE state.recall_counts (
     CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -2470,11 +2517,15 @@ CREATE TABLE traces.memory_log (
     CONSTRAINT memory_log_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256)))
 )
 PARTITION BY RANGE (logged_at);
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN log_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN logged_at SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN operation SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN duration_ms SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN detail SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
@@ -2767,7 +2818,8 @@ DECLARE
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb,
+            is_final boolean
         ) WHERE given.outcome <> 'handed_back'
     ),
     gone AS (
@@ -2776,7 +2828,7 @@ BEGIN
         -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
-          AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
+          AND (given.outcome <> 'failed' OR given.is_final OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
         RETURNING jobs.*, given.outcome, given.result, given.error, given.progress AS last_progress
     )
     INSERT INTO queue.finished_jobs (
@@ -3061,6 +3113,94 @@ BEGIN
 END
 $$;
 
+CREATE PROCEDURE mnemic.withhold_activity()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    open regprocedure;
+    migrator regrole := (SELECT nspowner FROM pg_namespace WHERE nspname = 'mnemic');
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        RETURN;
+    END IF;
+    FOR open IN SELECT mnemic.open_activity_functions() LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', open);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor, pg_signal_backend, %s', open, migrator);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_all_statistics()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    guarded regclass;
+BEGIN
+    FOR guarded IN
+        SELECT oid FROM pg_class
+        WHERE relrowsecurity AND relkind IN ('r', 'p')
+          AND relnamespace::regnamespace::text IN ('state', 'vectors', 'traces', 'queue')
+    LOOP
+        CALL mnemic.withhold_statistics(guarded);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_statistics(IN guarded regclass)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    altered record;
+BEGIN
+    FOR altered IN
+        SELECT
+            relation.oid::regclass AS name, nspname, relname, reltuples > 0 AS is_analysed,
+            array_agg(attname) FILTER (WHERE target = 0) AS withheld,
+            'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ') AS statement
+        FROM (
+            SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
+            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        ) AS relation
+        LEFT JOIN pg_index ON indexrelid = relation.oid
+        JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL (
+            SELECT
+                -- Columns of an index are named by their number.
+                CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
+                CASE
+                    WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
+                    WHEN attname = 'tenant_id' THEN -1
+                    ELSE 1
+                END AS target
+        ) AS wanted
+        WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
+          AND coalesce(attstattarget, -1) = -1 AND target <> -1
+        GROUP BY relation.oid, nspname, relname, reltuples, is_index
+    LOOP
+        EXECUTE altered.statement;
+        CONTINUE WHEN NOT altered.is_analysed;
+        IF current_setting('server_version_num')::int >= 180000 THEN
+            EXECUTE
+                'SELECT pg_clear_attribute_stats($1, $2, attname, inherited)'
+                ' FROM unnest($3) AS attname, unnest(ARRAY[false, true]) AS inherited'
+            USING altered.nspname, altered.relname, altered.withheld;
+        ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+            DELETE FROM pg_statistic USING pg_attribute
+            WHERE starelid = altered.name AND attrelid = starelid AND attnum = staattnum
+              AND attname = ANY (altered.withheld);
+        END IF;
+    END LOOP;
+    -- Those of ids are made again with the new target.
+    IF (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+        EXECUTE format('ANALYZE %s', guarded);
+    END IF;
+END
+$_$;
+
 CREATE FUNCTION mnemic.write_memory_log(entry traces.memory_log) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3158,9 +3298,14 @@ CREATE TABLE queue.attempts (
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['failed'::text, 'crashed'::text, 'handed_back'::text, 'cancelled'::text]))),
     CONSTRAINT attempts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.attempts ALTER COLUMN job_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN claim SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN ended_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.attempts FORCE ROW LEVEL SECURITY;
 
@@ -3189,15 +3334,25 @@ CREATE TABLE queue.finished_jobs (
     finished_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT finished_jobs_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dead'::text, 'cancelled'::text])))
 );
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN progress SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN finished_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.finished_jobs FORCE ROW LEVEL SECURITY;
 
@@ -3253,12 +3408,22 @@ CREATE TABLE queue.jobs (
     CONSTRAINT runs_on_a_worker CHECK (((state = 'running'::text) = (worker IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000');
+ALTER TABLE ONLY queue.jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN cancel_requested SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN progress SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.jobs FORCE ROW LEVEL SECURITY;
 
@@ -3315,6 +3480,7 @@ CREATE TABLE queue.deduplication_backlog (
     memory_id uuid CONSTRAINT uncompared_memory_id_not_null NOT NULL
 );
 ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 
 ALTER TABLE ONLY queue.deduplication_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3328,7 +3494,11 @@ CREATE TABLE queue.embedding_backlog (
     marked_at timestamp with time zone DEFAULT now() NOT NULL,
     gave_up_at timestamp with time zone
 );
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN marked_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.embedding_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3348,6 +3518,10 @@ CREATE TABLE queue.event_consumers (
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN types SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN reader SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_consumers FORCE ROW LEVEL SECURITY;
 
@@ -3362,10 +3536,12 @@ CREATE TABLE queue.event_inbox (
     data jsonb NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN inbox_id SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_inbox FORCE ROW LEVEL SECURITY;
 
@@ -3386,6 +3562,8 @@ CREATE TABLE queue.event_logs (
     dropped_position bigint DEFAULT 0 NOT NULL,
     CONSTRAINT dropped_what_was_there CHECK (((dropped_position >= 0) AND (dropped_position <= last_position)))
 );
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN last_position SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN dropped_position SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_logs FORCE ROW LEVEL SECURITY;
 
@@ -3401,10 +3579,12 @@ CREATE TABLE queue.events (
     at timestamp with time zone NOT NULL,
     CONSTRAINT events_position_check CHECK (("position" > 0))
 );
+ALTER TABLE ONLY queue.events ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.events ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.events FORCE ROW LEVEL SECURITY;
 
@@ -3429,9 +3609,13 @@ CREATE TABLE queue.idempotent_requests (
     CONSTRAINT idempotent_requests_request_hash_check CHECK ((octet_length(request_hash) = 32)),
     CONSTRAINT idempotent_requests_status_check CHECK (((status >= 200) AND (status <= 299)))
 );
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN request_hash SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN attempt_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN body_hash SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN status SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN content_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN answer SET STATISTICS 0;
 
@@ -3450,6 +3634,7 @@ CREATE TABLE queue.job_keys (
 );
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.job_keys ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN owner SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.job_keys FORCE ROW LEVEL SECURITY;
@@ -3464,7 +3649,10 @@ CREATE TABLE queue.reembedding (
     gave_up_at timestamp with time zone,
     CONSTRAINT reembedding_attempts_check CHECK ((attempts >= 0))
 );
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN attempts SET STATISTICS 0;
 ALTER TABLE ONLY queue.reembedding ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.reembedding FORCE ROW LEVEL SECURITY;
 
@@ -3487,9 +3675,16 @@ CREATE TABLE queue.webhook_deliveries (
     CONSTRAINT webhook_deliveries_error_check CHECK (((char_length(error) >= 1) AND (char_length(error) <= 1024))),
     CONSTRAINT webhook_deliveries_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN delivery_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_position SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_type SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN attempt SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN status_code SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN error SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhook_deliveries FORCE ROW LEVEL SECURITY;
 
@@ -3520,12 +3715,19 @@ CREATE TABLE queue.webhooks (
     CONSTRAINT webhooks_state_check CHECK ((state = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
     CONSTRAINT webhooks_url_check CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
 );
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN url SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN types SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN secret SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret_until SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN disabled_reason SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN failing_since SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhooks FORCE ROW LEVEL SECURITY;
 
@@ -3551,10 +3753,16 @@ CREATE TABLE state.api_keys (
     CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
     CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at))
 );
+ALTER TABLE ONLY state.api_keys ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN key_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN prefix SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN last_used_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.api_keys FORCE ROW LEVEL SECURITY;
 
@@ -3576,12 +3784,14 @@ CREATE TABLE state.archived_entities (
     CONSTRAINT archived_entities_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT archived_entities_snapshot_check CHECK ((jsonb_typeof(snapshot) = 'object'::text))
 );
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN snapshot SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.archived_entities FORCE ROW LEVEL SECURITY;
 
@@ -3605,7 +3815,11 @@ CREATE TABLE state.conversations (
 ALTER TABLE ONLY state.conversations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN turn_count SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN last_turn_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
@@ -3631,9 +3845,16 @@ CREATE TABLE state.document_chunks (
     CONSTRAINT document_chunks_start_character_check CHECK ((start_character >= 0)),
     CONSTRAINT not_empty CHECK ((end_character > start_character))
 );
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN occurrence SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN start_character SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN end_character SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN headings SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN page SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN context SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_chunks FORCE ROW LEVEL SECURITY;
@@ -3658,11 +3879,15 @@ CREATE TABLE state.document_sources (
     CONSTRAINT document_sources_sections_check CHECK ((jsonb_typeof(sections) = 'array'::text)),
     CONSTRAINT document_sources_tags_check CHECK (mnemic.are_tags(tags))
 );
+ALTER TABLE ONLY state.document_sources ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN media_type SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN content SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN sections SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN ingested_version SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN job_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_sources FORCE ROW LEVEL SECURITY;
 
@@ -3690,12 +3915,17 @@ CREATE TABLE state.entities (
     CONSTRAINT entities_salience_check CHECK (((salience >= (0)::double precision) AND (salience <= (1)::double precision))),
     CONSTRAINT entities_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name_key SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN salience SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN version SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entities FORCE ROW LEVEL SECURITY;
 
@@ -3720,10 +3950,17 @@ CREATE TABLE state.entity_facts (
     CONSTRAINT entity_facts_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT entity_facts_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text])))
 );
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN fact_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN retired_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_facts FORCE ROW LEVEL SECURITY;
 
@@ -3742,9 +3979,11 @@ CREATE TABLE state.entity_names (
     CONSTRAINT entity_names_name_key_check CHECK (((char_length(name_key) >= 1) AND (char_length(name_key) <= 256)))
 );
 ALTER TABLE ONLY state.entity_names ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN first_word SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
@@ -3790,8 +4029,15 @@ CREATE TABLE state.entity_relations (
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN to_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_relations FORCE ROW LEVEL SECURITY;
 
@@ -3817,12 +4063,16 @@ CREATE TABLE state.error_events (
     CONSTRAINT error_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT error_events_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.error_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.error_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN message SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN severity SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.error_events FORCE ROW LEVEL SECURITY;
 
@@ -3848,11 +4098,15 @@ CREATE TABLE state.flagged_actors (
     CONSTRAINT flagged_actors_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT flagged_actors_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flag_id SET STATISTICS 1;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN actor SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN severity SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flagged_at SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN cleared_at SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN clearing_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
@@ -3866,6 +4120,7 @@ CREATE TABLE state.groups (
     CONSTRAINT groups_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 256)) AND (name <> 'everyone'::text)))
 );
 ALTER TABLE ONLY state.groups ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
@@ -3889,6 +4144,7 @@ CREATE TABLE state.journal_events (
     CONSTRAINT journal_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT says_something CHECK ((num_nonnulls(evaluated, acted, forward) > 0))
 );
+ALTER TABLE ONLY state.journal_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN process SET STATISTICS 0;
@@ -3896,6 +4152,8 @@ ALTER TABLE ONLY state.journal_events ALTER COLUMN evaluated SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN acted SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN forward SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN extra SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
@@ -3908,6 +4166,8 @@ CREATE TABLE state.memory_entities (
     entity_id uuid NOT NULL
 );
 ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
 
 ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
 
@@ -3960,10 +4220,14 @@ CREATE TABLE state.memory_versions (
     content_hash bytea NOT NULL,
     words tsvector NOT NULL
 );
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN known_until SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content SET STATISTICS 0;
@@ -3973,11 +4237,31 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN anchored SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
 
@@ -4086,7 +4370,12 @@ CREATE TABLE state.memory_relationships (
     CONSTRAINT memory_relationships_kind_check CHECK ((kind = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN to_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_relationships ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_relationships FORCE ROW LEVEL SECURITY;
 
@@ -4112,12 +4401,17 @@ CREATE TABLE state.metrics_events (
     CONSTRAINT metrics_events_unit_check CHECK (((char_length(unit) >= 1) AND (char_length(unit) <= 32))),
     CONSTRAINT metrics_events_value_check CHECK (((value > '-Infinity'::double precision) AND (value < 'Infinity'::double precision)))
 );
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN value SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN unit SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
@@ -4134,6 +4428,11 @@ CREATE TABLE state.near_duplicates (
     CONSTRAINT near_duplicates_similarity_check CHECK (((similarity >= (0)::double precision) AND (similarity <= (1)::double precision))),
     CONSTRAINT no_self_loop CHECK ((memory_id <> like_id))
 );
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN like_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN similarity SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN decision SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN found_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.near_duplicates FORCE ROW LEVEL SECURITY;
 
@@ -4160,8 +4459,12 @@ ALTER TABLE ONLY state.process_attributes ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN set_by SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
@@ -4189,12 +4492,18 @@ CREATE TABLE state.reference_documents (
     CONSTRAINT reference_documents_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 512))),
     CONSTRAINT reference_documents_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN title SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN whole_id SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN character_count SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.reference_documents FORCE ROW LEVEL SECURITY;
 
@@ -4222,6 +4531,7 @@ CREATE TABLE state.revenue_events (
     CONSTRAINT revenue_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT revenue_events_source_check CHECK (((char_length(source) >= 1) AND (char_length(source) <= 256)))
 );
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN process SET STATISTICS 0;
@@ -4230,6 +4540,8 @@ ALTER TABLE ONLY state.revenue_events ALTER COLUMN currency SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN description SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
@@ -4251,7 +4563,10 @@ CREATE TABLE state.state_documents (
 ALTER TABLE ONLY state.state_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN key SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN document SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.state_documents FORCE ROW LEVEL SECURITY;
 
@@ -4267,7 +4582,9 @@ CREATE TABLE state.tenants (
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN grant_policy SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4288,11 +4605,16 @@ CREATE TABLE state.tool_invocations (
     CONSTRAINT tool_invocations_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),
     CONSTRAINT tool_invocations_tool_check CHECK (((char_length(tool) >= 1) AND (char_length(tool) <= 256)))
 );
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN invocation_id SET STATISTICS 1;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN tool SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN arguments SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN succeeded SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
@@ -4322,13 +4644,18 @@ CREATE TABLE state.triples (
     CONSTRAINT triples_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text]))),
     CONSTRAINT triples_subject_check CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 256)) AND (subject !~ '\n'::text)))
 );
+ALTER TABLE ONLY state.triples ALTER COLUMN triple_id SET STATISTICS 1;
 ALTER TABLE ONLY state.triples ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN predicate SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN statement_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.triples FORCE ROW LEVEL SECURITY;
 
@@ -4353,11 +4680,15 @@ CREATE TABLE traces.audit_log (
     CONSTRAINT audit_log_target_check CHECK (((char_length(target) >= 1) AND (char_length(target) <= 1024))),
     CONSTRAINT outcomes_have_an_intent CHECK (((phase = 'intent'::text) = (intent_id IS NULL)))
 );
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN audit_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN intent_id SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN action SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN target SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN phase SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
@@ -4470,7 +4801,9 @@ CREATE TABLE traces.snapshots (
     CONSTRAINT snapshots_name_check CHECK ((name = ANY (ARRAY['tenant_summary'::text, 'metrics_24h'::text, 'stale_active'::text, 'dead_xrefs'::text, 'growth_7d'::text]))),
     CONSTRAINT snapshots_rows_check CHECK ((jsonb_typeof(rows) = 'array'::text))
 );
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY traces.snapshots ALTER COLUMN rows SET STATISTICS 0;
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN taken_at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.snapshots FORCE ROW LEVEL SECURITY;
 
@@ -4550,7 +4883,10 @@ CREATE TABLE vectors.owner_statistics (
     CONSTRAINT owner_statistics_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN mean_bytes SET STATISTICS 0;
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN sample SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN refreshed_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.owner_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4569,6 +4905,9 @@ CREATE TABLE vectors.tenant_models (
 );
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN next_model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN is_listed SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN switched_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.tenant_models FORCE ROW LEVEL SECURITY;
 
@@ -4583,6 +4922,7 @@ CREATE TABLE vectors.word_statistics (
 );
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN word SET STATISTICS 0;
+ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN memory_count SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.word_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4870,6 +5210,7 @@ CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
 CREATE INDEX memories_happened ON state.memories USING btree (tenant_id, owner, COALESCE(at, created_at));
+ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merged_into) WHERE (merged_into IS NOT NULL);
 
@@ -5515,6 +5856,8 @@ GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases te
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.open_activity_functions() TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) TO mnemic_app;
 
@@ -5699,6 +6042,13 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_all_statistics() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) FROM PUBLIC;
+GRANT ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) TO mnemic_definer;
 
 GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 

@@ -86,6 +86,15 @@ SELECT mnemic.verified_claim(%(purpose)s) IS NOT NULL AS holds
 -- The identity of this connection's backend process, for signatures.
 SELECT mnemic.backend_identity() AS process
 
+-- name: backend_pid
+-- The process id of the backend. Behind a pooler it differs from the one that the connection was greeted with.
+SELECT pg_backend_pid() AS pid
+
+-- name: set
+-- Sets settings of the session.
+SELECT set_config(name, setting, false)
+FROM unnest(%(names)s::text[], %(settings)s::text[]) AS given (name, setting)
+
 -- name: half_vectors
 -- The type of pgvector's half-precision vectors and of arrays of them; their oids differ between servers.
 SELECT pg_type.oid, typarray AS array_oid

@@ -45,7 +45,7 @@ def schema_of(conninfo: str) -> str:
         "--schema-only",
         "--no-owner",
         "--no-password",
-        # The functions of PostgreSQL that mnemic.withhold_activity() takes from PUBLIC differ between versions.
+        # Which functions of PostgreSQL mnemic.withhold_activity() takes from PUBLIC depends on its version.
         "--exclude-schema=pg_catalog",
         f"--dbname={make_conninfo('', **parts)}",
     ]

@@ -130,7 +130,7 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     begun = await idempotent_requests.begin(database, request)
     assert isinstance(begun, StartedAttempt)
     answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
-    await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
+    await idempotent_requests.finish(database, request, begun.attempt_id, answer)
     await own.keys.revoke(key.key_id)
 
 

@@ -343,7 +343,7 @@ async def test_lists_hold_the_grants_in_one_state(memory: AsyncMemory, admin: Ap
     admin.execute(f"{EXPIRE} WHERE grant_id = %s".encode(), [grants["expired"].grant_id])
     for state, grant in grants.items():
         for side in ({"owner": "alice"}, {"owner": "bob", "given": False, "received": True}):
-            found = await memory.shares.list(state=state, **side)  # type: ignore[arg-type]
+            found = await memory.shares.list(state=state, **side)
             assert [(each.grant_id, each.state) for each in found] == [(grant.grant_id, state)]
     assert {grant.state for grant in await memory.shares.list()} == {"offered", "active"}
     assert {grant.state for grant in await memory.shares.list(include_ended=True)} == set(GRANT_STATES)

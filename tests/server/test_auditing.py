@@ -68,7 +68,7 @@ def reembed(admin: httpx.Client) -> httpx.Response:
 def calling(
     method: str, path: str, body: dict[str, str] | None = None
 ) -> Callable[[httpx.Client], httpx.Response]:
-    return lambda admin: admin.request(method, path, **({} if body is None else {"json": body}))
+    return lambda admin: admin.request(method, path, json=body)
 
 
 SELF_AUDITED = {

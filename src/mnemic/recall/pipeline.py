@@ -2,8 +2,8 @@
 
 The database runs self-contained statements, each a transaction: no transaction stays open while a model
 works. `collect_candidates` reads everything that ranking needs, and short memories themselves;
-`read_records` reads the long ones among the selected. Memories of other owners that grants open are
-searched like the caller's own, with statistics of their own owner, so that scores compare.
+`read_records` reads the long ones among the selected. What a grant opens is searched by itself, and its
+scores are standardised by itself, so that scores compare (`candidates/granted.py`).
 """
 
 from functools import partial

@@ -132,7 +132,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -207,6 +207,10 @@ BEGIN
             FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+              )
             UNION ALL
             SELECT
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -217,6 +221,10 @@ BEGIN
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
+              AND (
+                  (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+              )
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
@@ -226,6 +234,41 @@ BEGIN
     ) AS found;
 END
 $$;
+
+CREATE FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    unreadable text;
+    found record;
+BEGIN
+    SELECT string_agg(
+        CASE
+            WHEN atttypid = 'timestamptz'::regtype
+            THEN format('child.%I NOT BETWEEN ''0001-01-02'' AND ''9999-12-30''', attname)
+            ELSE format('child.%I IN (''NaN'', ''Infinity'', ''-Infinity'')', attname)
+        END, ' OR '
+    ) INTO unreadable
+    FROM pg_attribute
+    WHERE attrelid = into_table AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      AND atttypid IN ('timestamptz'::regtype, 'real'::regtype, 'double precision'::regtype, 'numeric'::regtype);
+    EXECUTE format(
+        'SELECT bool_and(coalesce(%2$s, false)) IS FALSE AS has_others, bool_or(%3$s) AS has_unreadable'
+        ' FROM jsonb_array_elements($2) AS line,'
+        ' jsonb_populate_record(NULL::%1$s, (line -> ''row'') || jsonb_build_object(''tenant_id'', $3)) AS child',
+        into_table, belongs, coalesce(unreadable, 'false')
+    ) INTO found USING imported_owner, lines, mnemic.current_tenant();
+    IF found.has_others THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the export has rows of another owner in %s', into_table);
+    END IF;
+    IF found.has_unreadable THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            format('the export has a number that is not finite, or a time out of range, in %s', into_table);
+    END IF;
+END
+$_$;
 
 CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql
@@ -300,6 +343,105 @@ BEGIN
     ));
 END
 $$;
+
+CREATE FUNCTION mnemic.count_foreign_references(referring text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    total bigint := 0;
+    here bigint;
+    reference record;
+BEGIN
+    FOR reference IN
+        SELECT
+            child.guarded AS child_table,
+            child.condition AS child_condition,
+            parent.guarded AS parent_table,
+            parent.condition AS parent_condition,
+            (
+                SELECT string_agg(format('child.%I = referring.%I', target.attname, source.attname), ' AND ')
+                FROM unnest(conkey, confkey) AS pair (source_number, target_number)
+                JOIN pg_attribute AS source ON source.attrelid = conrelid AND source.attnum = source_number
+                JOIN pg_attribute AS target ON target.attrelid = confrelid AND target.attnum = target_number
+            ) AS same_key,
+            (
+                SELECT string_agg(format('referring.%I IS NOT NULL', attname), ' AND ')
+                FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey)
+            ) AS has_key
+        FROM pg_constraint
+        JOIN mnemic.tables_with_owners() AS child ON child.guarded = conrelid
+        JOIN mnemic.tables_with_owners() AS parent ON parent.guarded = confrelid
+        WHERE contype = 'f' AND conparentid = 0 AND connamespace = 'state'::regnamespace
+          -- With the owner in the key, the reference is to a row of the same owner.
+          AND NOT EXISTS (
+              SELECT FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey) AND attname = 'owner'
+          )
+    LOOP
+        EXECUTE format(
+            'SELECT count(*)'
+            ' FROM (SELECT child.* FROM %1$s AS child WHERE child.tenant_id = $2 AND (%2$s)) AS referring'
+            ' WHERE %3$s AND NOT EXISTS (SELECT FROM %4$s AS child WHERE %5$s AND (%6$s))',
+            reference.child_table, reference.child_condition, reference.has_key,
+            reference.parent_table, reference.same_key, reference.parent_condition
+        ) INTO here USING referring, mnemic.current_tenant();
+        total := total + here;
+    END LOOP;
+    RETURN total;
+END
+$_$;
+
+CREATE FUNCTION mnemic.create_log_partition(day date) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    partition text := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
+BEGIN
+    IF to_regclass(partition) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
+    CALL mnemic.protect(partition::regclass, 'SELECT');
+    EXECUTE format(
+        'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+        partition, day::timestamptz, (day + 1)::timestamptz
+    );
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    models_max CONSTANT int := 64;
+    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
+    halfvec regtype := (
+        SELECT pg_type.oid::regtype
+        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
+        WHERE extname = 'vector' AND typname = 'halfvec'
+    );
+BEGIN
+    IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
+        RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
+    END IF;
+    EXECUTE format(
+        'CREATE TABLE vectors.%1$I ('
+        ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
+        ' PRIMARY KEY (tenant_id, memory_id),'
+        ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
+        made, halfvec, wanted_dimensions
+    );
+    EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
+    EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
+    CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
+    INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+    RETURN made;
+END
+$_$;
 
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -845,6 +987,60 @@ CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
 
+CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    ELSE
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    END IF;
+    IF as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT past.memory_id, coalesce(past.at, past.created_at)
+        FROM state.memory_versions AS past
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+          AND past.recorded_at <= as_of AND past.known_until > as_of
+          AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+          AND mnemic.matches_filter(
+              filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+          );
+    END IF;
+END
+$$;
+
 CREATE TABLE state.group_members (
     tenant_id uuid NOT NULL,
     group_name text NOT NULL,
@@ -879,7 +1075,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
+CREATE FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -894,10 +1090,13 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target
+    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
+    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
+    PERFORM mnemic.check_imported_rows(target, imported_owner, lines);
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
         -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
@@ -967,6 +1166,22 @@ BEGIN
     )
     SELECT array_agg(fresh.memory_id) INTO stored FROM fresh;
     RETURN coalesce(stored, '{}');
+END
+$$;
+
+CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted mnemic.recall_filter) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.memories AS now
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+          AND mnemic.matches_filter(
+              granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          )
+    );
 END
 $$;
 
@@ -1076,7 +1291,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1103,6 +1318,10 @@ BEGIN
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
@@ -1114,6 +1333,9 @@ BEGIN
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND (
+                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
@@ -1233,8 +1455,6 @@ DECLARE
     -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
-    day date;
-    partition text;
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1245,16 +1465,7 @@ BEGIN
     END IF;
     LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
     FOR ahead IN 0 .. days - 1 LOOP
-        day := first_day + ahead;
-        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
-        CALL mnemic.protect(partition::regclass, 'SELECT');
-        EXECUTE format(
-            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
-            partition, day::timestamptz, (day + 1)::timestamptz
-        );
-        made := made + 1;
+        made := made + mnemic.create_log_partition(first_day + ahead)::int;
     END LOOP;
     RETURN made;
 END
@@ -1359,6 +1570,25 @@ CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
 
+CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'WITH scored AS MATERIALIZED ('
+        '   SELECT covered.memory_id, 1 - (found.embedding <=> $1) AS cosine'
+        '   FROM mnemic.granted_memories($2, $3, $4, $5, $6) AS covered'
+        '   CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
+        '     WHERE stored.tenant_id = $2 AND stored.memory_id = covered.memory_id OFFSET 0) AS found'
+        ' )'
+        ' SELECT ARRAY(SELECT memory_id FROM scored ORDER BY cosine DESC, memory_id LIMIT $7),'
+        '   avg(cosine), stddev_pop(cosine)::float8, count(*) FROM scored',
+        vector_table
+    )
+    INTO memory_ids, mean, deviation, row_count USING wanted, of_tenant, wanted_owner, filter, granted, as_of, most;
+END
+$_$;
+
 CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
     AS $_$
@@ -1425,40 +1655,24 @@ END;
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
-DECLARE
-    models_max CONSTANT int := 64;
-    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
-    halfvec regtype := (
-        SELECT pg_type.oid::regtype
-        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
-        WHERE extname = 'vector' AND typname = 'halfvec'
-    );
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models WHERE model = wanted) THEN
-        IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
-            RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
-        END IF;
-        EXECUTE format(
-            'CREATE TABLE vectors.%1$I ('
-            ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
-            ' PRIMARY KEY (tenant_id, memory_id),'
-            ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
-            made, halfvec, wanted_dimensions
-        );
-        EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
-        EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
-        CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
-        INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+        PERFORM mnemic.create_vector_table(wanted, wanted_dimensions);
     END IF;
-    RETURN QUERY SELECT table_name, dimensions, halfvec::oid FROM mnemic.vector_models WHERE model = wanted;
+    RETURN QUERY
+    SELECT known.table_name, known.dimensions, halfvec.oid
+    FROM mnemic.vector_models AS known
+    JOIN pg_extension ON extname = 'vector'
+    JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec'
+    WHERE known.model = wanted;
 END
-$_$;
+$$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1866,7 +2080,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1876,7 +2090,7 @@ BEGIN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
         FROM mnemic.lexical_candidates(
-            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
@@ -2164,7 +2378,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
@@ -2192,7 +2406,7 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $_$;
 
@@ -5750,8 +5964,17 @@ GRANT ALL ON FUNCTION mnemic.begin_model_change(wanted text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.create_log_partition(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
@@ -5817,6 +6040,9 @@ GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
 
@@ -5825,15 +6051,15 @@ GRANT ALL ON FUNCTION mnemic.groups_of(of_tenant uuid, member text) TO mnemic_ap
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;

@@ -8,7 +8,7 @@ ALTER TABLE state.grants
     ADD COLUMN dropped_at timestamptz,
     ADD COLUMN granted_to_group text CHECK (char_length(granted_to_group) BETWEEN 1 AND 256),
     ALTER COLUMN granted_to DROP NOT NULL;
-CALL mnemic.withhold_statistics('state.grants');
+ALTER TABLE state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
 
 -- Grants from before this migration stay in effect. A revoked one cannot be changed, and needs no acceptance.
 ALTER TABLE state.grants NO FORCE ROW LEVEL SECURITY;
@@ -75,5 +75,4 @@ CALL mnemic.protect('state.dropped_group_grants', 'SELECT, INSERT');
 -- Whether readers accept grants themselves (`ask`), or every grant takes effect at once (`accept_all`).
 ALTER TABLE state.tenants
     ADD COLUMN grant_policy text NOT NULL DEFAULT 'ask' CHECK (grant_policy IN ('ask', 'accept_all'));
-ALTER TABLE state.tenants ALTER COLUMN grant_policy SET STATISTICS 0;
 GRANT UPDATE (grant_policy) ON state.tenants TO mnemic_app;

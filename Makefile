@@ -14,11 +14,11 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow lint format demo generate lock clean
+.PHONY: help setup test test-slow lint format demo generate version-fixture lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(INSTALLED)  ## Install everything into .venv (the other targets install what they need)
 
@@ -63,7 +63,7 @@ test-sdk: lint
 	@$(PYTEST) $(SDK)
 
 # Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
+SLOW := tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 
@@ -74,6 +74,7 @@ lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate_sync.py --check
 	@$(BIN)/python tools/generate_docs.py --check
+	@$(BIN)/python tools/freeze_migrations.py --check
 
 format: $(INSTALLED)  ## Format the code and repair what can be repaired
 	@$(BIN)/ruff check --quiet --fix-only
@@ -103,10 +104,14 @@ bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue_speed $(ARGS)
 
-generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql from the code
+generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and schema.sql; freeze new migrations
+	@$(BIN)/python tools/freeze_migrations.py
 	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
 	@$(BIN)/python tools/generate_schema.py
+
+version-fixture: $(INSTALLED)  ## Keep data of the committed version (or COMMIT=…) for the tests of later ones
+	@$(BIN)/python tools/make_version_fixture.py $(COMMIT)
 
 lock:  ## Pin every dependency of pyproject.toml in constraints.txt and constraints-dev.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)

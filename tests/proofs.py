@@ -53,7 +53,9 @@ def wrong_signature(
         return {
             "none": None,
             "empty": "",
-            "another process": access.key.signature("enter", str(theirs.id), process=backend_identity(other)),
-            "another tenant": access.key.signature("enter", str(mine.id), process=process),
-            "another purpose": access.key.signature("turn", str(theirs.id), process=process),
+            "another process": access.key.signature(
+                "authenticate", str(theirs.id), process=backend_identity(other)
+            ),
+            "another tenant": access.key.signature("authenticate", str(mine.id), process=process),
+            "another purpose": access.key.signature("claim jobs", str(theirs.id), process=process),
         }[whose]

@@ -11,13 +11,13 @@ in programs that only want its errors or its version.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mnemic.version import __version__
+
 if TYPE_CHECKING:
     from mnemic.sdk._sync import Memory
     from mnemic.sdk.memory import AsyncMemory
 
 __all__ = ["AsyncMemory", "Memory", "__version__"]
-
-__version__ = "0.1.0"
 
 _LOADED_ON_FIRST_USE = {"AsyncMemory": "mnemic.sdk.memory", "Memory": "mnemic.sdk._sync"}
 

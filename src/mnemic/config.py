@@ -4,6 +4,7 @@ Each field below is the environment variable ``MNEMIC_<FIELD>``; arguments of `M
 `docs/reference/settings.md` holds the same list for readers; a test compares both.
 """
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,6 +68,23 @@ class Settings(BaseSettings):
         description=(
             "What turns text into vectors: `local`, `test`, or `provider:model` such as "
             "`openai:text-embedding-3-small`."
+        ),
+    )
+    embedding_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description=(
+            "Longest wait for the vectors of 64 texts that are stored, in seconds. Then the texts are stored "
+            "without vectors, and a job embeds them later."
+        ),
+    )
+    query_embedding_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the vector of a query, in seconds. Then recall searches by words, and says so."
         ),
     )
     llm: str | None = Field(
@@ -145,6 +163,27 @@ class Settings(BaseSettings):
             "network can reach."
         ),
     )
+    document_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description="Longest time that reading one document may take, in seconds.",
+    )
+    document_max_memory_bytes: int = Field(
+        default=1024**3,
+        ge=128 * 1024**2,
+        le=1024**4,
+        description="Most memory that the process which reads a document may use, in bytes.",
+    )
+    document_max_pages: int = Field(
+        default=10_000, ge=1, le=10_000_000, description="Most pages of a PDF document."
+    )
+    document_processes: int = Field(
+        default=2,
+        ge=1,
+        le=1000,
+        description="Most documents that are read at the same time; one tenant may use half of them.",
+    )
     pool_size: int = Field(
         default=10, ge=1, le=1000, description="Maximum number of database connections of one `Memory`."
     )
@@ -154,12 +193,25 @@ class Settings(BaseSettings):
     connect_timeout_s: float = Field(
         default=10.0, gt=0, le=3600, description="Longest wait for a connection, in seconds."
     )
+    other_versions_timeout_s: float = Field(
+        default=10.0,
+        ge=0,
+        le=86_400,
+        description=(
+            "How long a migration, also that of an embedded database at opening, waits for processes of "
+            "other versions to close the database, in seconds."
+        ),
+    )
     keep_running: bool = Field(
         default=False,
         description="Keep the embedded server running after its last user; `mnemic stop` stops it.",
     )
-    server_user: str = Field(
-        default="nobody", description="OS user that runs the embedded server when Mnemic runs as root."
+    server_user: str | None = Field(
+        default=None,
+        description=(
+            "OS user that runs the embedded server when Mnemic runs as root. Default: a user id of its own "
+            "for each data folder."
+        ),
     )
     server_settings: dict[str, str] = Field(
         default_factory=dict,
@@ -264,6 +316,12 @@ class Settings(BaseSettings):
         default=False,
         description="`mnemic serve`: serve `/metrics` without authentication, not only to admin keys.",
     )
+
+
+def loader_environment() -> dict[str, str]:
+    """The variables without which Python may not start: the folders of its libraries. None is a secret."""
+    names = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def load_settings(**given: Any) -> Settings:

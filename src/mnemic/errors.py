@@ -24,9 +24,12 @@
     │   ├── NotMigratedError          the database lacks migrations: run `mnemic migrate`
     │   ├── MigrationChangedError     an applied migration file was edited afterwards
     │   ├── DatabaseTooNewError       the database was migrated by a newer Mnemic
+    │   ├── DatabaseInUseError        processes of another version use the database that must be migrated
+    │   ├── SchemaChangedError        another version migrated the database while this process was running
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
+    ├── PermanentJobError             raised by a job's handler: another attempt would fail, too
     ├── DeliveryError                 the receiver of a webhook did not accept a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
         ├── DataFolderError           the data folder is unusable (read-only, full, other version …)
@@ -129,6 +132,14 @@ class DatabaseTooNewError(MigrationError):
     """The database was migrated by a newer Mnemic than this one."""
 
 
+class DatabaseInUseError(MigrationError):
+    """The database must be migrated, and processes of another version are using it."""
+
+
+class SchemaChangedError(MigrationError):
+    """Another version migrated the database while this process was running: restart the process."""
+
+
 class MissingPrivilegeError(MigrationError):
     """The role lacks privileges for a migration; `sql` is what an administrator must run."""
 
@@ -143,6 +154,10 @@ class EmbeddingError(MnemicError):
 
 class LanguageModelError(MnemicError):
     """The language model failed, timed out, or returned an unusable result."""
+
+
+class PermanentJobError(MnemicError):
+    """A handler raises this if another attempt would fail, too: the job is a dead letter at once."""
 
 
 class DeliveryError(MnemicError):

@@ -28,7 +28,7 @@ PROCESSES = (
 
 @pytest.fixture
 async def connection(database: Database) -> AsyncIterator[DedicatedConnection]:
-    opened = database.dedicated_connection("turn", "queue")
+    opened = database.dedicated_connection("claim jobs", "queue")
     yield opened
     await opened.aclose()
 
@@ -71,7 +71,7 @@ async def test_a_closed_connection_leaves_no_process_and_opens_again(
 async def test_a_signature_for_another_purpose_is_refused(
     database: Database, connection: DedicatedConnection
 ) -> None:
-    other = database.dedicated_connection("turn", "another queue")
+    other = database.dedicated_connection("claim jobs", "another queue")
     with pytest.raises(DatabaseError, match="proof of working"):
         await settle_and_claim(other)
     await other.aclose()

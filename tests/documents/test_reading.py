@@ -9,7 +9,8 @@ from pypdf import PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from mnemic.documents.reading.file import read_file
-from mnemic.documents.reading.source import SOURCE_MAX_BYTES, media_type_of, read_source
+from mnemic.documents.reading.media_types import SOURCE_MAX_BYTES, media_type_of
+from mnemic.documents.reading.source import read_source
 from mnemic.documents.reading.text import Section
 from mnemic.errors import ConfigurationError, InvalidInputError, NotFoundError
 

@@ -276,9 +276,13 @@ async def test_a_hash_without_its_signature_finds_nothing(
     signed = {
         "nobody": None,
         "no one": "",
-        "another key": access.key.signature("find", sha256(ours.key.encode()).hexdigest(), process=process),
-        "another process": access.key.signature("find", digest, process=backend_identity(connect_as(None))),
-        "a tenant": access.key.signature("enter", digest, process=process),
+        "another key": access.key.signature(
+            "find key", sha256(ours.key.encode()).hexdigest(), process=process
+        ),
+        "another process": access.key.signature(
+            "find key", digest, process=backend_identity(connect_as(None))
+        ),
+        "a tenant": access.key.signature("authenticate", digest, process=process),
         "a proof": access.key.proof("key", digest, moment=process),
     }
     with pytest.raises(pg.InsufficientPrivilege, match="needs a signature"):
@@ -290,7 +294,7 @@ def test_what_is_no_hash_finds_nothing_even_if_it_is_signed(
     connect_as: ConnectAs, access: Access, subject: str
 ) -> None:
     connection = connect_as(None)
-    signed = access.key.signature("find", subject, process=backend_identity(connection))
+    signed = access.key.signature("find key", subject, process=backend_identity(connection))
     with pytest.raises(pg.InsufficientPrivilege, match="needs a signature"):
         connection.execute(FIND, [subject, signed])
 
@@ -301,7 +305,7 @@ async def test_the_signature_of_one_key_shows_no_other(
     ours, theirs = await whole.keys.create(role="read"), await foreign_memory.keys.create(role="read")
     connection = connect_as(None)
     digest = sha256(ours.key.encode()).hexdigest()
-    signed = access.key.signature("find", digest, process=backend_identity(connection))
+    signed = access.key.signature("find key", digest, process=backend_identity(connection))
     assert connection.execute(FIND, [digest, signed]).fetchall() == [(ours.key_id,)]
     assert connection.execute("TABLE state.api_keys").fetchall() == []
     assert connection.execute("TABLE state.tenants").fetchall() == []

@@ -195,7 +195,7 @@ async def test_an_unregistered_worker_claims_nothing(
         "after_tenant": None,
         "only_tenant": None,
     }
-    connection = database.dedicated_connection("turn", "queue")
+    connection = database.dedicated_connection("claim jobs", "queue")
     assert await connection.rows("workers.settle_and_claim", turn) == []
     admin.execute(JOIN)
     assert len(await connection.rows("workers.settle_and_claim", turn)) == 1

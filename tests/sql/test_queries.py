@@ -38,7 +38,7 @@ _NAME_LINE = re.compile(r"^-- name: (?P<name>\w+)$")
 
 # What PostgreSQL cannot PREPARE. Each is run by the test below instead, in a transaction that is rolled
 # back, or is too special even for that.
-UTILITY = re.compile(r"^(?:--.*\n)*(?:DO|GRANT|REVOKE|CALL|CREATE|BEGIN|CLOSE|COMMIT|SET)\b")
+UTILITY = re.compile(r"^(?:--.*\n)*(?:DO|GRANT|REVOKE|CALL|CREATE|BEGIN|CLOSE|COMMIT|SET|LOCK)\b")
 OUTSIDE_TRANSACTIONS = {
     "provision.make_database": "does not run in a transaction; opening the embedded server runs it",
     "session.begin": "begins a transaction itself; every test of a transaction runs it",

@@ -10,7 +10,8 @@ from mnemic.backup.dump import Backup
 from mnemic.backup.restore import restore_storage
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import DataDir, Json, Replace, Url, settings_from
-from mnemic.cli.output import print_json, print_line
+from mnemic.cli.output import print_json, print_line, remark
+from mnemic.maintenance.as_is import back_up_as_is, schema_mismatch
 from mnemic.types.scope import Scope
 
 
@@ -21,11 +22,21 @@ def backup(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Save everything, of all tenants, in one file. Others can go on working meanwhile."""
+    """Save everything, of all tenants, in one file. Others can go on working meanwhile.
+
+    Also works if the database has the schema of another version; it is not migrated then.
+    """
 
     async def run() -> Backup:
-        async with memory_from(url, data_dir, None) as memory:
-            return await memory.admin.backup(path, replace=replace)
+        settings = settings_from(url, data_dir)
+        async with schema_mismatch(settings) as mismatch:
+            if mismatch is not None:
+                remark(
+                    f"{mismatch} The backup holds the database as it is; the audit log does not record it."
+                )
+                return await back_up_as_is(settings, path, replace=replace)
+            async with memory_from(url, data_dir, None) as memory:
+                return await memory.admin.backup(path, replace=replace)
 
     made = asyncio.run(run())
     if json:

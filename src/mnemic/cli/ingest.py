@@ -11,7 +11,7 @@ from mnemic.cli.job_progress import follow_job
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import print_json, print_line
-from mnemic.documents.reading.source import MediaType
+from mnemic.documents.reading.media_types import MediaType
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.document import Ingestion

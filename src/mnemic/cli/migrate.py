@@ -20,6 +20,10 @@ def migrate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print the SQL of pending migrations.")
     ] = False,
+    disconnect: Annotated[
+        bool,
+        typer.Option("--disconnect", help="Disconnect processes of other versions instead of waiting."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Apply pending migrations and changed definitions. Opening an embedded database does that, too."""
@@ -33,7 +37,7 @@ def migrate(
         else:
             _print_status(found)
         return
-    done = asyncio.run(migrate_database(settings))
+    done = asyncio.run(migrate_database(settings, disconnect_others=disconnect))
     if json:
         print_json(_changes(done, "applied_now"))
     elif done.is_current:

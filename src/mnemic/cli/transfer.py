@@ -11,10 +11,12 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 from mnemic.adapters.importing import ImportReport, SourceName, import_from
 from mnemic.backup.owner_transfer import Imported
 from mnemic.cli.opening import memory_from
-from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url
-from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, table
+from mnemic.cli.options import DataDir, Embedder, Json, Owner, Replace, TenantName, Url, settings_from
+from mnemic.cli.output import err, one_line, out, print_backlog, print_json, print_line, remark, table
 from mnemic.errors import InvalidInputError
+from mnemic.maintenance.as_is import export_as_is, schema_mismatch
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.scope import Scope
 
 
 def export(
@@ -26,11 +28,17 @@ def export(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Export everything about an owner into a file of JSON lines."""
+    """Export everything about an owner into a file of JSON lines. Migrates nothing."""
 
     async def run() -> dict[str, int]:
-        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            return await memory.admin.export(path, replace=replace)
+        settings = settings_from(url, data_dir, tenant)
+        async with schema_mismatch(settings) as mismatch:
+            if mismatch is not None:
+                remark(f"{mismatch} The export reads the database as it is.")
+                scope = Scope(owner or settings.owner, settings.channel, "cli")
+                return await export_as_is(settings, scope, path, replace=replace)
+            async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+                return await memory.admin.export(path, replace=replace)
 
     _print_rows(asyncio.run(run()), json=json)
 

@@ -5,12 +5,13 @@ view or policy, see `mnemic.db.definitions`) is applied again whenever its file 
 one transaction: definitions that tables need, pending migrations, the other definitions, dropping definitions
 without a file, and the records of all that in ``mnemic.migrations`` and ``mnemic.definitions``. A crash
 leaves the database as it was. One process at a time holds an advisory lock; the others wait and then find
-nothing to do. Errors: an applied migration was edited (`MigrationChangedError`), an applied number has no
-file (`DatabaseTooNewError`), the role lacks a privilege (`MissingPrivilegeError`, which carries the SQL for
-an administrator).
+nothing to do. A migration waits until no process of another version uses the database
+(`mnemic.db.other_versions`). Errors: an applied migration was edited (`MigrationChangedError`), an applied
+number has no file (`DatabaseTooNewError`), another version is in use (`DatabaseInUseError`), the role lacks a
+privilege (`MissingPrivilegeError`, which carries the SQL for an administrator).
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,6 +28,7 @@ from mnemic.db.definitions import (
     drop_removed,
     read_recorded,
 )
+from mnemic.db.other_versions import Waiting, disconnect, other_processes
 from mnemic.db.privileges import require_privileges
 from mnemic.db.tenancy import SigningKey
 from mnemic.db.translate import translated
@@ -35,6 +37,7 @@ from mnemic.errors import ConfigurationError, DatabaseTooNewError, MigrationChan
 from mnemic.sql import query
 from mnemic.sql.definition_files import BEFORE_TABLES, Definition
 from mnemic.sql.migration_files import CORE_SET, Migration, SchemaFiles, installed_files
+from mnemic.version import __version__
 
 
 @dataclass(frozen=True)
@@ -84,29 +87,51 @@ async def migrate(
     key: SigningKey | None = None,
     migrations: tuple[Migration, ...] | None = None,
     definitions: tuple[Definition, ...] | None = None,
+    disconnect_others: bool = False,
 ) -> MigrationStatus:
     """Apply what is pending and outdated; returns the status before, which says what was done.
 
     `key` is stored as signing key if the database has none. `migrations` and `definitions` replace the
-    installed ones in tests.
+    installed ones. Processes of other versions are waited for, or disconnected with `disconnect_others`.
     """
     installed = installed_files()
     files = SchemaFiles(
         installed.migrations if migrations is None else migrations,
         installed.definitions if definitions is None else definitions,
     )
+    waiting = Waiting(limits.other_versions_timeout_s)
     async with admin_connection(conninfo, limits) as connection:
         with translated():
-            async with _lock(connection):
-                needs = await make_prerequisites(connection)
-                await connection.execute(query("provision.make_housekeeping"))
-                status = await _status(connection, files)
-                if not status.is_current:
-                    await _upgrade(connection, status, files, joins_definer=not needs["is_definer"])
-                stored_key = await _settle_key(connection, key)
-                if needs["may_grant_app"]:
-                    await _make_login(connection, stored_key)
-                return status
+            while True:
+                async with connection.transaction():
+                    await connection.execute(query("migrations.lock"))
+                    needs = await make_prerequisites(connection)
+                    await connection.execute(query("provision.make_housekeeping"))
+                    status = await _status(connection, files)
+                    others = [] if status.is_current else await other_processes(connection)
+                    if others and disconnect_others:
+                        await disconnect(connection, others)
+                    if not others or disconnect_others:
+                        await _apply(connection, status, files, needs, key)
+                        return status
+                await waiting.pause(others)
+
+
+async def _apply(
+    connection: AsyncConnection[DictRow],
+    status: MigrationStatus,
+    files: SchemaFiles,
+    needs: DictRow,
+    key: SigningKey | None,
+) -> None:
+    if not status.is_current:
+        await connection.execute(query("migrations.close_to_new_sessions"))
+        await _upgrade(connection, status, files, joins_definer=not needs["is_definer"])
+        await connection.execute(query("migrations.state_version"), {"version": f"Mnemic {__version__}"})
+        await connection.execute(query("migrations.note_version"))
+    stored_key = await _settle_key(connection, key)
+    if needs["may_grant_app"]:
+        await _make_login(connection, stored_key)
 
 
 async def read_status(conninfo: str, limits: Limits) -> MigrationStatus:
@@ -119,6 +144,44 @@ async def status_of(connection: AsyncConnection[DictRow]) -> MigrationStatus:
     """The same over an open connection."""
     with translated():
         return await _status(connection, installed_files())
+
+
+@asynccontextmanager
+async def tables_of_version(
+    connection: AsyncConnection[DictRow], migrations: Sequence[Migration]
+) -> AsyncIterator[None]:
+    """Create the tables of an earlier version in an empty database; commit when the block has filled them.
+
+    Of the definitions only those are applied that tables need: there are no triggers. `migrate` does the rest
+    afterwards. In the block the connection has the privileges of mnemic_definer.
+    """
+    files = installed_files()
+    async with connection.transaction():
+        await connection.execute(query("migrations.lock"))
+        needs = await make_prerequisites(connection)
+        await connection.execute(query("provision.make_housekeeping"))
+        if not needs["is_definer"]:
+            await connection.execute(query("provision.join_definer"))
+        for set_name in files.set_names:
+            await _create_tables(connection, set_name, files.definitions, migrations)
+        yield
+        if not needs["is_definer"]:
+            await connection.execute(query("provision.leave_definer"))
+
+
+def migrations_of_version(recorded: Iterable[Applied]) -> tuple[Migration, ...]:
+    """The files of recorded migrations; MigrationError if this code cannot create that version."""
+    files = installed_files()
+    rows = sorted(recorded, key=lambda row: (row.set_name, row.number))
+    if missing := {row.set_name for row in rows} - set(files.set_names):
+        raise NotMigratedError(
+            f"It has tables of the extension {min(missing)!r}, which is not installed. Install it first."
+        )
+    baseline = carried_over(_core_checksums(rows), files.migrations)
+    if baseline:
+        rows = [*_as_applied(baseline, rows), *(row for row in rows if row.set_name != CORE_SET)]
+    pending = compare(rows, files.migrations).pending
+    return tuple(migration for migration in files.migrations if migration not in pending)
 
 
 async def require_current(connection: AsyncConnection[DictRow]) -> None:
@@ -143,11 +206,21 @@ async def _status(connection: AsyncConnection[DictRow], files: SchemaFiles) -> M
     baseline = carried_over(_core_checksums(applied), files.migrations)
     if baseline:
         applied = [*_as_applied(baseline, applied), *(row for row in applied if row.set_name != CORE_SET)]
-    status = compare(applied, files.migrations)
+    try:
+        status = compare(applied, files.migrations)
+    except DatabaseTooNewError as error:
+        version = await migrated_by(connection) or "a newer version of Mnemic"
+        raise DatabaseTooNewError(f"{error} The database was migrated by {version}.") from None
     if not has["has_definitions"]:
         return replace(status, outdated=files.definitions)
     changes = await compare_definitions(connection, files.definitions, files.set_names)
     return replace(status, outdated=changes.outdated, removed=tuple(row.label for row in changes.removed))
+
+
+async def migrated_by(connection: AsyncConnection[DictRow]) -> str | None:
+    """The version that migrated the database last, such as ``Mnemic 0.2.0``; None if it is not known."""
+    version: str | None = (await _one(connection, query("migrations.migrated_by")))["version"]
+    return version
 
 
 def compare(applied: Iterable[Applied], files: tuple[Migration, ...]) -> MigrationStatus:
@@ -169,8 +242,9 @@ def _check_applied(row: Applied, migration: Migration | None) -> None:
     if migration is None:
         product = "Mnemic" if row.set_name == CORE_SET else f"the extension {row.set_name!r}"
         raise DatabaseTooNewError(
-            f"The database has {row.set_name}/{row.number:04}_{row.title}, which this version does not know. "
-            f"Upgrade {product}; an older version must not write to a newer schema."
+            f"The database has {row.set_name}/{row.number:04}_{row.title}, which this version "
+            f"({__version__}) does not know. Upgrade {product}; an older version must not write to a newer "
+            "schema. To go back, restore a backup of the older version. `mnemic backup` works meanwhile."
         )
     if migration.checksum != row.checksum:
         raise MigrationChangedError(
@@ -182,25 +256,34 @@ def _check_applied(row: Applied, migration: Migration | None) -> None:
 async def _upgrade(
     connection: AsyncConnection[DictRow], status: MigrationStatus, files: SchemaFiles, *, joins_definer: bool
 ) -> None:
-    """Everything in one transaction. The migrator is a member of mnemic_definer at most within it."""
-    async with connection.transaction():
-        if joins_definer:
-            await connection.execute(query("provision.join_definer"))
-        await _carry_over(connection, files)
-        recorded = await read_recorded(connection, files.set_names)
-        # A migration may have dropped a definition, in order to change what it depends on.
-        definitions = files.definitions if status.pending else status.outdated
-        for set_name in files.set_names:
-            early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
-            await apply_definitions(connection, early)
-            for migration in status.pending:
-                if migration.set_name == set_name:
-                    await connection.execute(migration.sql)
-                    await _record(connection, migration)
-        await apply_definitions(connection, [item for item in definitions if item.stage != BEFORE_TABLES])
-        await drop_removed(connection, recorded, files.definitions)
-        if joins_definer:
-            await connection.execute(query("provision.leave_definer"))
+    """The migrator is a member of mnemic_definer at most within the transaction."""
+    if joins_definer:
+        await connection.execute(query("provision.join_definer"))
+    await _carry_over(connection, files)
+    recorded = await read_recorded(connection, files.set_names)
+    # A migration may have dropped a definition, in order to change what it depends on.
+    definitions = files.definitions if status.pending else status.outdated
+    for set_name in files.set_names:
+        await _create_tables(connection, set_name, definitions, status.pending)
+    await apply_definitions(connection, [item for item in definitions if item.stage != BEFORE_TABLES])
+    await drop_removed(connection, recorded, files.definitions)
+    if joins_definer:
+        await connection.execute(query("provision.leave_definer"))
+
+
+async def _create_tables(
+    connection: AsyncConnection[DictRow],
+    set_name: str,
+    definitions: Iterable[Definition],
+    migrations: Iterable[Migration],
+) -> None:
+    """Apply the definitions that the tables of a set need, then its migrations."""
+    early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
+    await apply_definitions(connection, early)
+    for migration in migrations:
+        if migration.set_name == set_name:
+            await connection.execute(migration.sql)
+            await _record(connection, migration)
 
 
 async def _carry_over(connection: AsyncConnection[DictRow], files: SchemaFiles) -> None:
@@ -224,16 +307,6 @@ def _as_applied(baseline: Iterable[Migration], applied: Iterable[Applied]) -> It
     last = max((row for row in applied if row.set_name == CORE_SET), key=lambda row: row.number)
     for file in baseline:
         yield replace(last, number=file.number, title=file.title, checksum=file.checksum)
-
-
-@asynccontextmanager
-async def _lock(connection: AsyncConnection[DictRow]) -> AsyncIterator[None]:
-    await connection.execute(query("migrations.lock"))
-    try:
-        yield
-    finally:
-        if not connection.closed:
-            await connection.execute(query("migrations.unlock"))
 
 
 async def make_roles(connection: AsyncConnection[DictRow]) -> DictRow:

@@ -34,7 +34,7 @@ from uuid import UUID
 from mnemic.errors import ConfigurationError
 
 Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
-SignedPurpose = Literal["turn", "enter", "find"]
+SignedPurpose = Literal["claim jobs", "authenticate", "find key"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

@@ -38,6 +38,7 @@ _CONFLICTS = (
     pg.LockNotAvailable,
 )
 _BAD_INPUT = (pg.CheckViolation, pg.NotNullViolation, pg.ForeignKeyViolation, pg.DataError)
+_UNKNOWN_OBJECTS = (pg.UndefinedFunction, pg.UndefinedColumn, pg.UndefinedTable, pg.AmbiguousFunction)
 _LOST = (
     pg.AdminShutdown,
     pg.CrashShutdown,
@@ -82,6 +83,11 @@ def translate(error: psycopg.Error) -> MnemicError:
         )
     if isinstance(error, _LOST) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
         return DatabaseUnavailableError(f"The database cannot be reached: {message}.")
+    if isinstance(error, _UNKNOWN_OBJECTS):
+        return DatabaseError(
+            f"The database failed: {message}. If another version of Mnemic has migrated the database, "
+            "restart this process with that version; `mnemic migrate --status` compares them."
+        )
     return DatabaseError(f"The database failed: {message}.")
 
 

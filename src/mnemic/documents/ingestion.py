@@ -1,13 +1,13 @@
 """Ingest a document: from its text to memories that are found by words and by meaning.
 
-1. Split the text into chunks (`reading/chunks.py`) and compare them with the stored ones (`chunk_plan.py`).
+1. Split the text into chunks in a process of its own (`reading/chunks.py`, `isolated_reading.py`) and
+   compare them with the stored ones (`chunk_plan.py`).
 2. Store the missing chunks in batches. A batch is embedded with no transaction open and stored in one
    transaction together with the record of its chunks, so a job that was killed continues with the next batch.
 3. Re-embed the chunks whose context changed.
 4. Record where the other chunks moved to, and forget the memories of chunks that are gone.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
@@ -23,7 +23,8 @@ from mnemic.documents.chunk_plan import (
     metadata_of,
     plan_chunks,
 )
-from mnemic.documents.reading.chunks import Chunk, chunks_of
+from mnemic.documents.isolated_reading import cut_isolated
+from mnemic.documents.reading.chunks import Chunk
 from mnemic.documents.sources import SourceDocument, read_source_document
 from mnemic.embeddings.backlog import Embedded, embed_rows, unchanged
 from mnemic.retain.pipeline import retain_items
@@ -57,8 +58,7 @@ async def ingest_document(
 
 async def _ingest(core: Core, document: SourceDocument, report: Report) -> dict[str, int]:
     database = core.storage.tenant_database
-    # Splitting megabytes takes a while; do not block the event loop.
-    chunks = await asyncio.to_thread(lambda: list(chunks_of(document.reading)))
+    chunks = await cut_isolated(core, document.text, document.sections)
     plan = await plan_chunks(database, document, chunks)
     report(len(chunks) - len(plan.missing), len(chunks))
     done = len(chunks) - len(plan.missing)

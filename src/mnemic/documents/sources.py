@@ -5,17 +5,15 @@ lost. `documents/ingestion.py` is what the job does.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.documents.reading.text import Reading, Section
+from mnemic.documents.isolated_reading import ReadDocument
 from mnemic.documents.reference_documents import TITLE_MAX_CHARACTERS, get_document
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.jobs.queue import enqueue
@@ -41,14 +39,16 @@ class SourceDocument:
     process: str
     channel: str
     tags: tuple[str, ...]
-    reading: Reading
+    text: str
+    sections: str
+    """JSON; this process does not parse it."""
 
 
 async def store_source(
     database: TenantDatabase,
     scope: Scope,
     name: str,
-    reading: Reading,
+    reading: ReadDocument,
     *,
     media_type: str,
     title: str | None,
@@ -70,7 +70,7 @@ async def store_source(
         "tags": list(check_tags(tags)),
         "media_type": media_type,
         "content": reading.text,
-        "sections": Jsonb([astuple(section) for section in reading.sections]),
+        "sections": reading.sections,
     }
     await database.run(lambda transaction: _store(transaction, entry))
     return await read_ingestion(database, scope, name)
@@ -109,7 +109,6 @@ async def read_source_document(database: TenantDatabase, document_id: UUID) -> S
         row = await transaction.first("ingest.source", {"document_id": document_id})
     if row is None:
         return None
-    sections = tuple(Section(start, tuple(headings), *rest) for start, headings, *rest in row["sections"])
     return SourceDocument(
         document_id=row["document_id"],
         owner=row["owner"],
@@ -119,7 +118,8 @@ async def read_source_document(database: TenantDatabase, document_id: UUID) -> S
         process=row["process"],
         channel=row["channel"],
         tags=tuple(row["tags"]),
-        reading=Reading(row["content"], sections),
+        text=row["content"],
+        sections=row["sections"],
     )
 
 

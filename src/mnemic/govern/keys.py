@@ -121,7 +121,7 @@ async def find(database: Database, secret: str) -> AuthenticatedKey:
     if KEY_PATTERN.fullmatch(secret) is None:
         raise NotAuthenticatedError("This is not an API key: API keys are mn_ and 43 characters.")
     hash = digest.hex()
-    rows = await database.signed_rows(query("keys.find"), {"hash": hash}, purpose="find", subject=hash)
+    rows = await database.signed_rows(query("keys.find"), {"hash": hash}, purpose="find key", subject=hash)
     row = rows[0] if rows else None
     if row is None or not hmac.compare_digest(bytes(row["key_hash"]), digest):
         raise NotAuthenticatedError("This API key is unknown.")

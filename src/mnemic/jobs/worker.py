@@ -104,7 +104,7 @@ class Worker:
         self._concurrency = concurrency
         self._only_tenant = only_tenant
         self._periodic = tuple(periodic)
-        self._connection = database.dedicated_connection("turn", QUEUE)
+        self._connection = database.dedicated_connection("claim jobs", QUEUE)
         self._heartbeat = Heartbeat(database.access, self.name, lambda: tuple(handlers))
         self._failure_detector = FailureDetector()
         self._running: dict[tuple[UUID, int], JobRun] = {}
@@ -369,7 +369,7 @@ class Worker:
                 logger.warning("requeued %d jobs of dead workers", requeued)
             if time.monotonic() >= self._unknown_types_checked_at_s + UNKNOWN_TYPE_CHECK_EVERY_S:
                 self._unknown_types_checked_at_s = time.monotonic()
-                limits = {"patience_s": UNKNOWN_TYPE_LIMIT_S, "most": UNKNOWN_TYPE_JOBS_MAX}
+                limits = {"waited_max_s": UNKNOWN_TYPE_LIMIT_S, "most": UNKNOWN_TYPE_JOBS_MAX}
                 await queries.one("workers.dead_letter_unknown", limits)
 
     async def _promote_periodically(self) -> None:

@@ -10,20 +10,22 @@ from mnemic.db.migrate import MigrationStatus, migrate, read_status
 from mnemic.runtime.storage import check_settings, key_of, limits_of, start_server
 
 
-async def migrate_database(settings: Settings) -> MigrationStatus:
+async def migrate_database(settings: Settings, *, disconnect_others: bool = False) -> MigrationStatus:
     """Apply what is pending and outdated; returns the status from before."""
-    async with _administrator(settings) as conninfo:
-        return await migrate(conninfo, limits_of(settings), key=key_of(settings))
+    async with administrator(settings) as conninfo:
+        return await migrate(
+            conninfo, limits_of(settings), key=key_of(settings), disconnect_others=disconnect_others
+        )
 
 
 async def migration_status(settings: Settings) -> MigrationStatus:
     """Applied and pending migrations; changes nothing in the database."""
-    async with _administrator(settings) as conninfo:
+    async with administrator(settings) as conninfo:
         return await read_status(conninfo, limits_of(settings))
 
 
 @asynccontextmanager
-async def _administrator(settings: Settings) -> AsyncIterator[str]:
+async def administrator(settings: Settings) -> AsyncIterator[str]:
     """How to connect as administrator; the embedded server, if it is used, runs until the block ends."""
     check_settings(settings)
     if settings.database_url is not None:

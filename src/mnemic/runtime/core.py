@@ -17,6 +17,7 @@ from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
 from mnemic.runtime.call_metrics import CallMetrics
 from mnemic.runtime.default_schedules import give_default_schedules
+from mnemic.runtime.fair_slots import FairSlots
 from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
@@ -44,6 +45,7 @@ class Core:
         self.serving_model: str | None = None
         """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
+        self.reading_slots = FairSlots(settings.document_processes)
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
         self._storage = storage
         self._owns_storage = storage is None
@@ -96,6 +98,7 @@ class Core:
         guest._is_guest = True
         guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
+        guest.reading_slots = self.reading_slots
         return guest
 
     @asynccontextmanager

@@ -65,6 +65,7 @@ def limits_of(settings: Settings) -> Limits:
         pool_size=settings.pool_size,
         statement_timeout_s=settings.statement_timeout_s,
         connect_timeout_s=settings.connect_timeout_s,
+        other_versions_timeout_s=settings.other_versions_timeout_s,
     )
 
 

@@ -16,7 +16,7 @@ near a boundary is found from both sides and is still recalled once.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import zip_longest
@@ -60,25 +60,47 @@ class Chunk:
     page: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk stands in its text, and what a reader needs from before it."""
+
+    start: int
+    end: int
+    context: str
+    headings: tuple[str, ...]
+    page: int | None
+
+
 def chunks_of(reading: Reading) -> Iterator[Chunk]:
     """The chunks of a document in order; blank parts are in none."""
+    return chunks_at(reading.text, places_of(reading))
+
+
+def places_of(reading: Reading) -> Iterator[Place]:
+    """Where the chunks of a document stand, in order."""
     text = reading.text
     # A document of nothing but headings or links is text after all.
     spans = list(_all_spans(reading)) or [(Section(0), span) for span in _spans(text, 0, 0, len(text))]
+    for section, (start, end) in spans:
+        yield Place(start, end, _context(text, section, start), section.headings, section.page)
+
+
+def chunks_at(text: str, places: Iterable[Place]) -> Iterator[Chunk]:
+    """The chunks at these places, each with its identity."""
     occurrences: Counter[bytes] = Counter()
-    for index, (section, (start, end)) in enumerate(spans):
-        content = text[start:end]
+    for index, place in enumerate(places):
+        content = text[place.start : place.end]
         content_hash = sha256(content.encode()).digest()
         yield Chunk(
             index=index,
-            start=start,
-            end=end,
+            start=place.start,
+            end=place.end,
             content=content,
             content_hash=content_hash,
             occurrence=occurrences[content_hash],
-            context=_context(text, section, start),
-            headings=section.headings,
-            page=section.page,
+            context=place.context,
+            headings=place.headings,
+            page=place.page,
         )
         occurrences[content_hash] += 1
 

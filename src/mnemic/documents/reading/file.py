@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path
 
-from mnemic.documents.reading.source import SOURCE_MAX_BYTES
+from mnemic.documents.reading.media_types import SOURCE_MAX_BYTES
 from mnemic.errors import InvalidInputError, NotFoundError
 
 

@@ -7,8 +7,8 @@ of links within the page.
 """
 
 import re
-from html.parser import HTMLParser
 
+from mnemic.documents.reading.html_tokens import EndTag, StartTag, tokens_of
 from mnemic.documents.reading.text import Reading, Section, nested
 
 # The contents of these elements are not shown as text.
@@ -27,24 +27,26 @@ _BLANKS = re.compile(r"\s+")
 _SEPARATORS = re.compile(r"[\s|/·•>»→-]+")
 _SELF_LINKS = frozenset({"¶", "#", "§", "🔗"})
 
-Attributes = list[tuple[str, str | None]]
 
-
-def read_html(markup: str) -> Reading:
+def read(markup: str) -> Reading:
     """The text of a page with a blank line between paragraphs; its <title> is the title."""
-    parser = _Parser()
-    parser.feed(markup)
-    parser.close()
-    parser.end_paragraph()
-    title = _BLANKS.sub(" ", "".join(parser.title)).strip()
-    return Reading("".join(parser.text), tuple(parser.sections), title or None)
+    page = _Page()
+    for token in tokens_of(markup):
+        if isinstance(token, str):
+            page.add_text(token)
+        elif isinstance(token, EndTag):
+            page.end(token.name)
+        else:
+            page.start(token)
+    page.end_paragraph()
+    title = _BLANKS.sub(" ", "".join(page.title)).strip()
+    return Reading("".join(page.text), tuple(page.sections), title or None)
 
 
-class _Parser(HTMLParser):
+class _Page:
     """Collects paragraphs. `_hidden` is the tag whose content is skipped, `_depth` how often it is open."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.text: list[str] = []
         self.sections = [Section(0)]
         self.title: list[str] = []
@@ -57,19 +59,23 @@ class _Parser(HTMLParser):
         self._depth = 0
         self._in_title = self._in_pre = self._in_page_link = False
 
-    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+    def start(self, token: StartTag) -> None:
+        """A start tag; one that ends with `/>` is also its own end tag."""
+        tag = token.name
         self._in_title = tag == "title" or self._in_title
         if self._hidden == "nav" and tag in _CONTENT:
             self._hidden = None
         if self._hidden is not None:
             self._depth += tag == self._hidden
-        elif tag in _HIDDEN or ("role", "navigation") in attrs:
+        elif tag in _HIDDEN or token.attributes.get("role") == "navigation":
             self.end_paragraph()
             self._hidden, self._depth = tag, 1
         else:
-            self._start_visible(tag, attrs)
+            self._start_visible(tag, token.attributes)
+        if token.is_empty:
+            self.end(tag)
 
-    def _start_visible(self, tag: str, attrs: Attributes) -> None:
+    def _start_visible(self, tag: str, attributes: dict[str, str]) -> None:
         if _BLOCK.fullmatch(tag):
             self.end_paragraph()
             self._heading_level = _HEADINGS.get(tag)
@@ -79,9 +85,10 @@ class _Parser(HTMLParser):
         elif tag in _CELLS:
             self._paragraph.append(" ")
         elif tag == "a":
-            self._in_page_link = (dict(attrs).get("href") or "").startswith("#")
+            self._in_page_link = attributes.get("href", "").startswith("#")
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """An end tag, whether or not its element is open."""
         self._in_title = self._in_title and tag != "title"
         if self._hidden is not None:
             self._depth -= tag == self._hidden
@@ -91,7 +98,8 @@ class _Parser(HTMLParser):
         elif tag == "a":
             self._in_page_link = False
 
-    def handle_data(self, data: str) -> None:
+    def add_text(self, data: str) -> None:
+        """Text between two tags."""
         if self._in_title:
             self.title.append(data)
         elif self._hidden is None and not (self._in_page_link and data.strip() in _SELF_LINKS):

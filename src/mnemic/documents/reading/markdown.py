@@ -1,36 +1,48 @@
-"""Markdown: the text is kept as it is; headings begin sections."""
+"""Markdown: the text is kept as it is; headings begin sections.
+
+markdown-it-py finds the blocks of the text; what stands inside of a block is never parsed. Headings in lists,
+quotations and code begin no section.
+"""
 
 import re
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
 
 from mnemic.documents.reading.text import Reading, Section, nested
 
-# A heading with # signs, an underlined heading, or the fence of a code block (in code, # begins a comment).
-_LINES = re.compile(
-    r"^ {0,3}(?:(?P<marks>\#{1,6})[ \t]+(?P<heading>[^\n]*?)[ \t]*\#*[ \t]*$"
-    r"|(?P<underlined>[^\s\#>*+`~=-][^\n]*)\n {0,3}(?P<line>=+|-{2,})[ \t]*$"
-    r"|(?P<fence>`{3,}|~{3,})[^\n]*$)",
-    re.MULTILINE,
-)
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
-def read_markdown(text: str) -> Reading:
+def read(text: str) -> Reading:
     """The text with a section for each heading; the first heading of level 1 is the title."""
     sections = [Section(0)]
     headings: tuple[str, ...] = ()
-    title = fence = None
-    for match in _LINES.finditer(text):
-        if match["fence"]:
-            fence = _fence_after(fence, match["fence"])
-        elif fence is None and (heading := match["heading"] or match["underlined"]):
-            level = len(match["marks"]) if match["marks"] else 1 + match["line"].startswith("-")
-            headings = nested(headings, level, heading)
-            title = title or (headings[0] if level == 1 else None)
-            sections.append(Section(match.start(), headings, body=match.end()))
+    title = None
+    lines = _lines(text)
+    for level, heading, first_line, last_line in _headings(text):
+        headings = nested(headings, level, heading)
+        title = title or (headings[0] if level == 1 else None)
+        sections.append(Section(lines[first_line][0], headings, body=lines[last_line][1]))
     return Reading(text, tuple(sections), title)
 
 
-def _fence_after(open_fence: str | None, fence: str) -> str | None:
-    """The fence that is open after this one: a block ends with at least as many of the same characters."""
-    if open_fence is None:
-        return fence
-    return None if fence.startswith(open_fence) else open_fence
+def _headings(text: str) -> list[tuple[int, str, int, int]]:
+    """Level, text, first and last line of each heading that is not empty."""
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    tokens = parser.parse(text)
+    return [
+        (int(token.tag[1:]), content.content, token.map[0], token.map[1] - 1)
+        for token, content in pairwise(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map and content.content
+    ]
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Where each line begins and ends, without its line end."""
+    lines, start = [], 0
+    for match in _LINE_END.finditer(text):
+        lines.append((start, match.start()))
+        start = match.end()
+    return [*lines, (start, len(text))]

@@ -3,16 +3,14 @@
 import io
 import logging
 
-from mnemic.documents.reading.text import Reading, Section
+from mnemic.documents.reading.text import PAGES_MAX, Reading, Section, storable
 from mnemic.errors import ConfigurationError, InvalidInputError
-
-PAGES_MAX = 10_000
 
 # pypdf logs every oddity of a file; the error below reports once what cannot be read.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
-def read_pdf(data: bytes) -> Reading:
+def read(data: bytes, *, pages_max: int = PAGES_MAX) -> Reading:
     """The text layer of a PDF. A PDF without one (a scan) is refused: nothing could be found in it."""
     try:
         from pypdf import PdfReader  # noqa: PLC0415 (the extra `documents`)
@@ -23,11 +21,15 @@ def read_pdf(data: bytes) -> Reading:
         ) from error
     try:
         reader = PdfReader(io.BytesIO(data))
-        if len(reader.pages) > PAGES_MAX:
-            raise InvalidInputError(f"The PDF has {len(reader.pages):,} pages; the limit is {PAGES_MAX:,}.")
+        page_count = len(reader.pages)
+        if page_count > pages_max:
+            raise InvalidInputError(
+                f"The PDF has {page_count:,} pages; the limit is {pages_max:,}. Split the file, or raise the "
+                "setting document_max_pages."
+            )
         pages = [page.extract_text() for page in reader.pages]
         title = reader.metadata.title if reader.metadata is not None else None
-    except InvalidInputError:
+    except (InvalidInputError, MemoryError):
         raise
     except Exception as error:
         # Broken files raise all kinds of errors in the parser; to the caller they mean the same.
@@ -39,13 +41,8 @@ def read_pdf(data: bytes) -> Reading:
 
 def _reading(pages: list[str], title: str | None) -> Reading:
     sections, length = [], 0
-    texts = [f"{_storable(page).strip()}\n\n" for page in pages]
+    texts = [f"{storable(page).strip()}\n\n" for page in pages]
     for number, text in enumerate(texts, start=1):
         sections.append(Section(length, page=number))
         length += len(text)
     return Reading("".join(texts), tuple(sections), title)
-
-
-def _storable(text: str) -> str:
-    """Drop NULs and lone surrogates, which fonts without a character table produce and PostgreSQL refuses."""
-    return text.replace("\0", "").encode(errors="ignore").decode()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+PAGES_MAX = 10_000
+"""Pages of a PDF, unless the setting `document_max_pages` says otherwise."""
 HEADING_MAX_CHARACTERS = 200
 """Longer headings are truncated: every chunk of a section repeats them."""
 
@@ -42,3 +44,8 @@ class Reading:
 def nested(outer: tuple[str, ...], level: int, heading: str) -> tuple[str, ...]:
     """The path of headings after a heading of this level (1 is the outermost)."""
     return (*outer[: level - 1], " ".join(heading.split())[:HEADING_MAX_CHARACTERS])
+
+
+def storable(text: str) -> str:
+    """Drop NULs and lone surrogates, which fonts without a character table produce and PostgreSQL refuses."""
+    return text.replace("\0", "").encode(errors="ignore").decode()

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from mnemic.documents import reference_documents as documents
 from mnemic.documents import sources
+from mnemic.documents.isolated_reading import read_isolated
 from mnemic.documents.reading.file import read_file
-from mnemic.documents.reading.source import MediaType, media_type_of, read_source
+from mnemic.documents.reading.media_types import MediaType, media_type_of
 from mnemic.errors import InvalidInputError
 from mnemic.runtime.job_waiting import finish_job
 from mnemic.sdk.routing import CallGroup, routed
@@ -71,9 +72,8 @@ class AsyncDocuments(CallGroup):
         if (content is None) == (data is None):
             raise InvalidInputError("Give either content, as text, or data, in bytes.")
         kind = media_type_of(media_type, check_name("name", name), data)
-        # Parsing a large file takes seconds and must not block the event loop.
         source = content if content is not None else data or b""
-        reading = await asyncio.to_thread(read_source, source, kind)
+        reading = await read_isolated(self._caller.core, source, kind)
         filed = await sources.store_source(
             self._caller.database,
             scope,

@@ -37,7 +37,7 @@ SELECT EXISTS (SELECT FROM queue.jobs WHERE tenant_id = %(tenant_id)s AND job_id
 -- Everything that a job needs in order to ingest a document.
 SELECT
     document.document_id, document.owner, document.name, document.version, document.metadata, document.process,
-    source.channel, source.tags, source.media_type, source.content, source.sections
+    source.channel, source.tags, source.media_type, source.content, source.sections::text AS sections
 FROM state.reference_documents AS document
 JOIN state.document_sources AS source
     ON source.tenant_id = %(tenant_id)s AND source.document_id = document.document_id

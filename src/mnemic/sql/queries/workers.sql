@@ -46,4 +46,4 @@ SELECT mnemic.requeue_jobs_of_dead_workers() AS requeued
 
 -- name: dead_letter_unknown
 -- Moves jobs to the dead letters whose type no worker has known for a long time; how many there were.
-SELECT mnemic.dead_letter_unknown_jobs(make_interval(secs => %(patience_s)s), %(most)s) AS dead_lettered
+SELECT mnemic.dead_letter_unknown_jobs(make_interval(secs => %(waited_max_s)s), %(most)s) AS dead_lettered

@@ -1,6 +1,6 @@
--- Moves jobs to the dead letters that have waited longer than `patience` because no worker knows their type, at
+-- Moves jobs to the dead letters that have waited longer than `waited_max` because no worker knows their type, at
 -- most `most`; returns how many.
-CREATE OR REPLACE FUNCTION mnemic.dead_letter_unknown_jobs(patience interval, most int) RETURNS bigint
+CREATE OR REPLACE FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most int) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -11,7 +11,7 @@ BEGIN
     PERFORM mnemic.require_worker_proof();
     WITH unknown AS (
         SELECT jobs.tenant_id, jobs.job_id FROM queue.jobs
-        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - patience
+        WHERE jobs.state = 'waiting' AND jobs.type <> ALL (known) AND jobs.run_at < clock_timestamp() - waited_max
         LIMIT most FOR UPDATE SKIP LOCKED
     ),
     gone AS (

@@ -1,12 +1,12 @@
 -- Removes a worker that leaves, or that is dead because it has sent no heartbeat since `seen_beats` (NULL:
 -- unconditionally). Waits for a claim that the worker is just making.
-CREATE OR REPLACE FUNCTION mnemic.remove_worker(struck text, seen_beats bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM mnemic.require_worker_proof();
-    DELETE FROM mnemic.workers WHERE workers.worker = struck AND workers.beats = coalesce(seen_beats, workers.beats);
+    DELETE FROM mnemic.workers WHERE workers.worker = removed AND workers.beats = coalesce(seen_beats, workers.beats);
     RETURN FOUND;
 END
 $$;

@@ -13,7 +13,7 @@ AS $$
 BEGIN
     -- Compare hashes, so that the time of the comparison reveals nothing.
     IF (sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('turn', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
+        = sha256(convert_to(mnemic.signature('claim jobs', 'queue', mnemic.backend_identity()), 'UTF8'))) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'working on jobs needs a proof of working';
     END IF;
     IF outcomes <> '[]' THEN

@@ -1,5 +1,5 @@
 -- Ends attempts at jobs, many at once. Each of `outcomes` has tenant_id, job_id, claim, outcome (done, failed,
--- cancelled, handed_back) and optionally result, error, progress. Jobs that the worker no longer holds, by its
+-- cancelled, handed_back) and optionally result, error, progress, is_final (no attempt after this failure). Jobs that the worker no longer holds, by its
 -- name and claim, are skipped: they were requeued. Called only by settle_and_claim_jobs.
 CREATE OR REPLACE FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) RETURNS void
 LANGUAGE plpgsql
@@ -14,7 +14,8 @@ DECLARE
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb,
+            is_final boolean
         ) WHERE given.outcome <> 'handed_back'
     ),
     gone AS (
@@ -23,7 +24,7 @@ BEGIN
         -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
-          AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
+          AND (given.outcome <> 'failed' OR given.is_final OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
         RETURNING jobs.*, given.outcome, given.result, given.error, given.progress AS last_progress
     )
     INSERT INTO queue.finished_jobs (

@@ -11,7 +11,7 @@ AS $$
 BEGIN
     IF (
         hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
-        = sha256(convert_to(mnemic.signature('find', hash, mnemic.backend_identity()), 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find key', hash, mnemic.backend_identity()), 'UTF8'))
     ) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'finding a key needs a signature of its hash';
     END IF;

@@ -6,12 +6,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- Workers step in when pg_cron, which runs at least every minute, is this late.
-    patience_with_pg_cron CONSTANT interval := '90 seconds';
+    delay_beside_pg_cron CONSTANT interval := '90 seconds';
     -- A job that has waited this long counts as one that no worker processes.
     long_wait CONSTANT interval := '1 hour';
     -- Two concurrent sessions may read the clock in another order than they lock the row.
     tolerated_step_back CONSTANT interval := '1 second';
-    patience interval := '0';
+    delay interval := '0';
     due queue.schedules;
     due_time timestamptz;
     added uuid;
@@ -22,11 +22,11 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'running schedules needs a proof of working';
     END IF;
     IF mnemic.verified_claim('working') IS NOT NULL AND EXISTS (SELECT FROM mnemic.pg_cron_entry) THEN
-        patience := patience_with_pg_cron;
+        delay := delay_beside_pg_cron;
     END IF;
     FOR due IN
         SELECT * FROM queue.schedules
-        WHERE enabled AND (next_run_at <= moment - patience OR planned_at > moment + tolerated_step_back)
+        WHERE enabled AND (next_run_at <= moment - delay OR planned_at > moment + tolerated_step_back)
         ORDER BY next_run_at
         LIMIT most
         FOR UPDATE SKIP LOCKED

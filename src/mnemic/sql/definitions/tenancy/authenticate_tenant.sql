@@ -14,7 +14,7 @@ BEGIN
         SELECT known.inner_block, known.outer_block INTO inner_block, outer_block FROM mnemic.signing_key AS known;
         -- Compare hashes, so that the time of the comparison reveals nothing.
         IF (sha256(convert_to(signed, 'UTF8')) = sha256(convert_to(encode(sha256(outer_block || sha256(
-            inner_block || convert_to('enter' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
+            inner_block || convert_to('authenticate' || E'\n' || tenant || E'\n' || mnemic.backend_identity(), 'UTF8')
         )), 'hex'), 'UTF8'))) IS NOT TRUE THEN
             RAISE insufficient_privilege USING MESSAGE = 'the signature does not hold for this tenant';
         END IF;

@@ -89,9 +89,9 @@ def test_settling_and_claiming_needs_a_signature_for_this_server_process(
         signed = {
             "nobody": None,
             "no one": "",
-            "another process": access.key.signature("turn", "queue", process=backend_identity(other)),
+            "another process": access.key.signature("claim jobs", "queue", process=backend_identity(other)),
             "another purpose": access.key.proof("working", "queue", moment=process),
-            "this moment": access.key.signature("turn", "queue", process=begin(other)),
+            "this moment": access.key.signature("claim jobs", "queue", process=begin(other)),
         }
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
         connection.execute(TURN, [signed[whose]])
@@ -101,7 +101,7 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
     access: Access, their_job: str
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("turn", "queue", process=backend_identity(connection))
+        signed = access.key.signature("claim jobs", "queue", process=backend_identity(connection))
         assert len(connection.execute(TURN, [signed]).fetchall()) == 1
         left = connection.execute(
             "SELECT current_setting('mnemic.working', true), current_setting('mnemic.working_proof', true)"
@@ -114,8 +114,10 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
 ENTER = "SELECT mnemic.authenticate_tenant(%s, %s)"
 
 
-@pytest.mark.parametrize("whose", ["no one", "another process", "another tenant", "a turn", "this moment"])
-def test_a_tenant_is_entered_only_with_its_own_signature_for_this_very_process(
+@pytest.mark.parametrize(
+    "whose", ["no one", "another process", "another tenant", "claiming jobs", "this moment"]
+)
+def test_a_tenant_is_authenticated_only_with_its_own_signature_for_this_very_process(
     access: Access, connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str, whose: str
 ) -> None:
     connection = connect_as(tenant_a)
@@ -124,17 +126,17 @@ def test_a_tenant_is_entered_only_with_its_own_signature_for_this_very_process(
         signed = {
             "no one": "",
             "another process": access.key.signature(
-                "enter", str(tenant_b.id), process=backend_identity(other)
+                "authenticate", str(tenant_b.id), process=backend_identity(other)
             ),
-            "another tenant": access.key.signature("enter", str(tenant_a.id), process=process),
-            "a turn": access.key.signature("turn", str(tenant_b.id), process=process),
+            "another tenant": access.key.signature("authenticate", str(tenant_a.id), process=process),
+            "claiming jobs": access.key.signature("claim jobs", str(tenant_b.id), process=process),
             "this moment": access.key.proof("tenant", str(tenant_b.id), moment=process),
         }
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="signature does not hold"):
         connection.execute(ENTER, [tenant_b.id, signed[whose]])
 
 
-def test_without_a_signature_nothing_is_entered(
+def test_without_a_signature_nothing_is_authenticated(
     connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str
 ) -> None:
     connection = connect_as(tenant_a)
@@ -149,7 +151,7 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
     async with core_of(memory).storage.database._pool.connection() as connection:
         cursor = await connection.execute("SELECT mnemic.backend_identity() AS process")
         process = (await cursor.fetchone() or {})["process"]
-        signed = access.key.signature("enter", str(tenant_a.id), process=process)
+        signed = access.key.signature("authenticate", str(tenant_a.id), process=process)
         await connection.execute(ENTER, [tenant_a.id, signed])
         left = await (await connection.execute("SELECT mnemic.current_tenant() AS tenant")).fetchone()
     assert left == {"tenant": None}

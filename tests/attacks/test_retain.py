@@ -80,7 +80,7 @@ def test_the_right_signature_stores(
     access: Access, admin: AppConnection, tenant_b: Tenant, served: list[AsyncMemory]
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        signed = access.key.signature("enter", str(tenant_b.id), process=backend_identity(connection))
+        signed = access.key.signature("authenticate", str(tenant_b.id), process=backend_identity(connection))
         given = parameters(tenant_b, signed)
         row = connection.execute(query("retain.one_statement"), given).fetchone()
         assert row == (given["ids"], None, None, None)

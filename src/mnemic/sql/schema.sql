@@ -604,14 +604,24 @@ ALTER TABLE ONLY queue.schedules ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN job_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN every_s SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN cron SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN minutes SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN hours SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN days SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN months SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN weekdays SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN either_day SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN timezone SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN enabled SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN next_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN planned_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_job_id SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
 
@@ -1479,6 +1489,20 @@ CREATE FUNCTION mnemic.new_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     RETURN ((OVERLAY(lpad(to_hex(((((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint * 512) / 125)), 15, '0'::text) PLACING '7'::text FROM 13 FOR 0) || SUBSTRING(encode(uuid_send(gen_random_uuid()), 'hex'::text) FROM 17)))::uuid;
 
+CREATE FUNCTION mnemic.open_activity_functions() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (pg_proc.oid)::regprocedure AS oid
+    FROM pg_proc
+   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND ((pg_proc.proname ~ '^pg_stat_get_(?!xact_)'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
+ UNION ALL
+  SELECT (pg_depend.objid)::regprocedure AS objid
+    FROM (pg_depend
+      JOIN pg_extension ON ((pg_extension.oid = pg_depend.refobjid)))
+   WHERE ((pg_depend.classid = ('pg_proc'::regclass)::oid) AND (pg_depend.refclassid = ('pg_extension'::regclass)::oid) AND (pg_depend.deptype = 'e'::"char") AND (pg_extension.extname = ANY (ARRAY['pg_stat_statements'::name, 'pg_stat_monitor'::name, 'pg_stat_kcache'::name, 'pg_qualstats'::name])) AND has_function_privilege('public'::name, pg_depend.objid, 'EXECUTE'::text));
+END;
+
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1560,8 +1584,6 @@ $$;
 CREATE PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE'::text)
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    secret name;
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
@@ -1576,20 +1598,7 @@ BEGIN
     EXECUTE format('GRANT %s ON %s TO mnemic_app', privileges, guarded);
     -- Erasure must reach everything, including rows that the application itself may not delete.
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON %s TO mnemic_definer', guarded);
-    FOR secret IN
-        SELECT attname FROM pg_catalog.pg_attribute
-        WHERE attrelid = guarded AND attnum > 0 AND NOT attisdropped
-          AND atttypid <> ALL (
-              ARRAY['uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8']::regtype[]
-          )
-          AND NOT EXISTS (
-              SELECT FROM pg_catalog.pg_constraint
-              WHERE conrelid = guarded AND contype = 'c' AND conkey = ARRAY[attnum]
-                AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) LIKE 'CHECK ((% = ANY (ARRAY[%'
-          )
-    LOOP
-        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', guarded, secret);
-    END LOOP;
+    CALL mnemic.withhold_statistics(guarded);
 END
 $$;
 
@@ -1921,19 +1930,45 @@ CREATE TABLE state.memories (
     CONSTRAINT turns_have_a_position CHECK (((conversation IS NULL) = ("position" IS NULL))),
     CONSTRAINT valid_period CHECK ((valid_to > valid_from))
 );
+ALTER TABLE ONLY state.memories ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memories ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN tags SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN source SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN anchored SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN words SET STATISTICS 0;
 
@@ -1949,6 +1984,9 @@ CREATE TABLE state.recall_counts (
     CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -2434,11 +2472,15 @@ CREATE TABLE traces.memory_log (
     CONSTRAINT memory_log_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256)))
 )
 PARTITION BY RANGE (logged_at);
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN log_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN logged_at SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN operation SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN duration_ms SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN detail SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
@@ -3017,6 +3059,94 @@ BEGIN
 END
 $$;
 
+CREATE PROCEDURE mnemic.withhold_activity()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    open regprocedure;
+    migrator regrole := (SELECT nspowner FROM pg_namespace WHERE nspname = 'mnemic');
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        RETURN;
+    END IF;
+    FOR open IN SELECT mnemic.open_activity_functions() LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', open);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor, pg_signal_backend, %s', open, migrator);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_all_statistics()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    guarded regclass;
+BEGIN
+    FOR guarded IN
+        SELECT oid FROM pg_class
+        WHERE relrowsecurity AND relkind IN ('r', 'p')
+          AND relnamespace::regnamespace::text IN ('state', 'vectors', 'traces', 'queue')
+    LOOP
+        CALL mnemic.withhold_statistics(guarded);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_statistics(IN guarded regclass)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    altered record;
+BEGIN
+    FOR altered IN
+        SELECT
+            relation.oid::regclass AS name, nspname, relname, reltuples > 0 AS is_analysed,
+            array_agg(attname) FILTER (WHERE target = 0) AS withheld,
+            'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ') AS statement
+        FROM (
+            SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
+            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        ) AS relation
+        LEFT JOIN pg_index ON indexrelid = relation.oid
+        JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL (
+            SELECT
+                -- Columns of an index are named by their number.
+                CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
+                CASE
+                    WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
+                    WHEN attname = 'tenant_id' THEN -1
+                    ELSE 1
+                END AS target
+        ) AS wanted
+        WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
+          AND coalesce(attstattarget, -1) = -1 AND target <> -1
+        GROUP BY relation.oid, nspname, relname, reltuples, is_index
+    LOOP
+        EXECUTE altered.statement;
+        CONTINUE WHEN NOT altered.is_analysed;
+        IF current_setting('server_version_num')::int >= 180000 THEN
+            EXECUTE
+                'SELECT pg_clear_attribute_stats($1, $2, attname, inherited)'
+                ' FROM unnest($3) AS attname, unnest(ARRAY[false, true]) AS inherited'
+            USING altered.nspname, altered.relname, altered.withheld;
+        ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+            DELETE FROM pg_statistic USING pg_attribute
+            WHERE starelid = altered.name AND attrelid = starelid AND attnum = staattnum
+              AND attname = ANY (altered.withheld);
+        END IF;
+    END LOOP;
+    -- Those of ids are made again with the new target.
+    IF (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+        EXECUTE format('ANALYZE %s', guarded);
+    END IF;
+END
+$_$;
+
 CREATE FUNCTION mnemic.write_memory_log(entry traces.memory_log) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3114,9 +3244,14 @@ CREATE TABLE queue.attempts (
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['failed'::text, 'crashed'::text, 'handed_back'::text, 'cancelled'::text]))),
     CONSTRAINT attempts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.attempts ALTER COLUMN job_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN claim SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN ended_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.attempts FORCE ROW LEVEL SECURITY;
 
@@ -3145,15 +3280,25 @@ CREATE TABLE queue.finished_jobs (
     finished_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT finished_jobs_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dead'::text, 'cancelled'::text])))
 );
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN progress SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN finished_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.finished_jobs FORCE ROW LEVEL SECURITY;
 
@@ -3209,12 +3354,22 @@ CREATE TABLE queue.jobs (
     CONSTRAINT runs_on_a_worker CHECK (((state = 'running'::text) = (worker IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000');
+ALTER TABLE ONLY queue.jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN cancel_requested SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN progress SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.jobs FORCE ROW LEVEL SECURITY;
 
@@ -3271,6 +3426,7 @@ CREATE TABLE queue.deduplication_backlog (
     memory_id uuid CONSTRAINT uncompared_memory_id_not_null NOT NULL
 );
 ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 
 ALTER TABLE ONLY queue.deduplication_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3284,7 +3440,11 @@ CREATE TABLE queue.embedding_backlog (
     marked_at timestamp with time zone DEFAULT now() NOT NULL,
     gave_up_at timestamp with time zone
 );
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN marked_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.embedding_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3304,6 +3464,10 @@ CREATE TABLE queue.event_consumers (
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN types SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN reader SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_consumers FORCE ROW LEVEL SECURITY;
 
@@ -3318,10 +3482,12 @@ CREATE TABLE queue.event_inbox (
     data jsonb NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN inbox_id SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_inbox FORCE ROW LEVEL SECURITY;
 
@@ -3342,6 +3508,8 @@ CREATE TABLE queue.event_logs (
     dropped_position bigint DEFAULT 0 NOT NULL,
     CONSTRAINT dropped_what_was_there CHECK (((dropped_position >= 0) AND (dropped_position <= last_position)))
 );
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN last_position SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN dropped_position SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_logs FORCE ROW LEVEL SECURITY;
 
@@ -3357,10 +3525,12 @@ CREATE TABLE queue.events (
     at timestamp with time zone NOT NULL,
     CONSTRAINT events_position_check CHECK (("position" > 0))
 );
+ALTER TABLE ONLY queue.events ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.events ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.events FORCE ROW LEVEL SECURITY;
 
@@ -3385,9 +3555,13 @@ CREATE TABLE queue.idempotent_requests (
     CONSTRAINT idempotent_requests_request_hash_check CHECK ((octet_length(request_hash) = 32)),
     CONSTRAINT idempotent_requests_status_check CHECK (((status >= 200) AND (status <= 299)))
 );
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN request_hash SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN attempt_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN body_hash SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN status SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN content_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN answer SET STATISTICS 0;
 
@@ -3406,6 +3580,7 @@ CREATE TABLE queue.job_keys (
 );
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.job_keys ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN owner SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.job_keys FORCE ROW LEVEL SECURITY;
@@ -3420,7 +3595,10 @@ CREATE TABLE queue.reembedding (
     gave_up_at timestamp with time zone,
     CONSTRAINT reembedding_attempts_check CHECK ((attempts >= 0))
 );
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN attempts SET STATISTICS 0;
 ALTER TABLE ONLY queue.reembedding ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.reembedding FORCE ROW LEVEL SECURITY;
 
@@ -3443,9 +3621,16 @@ CREATE TABLE queue.webhook_deliveries (
     CONSTRAINT webhook_deliveries_error_check CHECK (((char_length(error) >= 1) AND (char_length(error) <= 1024))),
     CONSTRAINT webhook_deliveries_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN delivery_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_position SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_type SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN attempt SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN status_code SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN error SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhook_deliveries FORCE ROW LEVEL SECURITY;
 
@@ -3476,12 +3661,19 @@ CREATE TABLE queue.webhooks (
     CONSTRAINT webhooks_state_check CHECK ((state = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
     CONSTRAINT webhooks_url_check CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
 );
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN url SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN types SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN secret SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret_until SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN disabled_reason SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN failing_since SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhooks FORCE ROW LEVEL SECURITY;
 
@@ -3507,10 +3699,16 @@ CREATE TABLE state.api_keys (
     CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
     CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at))
 );
+ALTER TABLE ONLY state.api_keys ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN key_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN prefix SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN last_used_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.api_keys FORCE ROW LEVEL SECURITY;
 
@@ -3532,12 +3730,14 @@ CREATE TABLE state.archived_entities (
     CONSTRAINT archived_entities_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT archived_entities_snapshot_check CHECK ((jsonb_typeof(snapshot) = 'object'::text))
 );
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN snapshot SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.archived_entities FORCE ROW LEVEL SECURITY;
 
@@ -3561,7 +3761,11 @@ CREATE TABLE state.conversations (
 ALTER TABLE ONLY state.conversations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN turn_count SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN last_turn_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
@@ -3587,9 +3791,16 @@ CREATE TABLE state.document_chunks (
     CONSTRAINT document_chunks_start_character_check CHECK ((start_character >= 0)),
     CONSTRAINT not_empty CHECK ((end_character > start_character))
 );
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN occurrence SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN start_character SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN end_character SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN headings SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN page SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN context SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_chunks FORCE ROW LEVEL SECURITY;
@@ -3614,11 +3825,15 @@ CREATE TABLE state.document_sources (
     CONSTRAINT document_sources_sections_check CHECK ((jsonb_typeof(sections) = 'array'::text)),
     CONSTRAINT document_sources_tags_check CHECK (mnemic.are_tags(tags))
 );
+ALTER TABLE ONLY state.document_sources ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN media_type SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN content SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN sections SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN ingested_version SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN job_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_sources FORCE ROW LEVEL SECURITY;
 
@@ -3646,12 +3861,17 @@ CREATE TABLE state.entities (
     CONSTRAINT entities_salience_check CHECK (((salience >= (0)::double precision) AND (salience <= (1)::double precision))),
     CONSTRAINT entities_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name_key SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN salience SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN version SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entities FORCE ROW LEVEL SECURITY;
 
@@ -3676,10 +3896,17 @@ CREATE TABLE state.entity_facts (
     CONSTRAINT entity_facts_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT entity_facts_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text])))
 );
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN fact_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN retired_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_facts FORCE ROW LEVEL SECURITY;
 
@@ -3698,9 +3925,11 @@ CREATE TABLE state.entity_names (
     CONSTRAINT entity_names_name_key_check CHECK (((char_length(name_key) >= 1) AND (char_length(name_key) <= 256)))
 );
 ALTER TABLE ONLY state.entity_names ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN first_word SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
@@ -3746,8 +3975,15 @@ CREATE TABLE state.entity_relations (
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN to_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_relations FORCE ROW LEVEL SECURITY;
 
@@ -3773,12 +4009,16 @@ CREATE TABLE state.error_events (
     CONSTRAINT error_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT error_events_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.error_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.error_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN message SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN severity SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.error_events FORCE ROW LEVEL SECURITY;
 
@@ -3804,11 +4044,15 @@ CREATE TABLE state.flagged_actors (
     CONSTRAINT flagged_actors_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT flagged_actors_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flag_id SET STATISTICS 1;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN actor SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN severity SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flagged_at SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN cleared_at SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN clearing_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
@@ -3843,14 +4087,18 @@ CREATE TABLE state.grants (
     CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
     CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
 );
+ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
 ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
 ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
@@ -3875,6 +4123,7 @@ CREATE TABLE state.journal_events (
     CONSTRAINT journal_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT says_something CHECK ((num_nonnulls(evaluated, acted, forward) > 0))
 );
+ALTER TABLE ONLY state.journal_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN process SET STATISTICS 0;
@@ -3882,6 +4131,8 @@ ALTER TABLE ONLY state.journal_events ALTER COLUMN evaluated SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN acted SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN forward SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN extra SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
@@ -3894,6 +4145,8 @@ CREATE TABLE state.memory_entities (
     entity_id uuid NOT NULL
 );
 ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
 
 ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
 
@@ -3946,10 +4199,14 @@ CREATE TABLE state.memory_versions (
     content_hash bytea NOT NULL,
     words tsvector NOT NULL
 );
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN known_until SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content SET STATISTICS 0;
@@ -3959,11 +4216,31 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN anchored SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
 
@@ -4072,7 +4349,12 @@ CREATE TABLE state.memory_relationships (
     CONSTRAINT memory_relationships_kind_check CHECK ((kind = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN to_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_relationships ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_relationships FORCE ROW LEVEL SECURITY;
 
@@ -4098,12 +4380,17 @@ CREATE TABLE state.metrics_events (
     CONSTRAINT metrics_events_unit_check CHECK (((char_length(unit) >= 1) AND (char_length(unit) <= 32))),
     CONSTRAINT metrics_events_value_check CHECK (((value > '-Infinity'::double precision) AND (value < 'Infinity'::double precision)))
 );
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN value SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN unit SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
@@ -4120,6 +4407,11 @@ CREATE TABLE state.near_duplicates (
     CONSTRAINT near_duplicates_similarity_check CHECK (((similarity >= (0)::double precision) AND (similarity <= (1)::double precision))),
     CONSTRAINT no_self_loop CHECK ((memory_id <> like_id))
 );
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN like_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN similarity SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN decision SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN found_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.near_duplicates FORCE ROW LEVEL SECURITY;
 
@@ -4146,8 +4438,12 @@ ALTER TABLE ONLY state.process_attributes ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN set_by SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
@@ -4175,12 +4471,18 @@ CREATE TABLE state.reference_documents (
     CONSTRAINT reference_documents_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 512))),
     CONSTRAINT reference_documents_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN title SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN whole_id SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN character_count SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.reference_documents FORCE ROW LEVEL SECURITY;
 
@@ -4208,6 +4510,7 @@ CREATE TABLE state.revenue_events (
     CONSTRAINT revenue_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT revenue_events_source_check CHECK (((char_length(source) >= 1) AND (char_length(source) <= 256)))
 );
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN process SET STATISTICS 0;
@@ -4216,6 +4519,8 @@ ALTER TABLE ONLY state.revenue_events ALTER COLUMN currency SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN description SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
@@ -4237,7 +4542,10 @@ CREATE TABLE state.state_documents (
 ALTER TABLE ONLY state.state_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN key SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN document SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.state_documents FORCE ROW LEVEL SECURITY;
 
@@ -4251,6 +4559,7 @@ CREATE TABLE state.tenants (
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
@@ -4272,11 +4581,16 @@ CREATE TABLE state.tool_invocations (
     CONSTRAINT tool_invocations_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),
     CONSTRAINT tool_invocations_tool_check CHECK (((char_length(tool) >= 1) AND (char_length(tool) <= 256)))
 );
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN invocation_id SET STATISTICS 1;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN tool SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN arguments SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN succeeded SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
@@ -4306,13 +4620,18 @@ CREATE TABLE state.triples (
     CONSTRAINT triples_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text]))),
     CONSTRAINT triples_subject_check CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 256)) AND (subject !~ '\n'::text)))
 );
+ALTER TABLE ONLY state.triples ALTER COLUMN triple_id SET STATISTICS 1;
 ALTER TABLE ONLY state.triples ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN predicate SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN statement_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.triples FORCE ROW LEVEL SECURITY;
 
@@ -4337,11 +4656,15 @@ CREATE TABLE traces.audit_log (
     CONSTRAINT audit_log_target_check CHECK (((char_length(target) >= 1) AND (char_length(target) <= 1024))),
     CONSTRAINT outcomes_have_an_intent CHECK (((phase = 'intent'::text) = (intent_id IS NULL)))
 );
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN audit_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN intent_id SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN action SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN target SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN phase SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
@@ -4454,7 +4777,9 @@ CREATE TABLE traces.snapshots (
     CONSTRAINT snapshots_name_check CHECK ((name = ANY (ARRAY['tenant_summary'::text, 'metrics_24h'::text, 'stale_active'::text, 'dead_xrefs'::text, 'growth_7d'::text]))),
     CONSTRAINT snapshots_rows_check CHECK ((jsonb_typeof(rows) = 'array'::text))
 );
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY traces.snapshots ALTER COLUMN rows SET STATISTICS 0;
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN taken_at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.snapshots FORCE ROW LEVEL SECURITY;
 
@@ -4534,7 +4859,10 @@ CREATE TABLE vectors.owner_statistics (
     CONSTRAINT owner_statistics_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN mean_bytes SET STATISTICS 0;
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN sample SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN refreshed_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.owner_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4553,6 +4881,9 @@ CREATE TABLE vectors.tenant_models (
 );
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN next_model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN is_listed SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN switched_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.tenant_models FORCE ROW LEVEL SECURITY;
 
@@ -4567,6 +4898,7 @@ CREATE TABLE vectors.word_statistics (
 );
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN word SET STATISTICS 0;
+ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN memory_count SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.word_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4833,6 +5165,7 @@ CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
 CREATE INDEX memories_happened ON state.memories USING btree (tenant_id, owner, COALESCE(at, created_at));
+ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merged_into) WHERE (merged_into IS NOT NULL);
 
@@ -5448,6 +5781,8 @@ GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases te
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.open_activity_functions() TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) TO mnemic_app;
 
@@ -5616,6 +5951,537 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_all_statistics() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) FROM PUBLIC;
+GRANT ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_creat(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.lo_creat(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.lo_creat(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_create(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.lo_create(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.lo_create(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) TO pg_signal_backend;
+
+REVOKE ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_monitor;
+GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_signal_backend;
 
 GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 

@@ -73,7 +73,7 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
 
     with timer.measure("pack"):
         hits = make_hits(reranked.candidates[: request.limit], records, entity_names, request)
-        packed = pack_hits(hits, request.max_tokens)
+        packed = pack_hits(hits, request.max_tokens, request.scope.owner)
 
     recalled = Recalled(
         query=request.query,
@@ -87,4 +87,4 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
         counts=candidates.counts,
         notes=(*request.notes, *expansion.notes, *candidates.notes, *reranked.notes, *packed.notes),
     )
-    return recalled if request.max_tokens is not None else pack_on_first_read(recalled)
+    return recalled if request.max_tokens is not None else pack_on_first_read(recalled, request.scope.owner)

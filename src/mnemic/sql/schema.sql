@@ -235,6 +235,41 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    unreadable text;
+    found record;
+BEGIN
+    SELECT string_agg(
+        CASE
+            WHEN atttypid = 'timestamptz'::regtype
+            THEN format('child.%I NOT BETWEEN ''0001-01-02'' AND ''9999-12-30''', attname)
+            ELSE format('child.%I IN (''NaN'', ''Infinity'', ''-Infinity'')', attname)
+        END, ' OR '
+    ) INTO unreadable
+    FROM pg_attribute
+    WHERE attrelid = into_table AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      AND atttypid IN ('timestamptz'::regtype, 'real'::regtype, 'double precision'::regtype, 'numeric'::regtype);
+    EXECUTE format(
+        'SELECT bool_and(coalesce(%2$s, false)) IS FALSE AS has_others, bool_or(%3$s) AS has_unreadable'
+        ' FROM jsonb_array_elements($2) AS line,'
+        ' jsonb_populate_record(NULL::%1$s, (line -> ''row'') || jsonb_build_object(''tenant_id'', $3)) AS child',
+        into_table, belongs, coalesce(unreadable, 'false')
+    ) INTO found USING imported_owner, lines, mnemic.current_tenant();
+    IF found.has_others THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the export has rows of another owner in %s', into_table);
+    END IF;
+    IF found.has_unreadable THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            format('the export has a number that is not finite, or a time out of range, in %s', into_table);
+    END IF;
+END
+$_$;
+
 CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -308,6 +343,105 @@ BEGIN
     ));
 END
 $$;
+
+CREATE FUNCTION mnemic.count_foreign_references(referring text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    total bigint := 0;
+    here bigint;
+    reference record;
+BEGIN
+    FOR reference IN
+        SELECT
+            child.guarded AS child_table,
+            child.condition AS child_condition,
+            parent.guarded AS parent_table,
+            parent.condition AS parent_condition,
+            (
+                SELECT string_agg(format('child.%I = referring.%I', target.attname, source.attname), ' AND ')
+                FROM unnest(conkey, confkey) AS pair (source_number, target_number)
+                JOIN pg_attribute AS source ON source.attrelid = conrelid AND source.attnum = source_number
+                JOIN pg_attribute AS target ON target.attrelid = confrelid AND target.attnum = target_number
+            ) AS same_key,
+            (
+                SELECT string_agg(format('referring.%I IS NOT NULL', attname), ' AND ')
+                FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey)
+            ) AS has_key
+        FROM pg_constraint
+        JOIN mnemic.tables_with_owners() AS child ON child.guarded = conrelid
+        JOIN mnemic.tables_with_owners() AS parent ON parent.guarded = confrelid
+        WHERE contype = 'f' AND conparentid = 0 AND connamespace = 'state'::regnamespace
+          -- With the owner in the key, the reference is to a row of the same owner.
+          AND NOT EXISTS (
+              SELECT FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey) AND attname = 'owner'
+          )
+    LOOP
+        EXECUTE format(
+            'SELECT count(*)'
+            ' FROM (SELECT child.* FROM %1$s AS child WHERE child.tenant_id = $2 AND (%2$s)) AS referring'
+            ' WHERE %3$s AND NOT EXISTS (SELECT FROM %4$s AS child WHERE %5$s AND (%6$s))',
+            reference.child_table, reference.child_condition, reference.has_key,
+            reference.parent_table, reference.same_key, reference.parent_condition
+        ) INTO here USING referring, mnemic.current_tenant();
+        total := total + here;
+    END LOOP;
+    RETURN total;
+END
+$_$;
+
+CREATE FUNCTION mnemic.create_log_partition(day date) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    partition text := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
+BEGIN
+    IF to_regclass(partition) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
+    CALL mnemic.protect(partition::regclass, 'SELECT');
+    EXECUTE format(
+        'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+        partition, day::timestamptz, (day + 1)::timestamptz
+    );
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    models_max CONSTANT int := 64;
+    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
+    halfvec regtype := (
+        SELECT pg_type.oid::regtype
+        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
+        WHERE extname = 'vector' AND typname = 'halfvec'
+    );
+BEGIN
+    IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
+        RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
+    END IF;
+    EXECUTE format(
+        'CREATE TABLE vectors.%1$I ('
+        ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
+        ' PRIMARY KEY (tenant_id, memory_id),'
+        ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
+        made, halfvec, wanted_dimensions
+    );
+    EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
+    EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
+    CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
+    INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+    RETURN made;
+END
+$_$;
 
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -849,6 +983,10 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
+
 CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -903,6 +1041,25 @@ BEGIN
 END
 $$;
 
+CREATE TABLE state.group_members (
+    tenant_id uuid NOT NULL,
+    group_name text NOT NULL,
+    owner text NOT NULL,
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT group_members_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.group_members ALTER COLUMN group_name SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN added_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.group_members FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.group_members IS 'The owners in each group.';
+
+CREATE FUNCTION mnemic.groups_of(of_tenant uuid, member text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (ARRAY(SELECT group_members.group_name FROM state.group_members WHERE ((group_members.tenant_id = groups_of.of_tenant) AND (group_members.owner = groups_of.member))) || 'everyone'::text);
+
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -918,7 +1075,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
+CREATE FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -933,10 +1090,13 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target
+    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
+    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
+    PERFORM mnemic.check_imported_rows(target, imported_owner, lines);
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
         -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
@@ -1295,8 +1455,6 @@ DECLARE
     -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
-    day date;
-    partition text;
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1307,16 +1465,7 @@ BEGIN
     END IF;
     LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
     FOR ahead IN 0 .. days - 1 LOOP
-        day := first_day + ahead;
-        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
-        CALL mnemic.protect(partition::regclass, 'SELECT');
-        EXECUTE format(
-            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
-            partition, day::timestamptz, (day + 1)::timestamptz
-        );
-        made := made + 1;
+        made := made + mnemic.create_log_partition(first_day + ahead)::int;
     END LOOP;
     RETURN made;
 END
@@ -1506,40 +1655,24 @@ END;
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
-DECLARE
-    models_max CONSTANT int := 64;
-    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
-    halfvec regtype := (
-        SELECT pg_type.oid::regtype
-        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
-        WHERE extname = 'vector' AND typname = 'halfvec'
-    );
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models WHERE model = wanted) THEN
-        IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
-            RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
-        END IF;
-        EXECUTE format(
-            'CREATE TABLE vectors.%1$I ('
-            ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
-            ' PRIMARY KEY (tenant_id, memory_id),'
-            ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
-            made, halfvec, wanted_dimensions
-        );
-        EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
-        EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
-        CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
-        INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+        PERFORM mnemic.create_vector_table(wanted, wanted_dimensions);
     END IF;
-    RETURN QUERY SELECT table_name, dimensions, halfvec::oid FROM mnemic.vector_models WHERE model = wanted;
+    RETURN QUERY
+    SELECT known.table_name, known.dimensions, halfvec.oid
+    FROM mnemic.vector_models AS known
+    JOIN pg_extension ON extname = 'vector'
+    JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec'
+    WHERE known.model = wanted;
 END
-$_$;
+$$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1804,6 +1937,132 @@ BEGIN
     FROM queue.event_consumers AS consumers JOIN queue.event_logs USING (tenant_id);
 END
 $$;
+
+CREATE TABLE state.dropped_group_grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid NOT NULL,
+    owner text NOT NULL,
+    dropped_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT dropped_group_grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN dropped_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.dropped_group_grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.dropped_group_grants IS 'Grants to groups that an owner has dropped for itself.';
+
+CREATE TABLE state.grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    granted_to text,
+    channel text,
+    categories text[],
+    tags text[],
+    conversation text,
+    expires_at timestamp with time zone,
+    process text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    revoking_reason text,
+    accepted_at timestamp with time zone,
+    dropped_at timestamp with time zone,
+    granted_to_group text,
+    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
+    CONSTRAINT dropped_by_an_owner CHECK (((granted_to_group IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT ended_once CHECK (((revoked_at IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
+    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
+    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
+    CONSTRAINT grants_granted_to_group_check CHECK (((char_length(granted_to_group) >= 1) AND (char_length(granted_to_group) <= 256))),
+    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
+    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
+    CONSTRAINT groups_accept_at_once CHECK (((granted_to_group IS NULL) OR (accepted_at IS NOT NULL))),
+    CONSTRAINT one_kind_of_reader CHECK ((num_nonnulls(granted_to, granted_to_group) = 1)),
+    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+);
+ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN accepted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN dropped_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
+
+ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.grants IS 'Grants: who may recall whose memories, within which scope and until when.';
+
+CREATE FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) RETURNS TABLE(grant_id uuid, owner text, channel text, categories text[], tags text[], conversation text, place bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT found.grant_id,
+     found.owner,
+     found.channel,
+     found.categories,
+     found.tags,
+     found.conversation,
+     row_number() OVER (PARTITION BY found.owner ORDER BY found.grant_id) AS row_number
+    FROM ( SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to = readable_grants.reader) AND (grants.accepted_at IS NOT NULL) AND (grants.revoked_at IS NULL) AND (grants.dropped_at IS NULL))
+         UNION ALL
+          SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to_group = ANY (mnemic.groups_of(readable_grants.of_tenant, readable_grants.reader))) AND (grants.revoked_at IS NULL) AND (grants.owner <> readable_grants.reader) AND (NOT (EXISTS ( SELECT
+                    FROM state.dropped_group_grants dropped
+                   WHERE ((dropped.tenant_id = readable_grants.of_tenant) AND (dropped.grant_id = grants.grant_id) AND (dropped.owner = readable_grants.reader))))))) found
+   WHERE (mnemic.grant_state(found.accepted_at, found.expires_at, NULL::timestamp with time zone, NULL::timestamp with time zone) = 'active'::text);
+END;
 
 CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -2077,7 +2336,7 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions
     FROM (
         SELECT
@@ -2212,7 +2471,7 @@ CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is';
+    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is, and so does a dropped or accepted one';
 END
 $$;
 
@@ -2815,6 +3074,15 @@ BEGIN
         )), 'hex')
         FROM mnemic.signing_key
     );
+END
+$$;
+
+CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN NULL;
 END
 $$;
 
@@ -4059,51 +4327,18 @@ ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
 
-CREATE TABLE state.grants (
+CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
-    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
-    owner text NOT NULL,
-    granted_to text NOT NULL,
-    channel text,
-    categories text[],
-    tags text[],
-    conversation text,
-    expires_at timestamp with time zone,
-    process text NOT NULL,
-    reason text,
+    name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone,
-    revoking_reason text,
-    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
-    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
-    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
-    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
-    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
-    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
-    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
-    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
-    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
-    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
-    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
-    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+    CONSTRAINT groups_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 256)) AND (name <> 'everyone'::text)))
 );
-ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
-ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN created_at SET STATISTICS 0;
 
-ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.grants IS 'Who may recall whose memories, within which scope and until when.';
+COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
 
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
@@ -4556,11 +4791,14 @@ CREATE TABLE state.tenants (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
+    grant_policy text DEFAULT 'ask'::text NOT NULL,
+    CONSTRAINT tenants_grant_policy_check CHECK ((grant_policy = ANY (ARRAY['ask'::text, 'accept_all'::text]))),
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN grant_policy SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4988,6 +5226,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_pkey PRIMARY KEY (tenant_id, grant_id, owner);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
@@ -5014,6 +5255,12 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (tenant_id, group_name, owner);
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, name);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_pkey PRIMARY KEY (tenant_id, event_id);
@@ -5124,6 +5371,8 @@ CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant
 
 CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_id, document_id, chunk_index);
 
+CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
+
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
 CREATE INDEX entity_facts_evidence ON state.entity_facts USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -5148,9 +5397,19 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE (revoked_at IS NULL);
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE ((accepted_at IS NOT NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 
 CREATE INDEX grants_received ON state.grants USING btree (tenant_id, granted_to, created_at DESC, grant_id DESC);
+
+CREATE INDEX grants_received_by_groups ON state.grants USING btree (tenant_id, granted_to_group, created_at DESC, grant_id DESC) WHERE (granted_to_group IS NOT NULL);
+
+CREATE INDEX grants_to_groups ON state.grants USING btree (tenant_id, granted_to_group) WHERE ((granted_to_group IS NOT NULL) AND (revoked_at IS NULL));
+
+CREATE INDEX group_members_owner ON state.group_members USING btree (tenant_id, owner);
 
 CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -5253,13 +5512,15 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TA
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
+CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
 CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reactivating_key();
 
-CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
+CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -5303,6 +5564,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.reference_documents(tenant_id, document_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -5332,6 +5596,15 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_group_name_fkey FOREIGN KEY (tenant_id, group_name) REFERENCES state.groups(tenant_id, name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -5515,6 +5788,8 @@ ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.dropped_group_grants ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.entities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.entity_facts ENABLE ROW LEVEL SECURITY;
@@ -5528,6 +5803,10 @@ ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.group_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.groups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.journal_events ENABLE ROW LEVEL SECURITY;
 
@@ -5571,6 +5850,8 @@ CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.document_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.dropped_group_grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.entity_facts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -5584,6 +5865,10 @@ CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mne
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.group_members USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.groups USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -5679,8 +5964,17 @@ GRANT ALL ON FUNCTION mnemic.begin_model_change(wanted text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.create_log_partition(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
@@ -5744,14 +6038,21 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.groups_of(of_tenant uuid, member text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
@@ -5807,6 +6108,22 @@ REVOKE ALL ON FUNCTION mnemic.publish_state_document_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.queue_metrics(most_types integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.queue_metrics(most_types integer) TO mnemic_app;
+
+GRANT SELECT,INSERT ON TABLE state.dropped_group_grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.dropped_group_grants TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
+
+GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -5958,530 +6275,6 @@ REVOKE ALL ON PROCEDURE mnemic.withhold_all_statistics() FROM PUBLIC;
 
 REVOKE ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) FROM PUBLIC;
 GRANT ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) TO mnemic_definer;
-
-REVOKE ALL ON FUNCTION pg_catalog.lo_creat(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.lo_creat(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.lo_creat(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.lo_create(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.lo_create(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.lo_create(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.lo_from_bytea(oid, bytea) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_available_wal_summaries(OUT tli bigint, OUT start_lsn pg_lsn, OUT end_lsn pg_lsn) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_blocking_pids(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_cancel_backend(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_control_checkpoint(OUT checkpoint_lsn pg_lsn, OUT redo_lsn pg_lsn, OUT redo_wal_file text, OUT timeline_id integer, OUT prev_timeline_id integer, OUT full_page_writes boolean, OUT next_xid text, OUT next_oid oid, OUT next_multixact_id xid, OUT next_multi_offset xid, OUT oldest_xid xid, OUT oldest_xid_dbid oid, OUT oldest_active_xid xid, OUT oldest_multi_xid xid, OUT oldest_multi_dbid oid, OUT oldest_commit_ts_xid xid, OUT newest_commit_ts_xid xid, OUT checkpoint_time timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_flush_lsn() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_insert_lsn() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_current_wal_lsn() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_get_multixact_members(multixid xid, OUT xid xid, OUT mode text) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_get_replication_slots(OUT slot_name name, OUT plugin name, OUT slot_type text, OUT datoid oid, OUT temporary boolean, OUT active boolean, OUT active_pid integer, OUT xmin xid, OUT catalog_xmin xid, OUT restart_lsn pg_lsn, OUT confirmed_flush_lsn pg_lsn, OUT wal_status text, OUT safe_wal_size bigint, OUT two_phase boolean, OUT two_phase_at pg_lsn, OUT inactive_since timestamp with time zone, OUT conflicting boolean, OUT invalidation_reason text, OUT failover boolean, OUT synced boolean) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_isolation_test_session_is_blocked(integer, integer[]) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_last_committed_xact(OUT xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_lock_status(OUT locktype text, OUT database oid, OUT relation oid, OUT page integer, OUT tuple smallint, OUT virtualxid text, OUT transactionid xid, OUT classid oid, OUT objid oid, OUT objsubid smallint, OUT virtualtransaction text, OUT pid integer, OUT mode text, OUT granted boolean, OUT fastpath boolean, OUT waitstart timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message bytea, flush boolean) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_logical_emit_message(transactional boolean, prefix text, message text, flush boolean) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_notification_queue_usage() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_prepared_xact(OUT transaction xid, OUT gid text, OUT prepared timestamp with time zone, OUT ownerid oid, OUT dbid oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_safe_snapshot_blocking_pids(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_activity(pid integer, OUT datid oid, OUT pid integer, OUT usesysid oid, OUT application_name text, OUT state text, OUT query text, OUT wait_event_type text, OUT wait_event text, OUT xact_start timestamp with time zone, OUT query_start timestamp with time zone, OUT backend_start timestamp with time zone, OUT state_change timestamp with time zone, OUT client_addr inet, OUT client_hostname text, OUT client_port integer, OUT backend_xid xid, OUT backend_xmin xid, OUT backend_type text, OUT ssl boolean, OUT sslversion text, OUT sslcipher text, OUT sslbits integer, OUT ssl_client_dn text, OUT ssl_client_serial numeric, OUT ssl_issuer_dn text, OUT gss_auth boolean, OUT gss_princ text, OUT gss_enc boolean, OUT gss_delegation boolean, OUT leader_pid integer, OUT query_id bigint) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_analyze_count(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_archiver(OUT archived_count bigint, OUT last_archived_wal text, OUT last_archived_time timestamp with time zone, OUT failed_count bigint, OUT last_failed_wal text, OUT last_failed_time timestamp with time zone, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autoanalyze_count(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_autovacuum_count(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_activity_start(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_addr(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_client_port(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_dbid(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_idset() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_io(backend_pid integer, OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_pid(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_start(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_subxact(bid integer, OUT subxact_count integer, OUT subxact_overflowed boolean) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_userid(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wait_event_type(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_wal(backend_pid integer, OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_backend_xact_start(integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_buf_written_clean() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_bgwriter_stat_reset_time() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_fetched(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_blocks_hit(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_buf_alloc() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_buffers_written() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_performed() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_requested() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_num_timed() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_performed() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_requested() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_restartpoints_timed() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_slru_written() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_stat_reset_time() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_sync_time() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_checkpointer_write_time() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_active_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_read_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blk_write_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_fetched(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_blocks_hit(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_failures(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_checksum_last_failure(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_all(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_bufferpin(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_lock(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_logicalslot(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_snapshot(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_startup_deadlock(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_conflict_tablespace(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_deadlocks(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_idle_in_transaction_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_numbackends(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_launched(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_parallel_workers_to_launch(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_session_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_abandoned(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_fatal(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_sessions_killed(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_stat_reset_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_bytes(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_temp_files(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_deleted(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_fetched(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_inserted(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_returned(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_tuples_updated(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_commit(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_db_xact_rollback(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_dead_tuples(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_calls(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_self_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_function_total_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_ins_since_vacuum(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_io(OUT backend_type text, OUT object text, OUT context text, OUT reads bigint, OUT read_bytes numeric, OUT read_time double precision, OUT writes bigint, OUT write_bytes numeric, OUT write_time double precision, OUT writebacks bigint, OUT writeback_time double precision, OUT extends bigint, OUT extend_bytes numeric, OUT extend_time double precision, OUT hits bigint, OUT evictions bigint, OUT reuses bigint, OUT fsyncs bigint, OUT fsync_time double precision, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_analyze_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autoanalyze_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_autovacuum_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_last_vacuum_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_lastscan(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_live_tuples(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_mod_since_analyze(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_numscans(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_progress_info(cmdtype text, OUT pid integer, OUT datid oid, OUT relid oid, OUT param1 bigint, OUT param2 bigint, OUT param3 bigint, OUT param4 bigint, OUT param5 bigint, OUT param6 bigint, OUT param7 bigint, OUT param8 bigint, OUT param9 bigint, OUT param10 bigint, OUT param11 bigint, OUT param12 bigint, OUT param13 bigint, OUT param14 bigint, OUT param15 bigint, OUT param16 bigint, OUT param17 bigint, OUT param18 bigint, OUT param19 bigint, OUT param20 bigint) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_recovery_prefetch(OUT stats_reset timestamp with time zone, OUT prefetch bigint, OUT hit bigint, OUT skip_init bigint, OUT skip_new bigint, OUT skip_fpw bigint, OUT skip_rep bigint, OUT wal_distance integer, OUT block_distance integer, OUT io_depth integer) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_replication_slot(slot_name text, OUT slot_name text, OUT spill_txns bigint, OUT spill_count bigint, OUT spill_bytes bigint, OUT stream_txns bigint, OUT stream_count bigint, OUT stream_bytes bigint, OUT total_txns bigint, OUT total_bytes bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_slru(OUT name text, OUT blks_zeroed bigint, OUT blks_hit bigint, OUT blks_read bigint, OUT blks_written bigint, OUT blks_exists bigint, OUT flushes bigint, OUT truncates bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_snapshot_timestamp() TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription(subid oid, OUT subid oid, OUT relid oid, OUT pid integer, OUT leader_pid integer, OUT received_lsn pg_lsn, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT worker_type text) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_subscription_stats(subid oid, OUT subid oid, OUT apply_error_count bigint, OUT sync_error_count bigint, OUT confl_insert_exists bigint, OUT confl_update_origin_differs bigint, OUT confl_update_exists bigint, OUT confl_update_missing bigint, OUT confl_delete_origin_differs bigint, OUT confl_delete_missing bigint, OUT confl_multiple_unique_conflicts bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_analyze_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autoanalyze_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_autovacuum_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_total_vacuum_time(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_deleted(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_fetched(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_hot_updated(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_inserted(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_newpage_updated(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_returned(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_tuples_updated(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_vacuum_count(oid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal(OUT wal_records bigint, OUT wal_fpi bigint, OUT wal_bytes numeric, OUT wal_buffers_full bigint, OUT stats_reset timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_receiver(OUT pid integer, OUT status text, OUT receive_start_lsn pg_lsn, OUT receive_start_tli integer, OUT written_lsn pg_lsn, OUT flushed_lsn pg_lsn, OUT received_tli integer, OUT last_msg_send_time timestamp with time zone, OUT last_msg_receipt_time timestamp with time zone, OUT latest_end_lsn pg_lsn, OUT latest_end_time timestamp with time zone, OUT slot_name text, OUT sender_host text, OUT sender_port integer, OUT conninfo text) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_stat_get_wal_senders(OUT pid integer, OUT state text, OUT sent_lsn pg_lsn, OUT write_lsn pg_lsn, OUT flush_lsn pg_lsn, OUT replay_lsn pg_lsn, OUT write_lag interval, OUT flush_lag interval, OUT replay_lag interval, OUT sync_priority integer, OUT sync_state text, OUT reply_time timestamp with time zone) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_terminate_backend(pid integer, timeout bigint) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_wal_summary_contents(tli bigint, start_lsn pg_lsn, end_lsn pg_lsn, OUT relfilenode oid, OUT reltablespace oid, OUT reldatabase oid, OUT relforknumber smallint, OUT relblocknumber bigint, OUT is_limit_block boolean) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp(xid) TO pg_signal_backend;
-
-REVOKE ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_monitor;
-GRANT ALL ON FUNCTION pg_catalog.pg_xact_commit_timestamp_origin(xid xid, OUT "timestamp" timestamp with time zone, OUT roident oid) TO pg_signal_backend;
 
 GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 
@@ -6670,12 +6463,8 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
-GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
-
-GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
-
-GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
@@ -6713,6 +6502,8 @@ GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
 
 GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
+
+GRANT UPDATE(grant_policy) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

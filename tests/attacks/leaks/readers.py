@@ -11,6 +11,7 @@ import pytest
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Explanation, Hit, Recalled
 from mnemic.types.share import Grant
+from tests.accepted_grants import accepted_grant
 
 GIVER, READER = "bob", "alice"
 
@@ -97,7 +98,7 @@ async def store(
 
 
 async def give(memory: AsyncMemory, **scope: Any) -> Grant:
-    return await memory.shares.grant(READER, owner=GIVER, **scope)
+    return await accepted_grant(memory, READER, owner=GIVER, **scope)
 
 
 async def keep_secrets(memory: AsyncMemory, fields: Mapping[str, Any]) -> list[UUID]:

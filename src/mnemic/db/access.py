@@ -24,6 +24,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
 from mnemic.db.connection import (
+    AppConnection,
     Limits,
     admin_connection,
     begin_transaction,
@@ -195,7 +196,7 @@ def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
     return key
 
 
-async def _try_key(connection: AsyncConnection[DictRow], key: SigningKey) -> None:
+async def _try_key(connection: AppConnection, key: SigningKey) -> None:
     """Check the key from the settings by proving something with it."""
     await begin_transaction(connection, key, {"opening": "the key itself"}, begin=query("session.begin"))
     cursor = await connection.execute(query("session.holds"), {"purpose": "opening"})

@@ -1,18 +1,18 @@
 """Connections: their session settings and timeouts, how a transaction begins, and how one is cleaned."""
 
 import logging
-import select
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
-from psycopg.conninfo import make_conninfo
+from psycopg import AsyncCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
+from mnemic.db.answering_connection import ANSWER_MARGIN_S, AnsweringConnection
 from mnemic.db.pooler import is_pooled, refusal_of_settings, require_session_pooling, send_settings
 from mnemic.db.schema_version import admin_session_name, session_name
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
@@ -21,6 +21,15 @@ from mnemic.db.wakeups import Wakeup, wakeups_in
 from mnemic.sql import query
 
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+DETECT_LOST_PEER = {
+    # After half a minute of silence ask every ten seconds; the third question without an answer ends it.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    # In milliseconds: how long sent data may stay without the acknowledgement of the peer's machine.
+    "tcp_user_timeout": 60_000,
+}
+"""How TCP notices that the server's machine or the network to it is gone. A URL may set these itself."""
 RANDOM_PAGE_COST = "1.1"
 
 Row = dict[str, Any]
@@ -37,8 +46,13 @@ class Limits:
     connect_timeout_s: float = 10.0
     other_versions_timeout_s: float = 10.0
 
+    @property
+    def answer_timeout_s(self) -> float:
+        """How long the client waits for the answer to a statement."""
+        return self.statement_timeout_s + ANSWER_MARGIN_S
 
-AppConnection = AsyncConnection[DictRow]
+
+AppConnection = AnsweringConnection[DictRow]
 
 
 @asynccontextmanager
@@ -60,7 +74,7 @@ async def admin_connection(conninfo: str, limits: Limits) -> AsyncIterator[AppCo
 async def _connect(conninfo: str) -> AppConnection:
     """Connect in autocommit mode; ConfigurationError if a pooler refuses the settings."""
     try:
-        return await AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row)
+        return await AppConnection.connect(conninfo, autocommit=True, row_factory=dict_row)
     except psycopg.OperationalError as error:
         refusal = refusal_of_settings(error)
         if refusal is None:
@@ -96,8 +110,10 @@ def with_session(
     """Add the settings of a session. They go into the start-up packet, so `RESET ALL` returns to them."""
     settings = session_settings(statement_timeout_s=statement_timeout_s, search_path=search_path)
     options = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
+    given = conninfo_to_dict(conninfo)
     return make_conninfo(
         conninfo,
+        **{name: value for name, value in DETECT_LOST_PEER.items() if name not in given},
         options=options,
         application_name=session_name(),
         connect_timeout=max(2, int(limits.connect_timeout_s)),
@@ -122,13 +138,6 @@ async def begin_transaction(
         proof = key.proof(purpose, subject, moment=row["moment"])
         parameters = {"purpose": purpose, "subject": subject, "proof": proof}
         await connection.execute(query("session.prove"), parameters)
-
-
-def has_unread_data(connection: AppConnection) -> bool:
-    """Whether an idle connection has data to read: the server is shutting down, or the connection is lost."""
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
 
 
 async def backend_identity(connection: AppConnection) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncCursor
 from psycopg.rows import TupleRow, dict_row, tuple_row
 
+from mnemic.db.answering_connection import has_unread_data
 from mnemic.db.connection import (
     AppConnection,
     DirtyConnectionError,
     backend_identity,
-    has_unread_data,
     remove_login_settings,
 )
 from mnemic.db.pooler import send_settings
@@ -41,7 +41,9 @@ class DedicatedConnection:
         *,
         check: Callable[[AppConnection], Awaitable[None]],
         pooler_settings: Mapping[str, str] | None = None,
+        answer_timeout_s: float,
     ) -> None:
+        self._answer_timeout_s = answer_timeout_s
         self._conninfo = conninfo
         self._check = check
         self._key = key
@@ -77,9 +79,10 @@ class DedicatedConnection:
     async def _connect(self) -> AppConnection:
         """Connect, and sign for the new backend process."""
         for _ in range(CONNECT_ATTEMPTS):
-            connection = await AsyncConnection.connect(
+            connection = await AppConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
+            connection.answer_timeout_s = self._answer_timeout_s
             try:
                 await self._check(connection)
                 await remove_login_settings(connection)

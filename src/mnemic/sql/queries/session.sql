@@ -140,3 +140,12 @@ SELECT count(*) AS leftover_statements FROM pg_prepared_statements WHERE from_sq
 -- Sends a wakeup to the listeners of a channel. In a transaction of its own, since NOTIFY serializes commits and
 -- this one has nothing to write.
 SELECT pg_notify(%(channel)s, '')
+
+-- name: extend_timeout
+-- Allows the statements of this transaction more time than others have: they read or write all rows of an owner, or
+-- wait for another large call. The client's limit is LONG_STATEMENT_S in db/answering_connection.py.
+SET LOCAL statement_timeout = '1h'
+
+-- name: reset_timeout
+-- Ends what `extend_timeout` began.
+SET LOCAL statement_timeout TO DEFAULT

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-import re._constants as constants
+import re._constants as constants  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
 import sys
 import time
@@ -34,6 +34,8 @@ UNITS_MAX = 150
 MATCHED_ONLY = {
     "mnemic.adapters.importing.langgraph.FILES": "names of files, by fullmatch",
     "mnemic.adapters.importing.mem0.FILES": "names of files, by fullmatch",
+    "mnemic.backup.archive._ENTRY": "lines of a listing, by match",
+    "mnemic.backup.copy_script._SKIPPED": "lines of a script, by fullmatch",
     "mnemic.documents.reading.chunks._PAGE_LINKS": "lines of a piece, by fullmatch",
     "mnemic.documents.reading.html_tokens._EQUALS": "at one position, by match",
     "mnemic.recall.query_filler._FORM_OF_ANSWER": "sentences of a query, by fullmatch",
@@ -43,9 +45,9 @@ MATCHED_ONLY = {
 
 def all_patterns() -> dict[str, re.Pattern[str]]:
     """Every compiled pattern in a module of Mnemic, also in tables, by its module and variable."""
-    for module in pkgutil.walk_packages(mnemic.__path__, "mnemic."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in pkgutil.walk_packages(mnemic.__path__, "mnemic."):
+        if not package.name.endswith("__main__"):
+            importlib.import_module(package.name)
     modules = [(name, module) for name, module in sorted(sys.modules.items()) if name.startswith("mnemic.")]
     found: dict[tuple[str, int], tuple[str, re.Pattern[str]]] = {}
     for module_name, module in modules:

@@ -25,3 +25,7 @@ ORDER BY 1
 -- name: open_activity
 -- How many functions show this role the activity of other tenants, or let it end their sessions; there should be none.
 SELECT count(*) AS function_count FROM mnemic.open_activity_functions()
+
+-- name: retention_lag
+-- How far the time by which retention counts is behind the server's clock, in days; zero unless the clock has jumped.
+SELECT extract(epoch FROM clock_timestamp() - mnemic.retention_time())::float8 / 86400 AS lag_days

@@ -53,7 +53,10 @@ def without_secrets(text: str) -> str:
 
 
 def detail_of(error: BaseException) -> str:
-    """For operators: the exception without secrets, in one line of bounded length. Cut before the search for secrets, which takes time."""
+    """For operators: the exception without secrets, in one line of bounded length.
+
+    The message is cut before the search for secrets, which takes time.
+    """
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 — `__str__` of a foreign exception may raise anything; it is only logged

@@ -132,7 +132,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -207,6 +207,10 @@ BEGIN
             FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+              )
             UNION ALL
             SELECT
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -217,6 +221,10 @@ BEGIN
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
+              AND (
+                  (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+              )
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
@@ -226,6 +234,41 @@ BEGIN
     ) AS found;
 END
 $$;
+
+CREATE FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    unreadable text;
+    found record;
+BEGIN
+    SELECT string_agg(
+        CASE
+            WHEN atttypid = 'timestamptz'::regtype
+            THEN format('child.%I NOT BETWEEN ''0001-01-02'' AND ''9999-12-30''', attname)
+            ELSE format('child.%I IN (''NaN'', ''Infinity'', ''-Infinity'')', attname)
+        END, ' OR '
+    ) INTO unreadable
+    FROM pg_attribute
+    WHERE attrelid = into_table AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      AND atttypid IN ('timestamptz'::regtype, 'real'::regtype, 'double precision'::regtype, 'numeric'::regtype);
+    EXECUTE format(
+        'SELECT bool_and(coalesce(%2$s, false)) IS FALSE AS has_others, bool_or(%3$s) AS has_unreadable'
+        ' FROM jsonb_array_elements($2) AS line,'
+        ' jsonb_populate_record(NULL::%1$s, (line -> ''row'') || jsonb_build_object(''tenant_id'', $3)) AS child',
+        into_table, belongs, coalesce(unreadable, 'false')
+    ) INTO found USING imported_owner, lines, mnemic.current_tenant();
+    IF found.has_others THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the export has rows of another owner in %s', into_table);
+    END IF;
+    IF found.has_unreadable THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            format('the export has a number that is not finite, or a time out of range, in %s', into_table);
+    END IF;
+END
+$_$;
 
 CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql
@@ -300,6 +343,105 @@ BEGIN
     ));
 END
 $$;
+
+CREATE FUNCTION mnemic.count_foreign_references(referring text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    total bigint := 0;
+    here bigint;
+    reference record;
+BEGIN
+    FOR reference IN
+        SELECT
+            child.guarded AS child_table,
+            child.condition AS child_condition,
+            parent.guarded AS parent_table,
+            parent.condition AS parent_condition,
+            (
+                SELECT string_agg(format('child.%I = referring.%I', target.attname, source.attname), ' AND ')
+                FROM unnest(conkey, confkey) AS pair (source_number, target_number)
+                JOIN pg_attribute AS source ON source.attrelid = conrelid AND source.attnum = source_number
+                JOIN pg_attribute AS target ON target.attrelid = confrelid AND target.attnum = target_number
+            ) AS same_key,
+            (
+                SELECT string_agg(format('referring.%I IS NOT NULL', attname), ' AND ')
+                FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey)
+            ) AS has_key
+        FROM pg_constraint
+        JOIN mnemic.tables_with_owners() AS child ON child.guarded = conrelid
+        JOIN mnemic.tables_with_owners() AS parent ON parent.guarded = confrelid
+        WHERE contype = 'f' AND conparentid = 0 AND connamespace = 'state'::regnamespace
+          -- With the owner in the key, the reference is to a row of the same owner.
+          AND NOT EXISTS (
+              SELECT FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey) AND attname = 'owner'
+          )
+    LOOP
+        EXECUTE format(
+            'SELECT count(*)'
+            ' FROM (SELECT child.* FROM %1$s AS child WHERE child.tenant_id = $2 AND (%2$s)) AS referring'
+            ' WHERE %3$s AND NOT EXISTS (SELECT FROM %4$s AS child WHERE %5$s AND (%6$s))',
+            reference.child_table, reference.child_condition, reference.has_key,
+            reference.parent_table, reference.same_key, reference.parent_condition
+        ) INTO here USING referring, mnemic.current_tenant();
+        total := total + here;
+    END LOOP;
+    RETURN total;
+END
+$_$;
+
+CREATE FUNCTION mnemic.create_log_partition(day date) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    partition text := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
+BEGIN
+    IF to_regclass(partition) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
+    CALL mnemic.protect(partition::regclass, 'SELECT');
+    EXECUTE format(
+        'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+        partition, day::timestamptz, (day + 1)::timestamptz
+    );
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    models_max CONSTANT int := 64;
+    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
+    halfvec regtype := (
+        SELECT pg_type.oid::regtype
+        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
+        WHERE extname = 'vector' AND typname = 'halfvec'
+    );
+BEGIN
+    IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
+        RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
+    END IF;
+    EXECUTE format(
+        'CREATE TABLE vectors.%1$I ('
+        ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
+        ' PRIMARY KEY (tenant_id, memory_id),'
+        ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
+        made, halfvec, wanted_dimensions
+    );
+    EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
+    EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
+    CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
+    INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+    RETURN made;
+END
+$_$;
 
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -844,6 +986,83 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
+
+CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    ELSE
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    END IF;
+    IF as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT past.memory_id, coalesce(past.at, past.created_at)
+        FROM state.memory_versions AS past
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+          AND past.recorded_at <= as_of AND past.known_until > as_of
+          AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+          AND mnemic.matches_filter(
+              filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+          );
+    END IF;
+END
+$$;
+
+CREATE TABLE state.group_members (
+    tenant_id uuid NOT NULL,
+    group_name text NOT NULL,
+    owner text NOT NULL,
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT group_members_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.group_members ALTER COLUMN group_name SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN added_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.group_members FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.group_members IS 'The owners in each group.';
+
+CREATE FUNCTION mnemic.groups_of(of_tenant uuid, member text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (ARRAY(SELECT group_members.group_name FROM state.group_members WHERE ((group_members.tenant_id = groups_of.of_tenant) AND (group_members.owner = groups_of.member))) || 'everyone'::text);
+
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -859,7 +1078,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
+CREATE FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -874,10 +1093,13 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target
+    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
+    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
+    PERFORM mnemic.check_imported_rows(target, imported_owner, lines);
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
         -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
@@ -947,6 +1169,22 @@ BEGIN
     )
     SELECT array_agg(fresh.memory_id) INTO stored FROM fresh;
     RETURN coalesce(stored, '{}');
+END
+$$;
+
+CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted mnemic.recall_filter) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.memories AS now
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+          AND mnemic.matches_filter(
+              granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          )
+    );
 END
 $$;
 
@@ -1056,7 +1294,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1083,6 +1321,10 @@ BEGIN
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
@@ -1094,6 +1336,9 @@ BEGIN
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND (
+                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
@@ -1213,8 +1458,6 @@ DECLARE
     -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
-    day date;
-    partition text;
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1225,16 +1468,7 @@ BEGIN
     END IF;
     LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
     FOR ahead IN 0 .. days - 1 LOOP
-        day := first_day + ahead;
-        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
-        CALL mnemic.protect(partition::regclass, 'SELECT');
-        EXECUTE format(
-            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
-            partition, day::timestamptz, (day + 1)::timestamptz
-        );
-        made := made + 1;
+        made := made + mnemic.create_log_partition(first_day + ahead)::int;
     END LOOP;
     RETURN made;
 END
@@ -1339,6 +1573,25 @@ CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
 
+CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'WITH scored AS MATERIALIZED ('
+        '   SELECT covered.memory_id, 1 - (found.embedding <=> $1) AS cosine'
+        '   FROM mnemic.granted_memories($2, $3, $4, $5, $6) AS covered'
+        '   CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
+        '     WHERE stored.tenant_id = $2 AND stored.memory_id = covered.memory_id OFFSET 0) AS found'
+        ' )'
+        ' SELECT ARRAY(SELECT memory_id FROM scored ORDER BY cosine DESC, memory_id LIMIT $7),'
+        '   avg(cosine), stddev_pop(cosine)::float8, count(*) FROM scored',
+        vector_table
+    )
+    INTO memory_ids, mean, deviation, row_count USING wanted, of_tenant, wanted_owner, filter, granted, as_of, most;
+END
+$_$;
+
 CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
     AS $_$
@@ -1394,7 +1647,7 @@ CREATE FUNCTION mnemic.open_activity_functions() RETURNS SETOF regprocedure
     BEGIN ATOMIC
  SELECT (pg_proc.oid)::regprocedure AS oid
     FROM pg_proc
-   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND ((pg_proc.proname ~ '^pg_stat_get_(?!xact_)'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
+   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND (starts_with((pg_proc.proname)::text, 'pg_stat_get_'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
  UNION ALL
   SELECT (pg_depend.objid)::regprocedure AS objid
     FROM (pg_depend
@@ -1405,40 +1658,24 @@ END;
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
-DECLARE
-    models_max CONSTANT int := 64;
-    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
-    halfvec regtype := (
-        SELECT pg_type.oid::regtype
-        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
-        WHERE extname = 'vector' AND typname = 'halfvec'
-    );
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models WHERE model = wanted) THEN
-        IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
-            RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
-        END IF;
-        EXECUTE format(
-            'CREATE TABLE vectors.%1$I ('
-            ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
-            ' PRIMARY KEY (tenant_id, memory_id),'
-            ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
-            made, halfvec, wanted_dimensions
-        );
-        EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
-        EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
-        CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
-        INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+        PERFORM mnemic.create_vector_table(wanted, wanted_dimensions);
     END IF;
-    RETURN QUERY SELECT table_name, dimensions, halfvec::oid FROM mnemic.vector_models WHERE model = wanted;
+    RETURN QUERY
+    SELECT known.table_name, known.dimensions, halfvec.oid
+    FROM mnemic.vector_models AS known
+    JOIN pg_extension ON extname = 'vector'
+    JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec'
+    WHERE known.model = wanted;
 END
-$_$;
+$$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1705,6 +1942,132 @@ BEGIN
 END
 $$;
 
+CREATE TABLE state.dropped_group_grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid NOT NULL,
+    owner text NOT NULL,
+    dropped_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT dropped_group_grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN dropped_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.dropped_group_grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.dropped_group_grants IS 'Grants to groups that an owner has dropped for itself.';
+
+CREATE TABLE state.grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    granted_to text,
+    channel text,
+    categories text[],
+    tags text[],
+    conversation text,
+    expires_at timestamp with time zone,
+    process text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    revoking_reason text,
+    accepted_at timestamp with time zone,
+    dropped_at timestamp with time zone,
+    granted_to_group text,
+    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
+    CONSTRAINT dropped_by_an_owner CHECK (((granted_to_group IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT ended_once CHECK (((revoked_at IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
+    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
+    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
+    CONSTRAINT grants_granted_to_group_check CHECK (((char_length(granted_to_group) >= 1) AND (char_length(granted_to_group) <= 256))),
+    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
+    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
+    CONSTRAINT groups_accept_at_once CHECK (((granted_to_group IS NULL) OR (accepted_at IS NOT NULL))),
+    CONSTRAINT one_kind_of_reader CHECK ((num_nonnulls(granted_to, granted_to_group) = 1)),
+    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+);
+ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN accepted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN dropped_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
+
+ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.grants IS 'Grants: who may recall whose memories, within which scope and until when.';
+
+CREATE FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) RETURNS TABLE(grant_id uuid, owner text, channel text, categories text[], tags text[], conversation text, place bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT found.grant_id,
+     found.owner,
+     found.channel,
+     found.categories,
+     found.tags,
+     found.conversation,
+     row_number() OVER (PARTITION BY found.owner ORDER BY found.grant_id) AS row_number
+    FROM ( SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to = readable_grants.reader) AND (grants.accepted_at IS NOT NULL) AND (grants.revoked_at IS NULL) AND (grants.dropped_at IS NULL))
+         UNION ALL
+          SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to_group = ANY (mnemic.groups_of(readable_grants.of_tenant, readable_grants.reader))) AND (grants.revoked_at IS NULL) AND (grants.owner <> readable_grants.reader) AND (NOT (EXISTS ( SELECT
+                    FROM state.dropped_group_grants dropped
+                   WHERE ((dropped.tenant_id = readable_grants.of_tenant) AND (dropped.grant_id = grants.grant_id) AND (dropped.owner = readable_grants.reader))))))) found
+   WHERE (mnemic.grant_state(found.accepted_at, found.expires_at, NULL::timestamp with time zone, NULL::timestamp with time zone) = 'active'::text);
+END;
+
 CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1721,7 +2084,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1731,7 +2094,7 @@ BEGIN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
         FROM mnemic.lexical_candidates(
-            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
@@ -1977,7 +2340,7 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions
     FROM (
         SELECT
@@ -2019,7 +2382,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
@@ -2047,7 +2410,7 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $_$;
 
@@ -2112,7 +2475,7 @@ CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is';
+    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is, and so does a dropped or accepted one';
 END
 $$;
 
@@ -2765,6 +3128,15 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
     LANGUAGE plpgsql
     AS $$
@@ -3047,34 +3419,40 @@ CREATE PROCEDURE mnemic.withhold_statistics(IN guarded regclass)
     AS $_$
 DECLARE
     altered record;
+    is_changed boolean := false;
 BEGIN
     FOR altered IN
         SELECT
-            relation.oid::regclass AS name, nspname, relname, reltuples > 0 AS is_analysed,
+            relation.oid AS relation_id, nspname, relname, reltuples > 0 AS is_analysed,
             array_agg(attname) FILTER (WHERE target = 0) AS withheld,
             'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
-            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ') AS statement
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
+                FILTER (WHERE target <> current_target) AS statement
         FROM (
             SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         ) AS relation
         LEFT JOIN pg_index ON indexrelid = relation.oid
         JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
         CROSS JOIN LATERAL (
             SELECT
                 -- Columns of an index are named by their number.
                 CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
                 CASE
+                    WHEN current_target <> -1 THEN current_target
                     WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
                     WHEN attname = 'tenant_id' THEN -1
                     ELSE 1
                 END AS target
         ) AS wanted
-        WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
-          AND coalesce(attstattarget, -1) = -1 AND target <> -1
+        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
-        EXECUTE altered.statement;
+        IF altered.statement IS NOT NULL THEN
+            EXECUTE altered.statement;
+            is_changed := true;
+        END IF;
         CONTINUE WHEN NOT altered.is_analysed;
         IF current_setting('server_version_num')::int >= 180000 THEN
             EXECUTE
@@ -3083,12 +3461,12 @@ BEGIN
             USING altered.nspname, altered.relname, altered.withheld;
         ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
             DELETE FROM pg_statistic USING pg_attribute
-            WHERE starelid = altered.name AND attrelid = starelid AND attnum = staattnum
+            WHERE starelid = altered.relation_id AND attrelid = starelid AND attnum = staattnum
               AND attname = ANY (altered.withheld);
         END IF;
     END LOOP;
-    -- Those of ids are made again with the new target.
-    IF (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+    -- Statistics of ids are made again with their new target.
+    IF is_changed AND (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
         EXECUTE format('ANALYZE %s', guarded);
     END IF;
 END
@@ -4016,51 +4394,18 @@ ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
 
-CREATE TABLE state.grants (
+CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
-    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
-    owner text NOT NULL,
-    granted_to text NOT NULL,
-    channel text,
-    categories text[],
-    tags text[],
-    conversation text,
-    expires_at timestamp with time zone,
-    process text NOT NULL,
-    reason text,
+    name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone,
-    revoking_reason text,
-    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
-    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
-    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
-    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
-    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
-    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
-    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
-    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
-    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
-    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
-    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
-    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+    CONSTRAINT groups_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 256)) AND (name <> 'everyone'::text)))
 );
-ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
-ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN created_at SET STATISTICS 0;
 
-ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.grants IS 'Who may recall whose memories, within which scope and until when.';
+COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
 
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
@@ -4513,11 +4858,14 @@ CREATE TABLE state.tenants (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
+    grant_policy text DEFAULT 'ask'::text NOT NULL,
+    CONSTRAINT tenants_grant_policy_check CHECK ((grant_policy = ANY (ARRAY['ask'::text, 'accept_all'::text]))),
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN grant_policy SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4948,6 +5296,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_pkey PRIMARY KEY (tenant_id, grant_id, owner);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
@@ -4974,6 +5325,12 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (tenant_id, group_name, owner);
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, name);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_pkey PRIMARY KEY (tenant_id, event_id);
@@ -5084,6 +5441,8 @@ CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant
 
 CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_id, document_id, chunk_index);
 
+CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
+
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
 CREATE INDEX entity_facts_evidence ON state.entity_facts USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -5108,9 +5467,19 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE (revoked_at IS NULL);
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE ((accepted_at IS NOT NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 
 CREATE INDEX grants_received ON state.grants USING btree (tenant_id, granted_to, created_at DESC, grant_id DESC);
+
+CREATE INDEX grants_received_by_groups ON state.grants USING btree (tenant_id, granted_to_group, created_at DESC, grant_id DESC) WHERE (granted_to_group IS NOT NULL);
+
+CREATE INDEX grants_to_groups ON state.grants USING btree (tenant_id, granted_to_group) WHERE ((granted_to_group IS NOT NULL) AND (revoked_at IS NULL));
+
+CREATE INDEX group_members_owner ON state.group_members USING btree (tenant_id, owner);
 
 CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -5213,13 +5582,15 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TA
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
+CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
 CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reactivating_key();
 
-CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
+CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -5263,6 +5634,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.reference_documents(tenant_id, document_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -5292,6 +5666,15 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_group_name_fkey FOREIGN KEY (tenant_id, group_name) REFERENCES state.groups(tenant_id, name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -5475,6 +5858,8 @@ ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.dropped_group_grants ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.entities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.entity_facts ENABLE ROW LEVEL SECURITY;
@@ -5488,6 +5873,10 @@ ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.group_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.groups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.journal_events ENABLE ROW LEVEL SECURITY;
 
@@ -5531,6 +5920,8 @@ CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.document_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.dropped_group_grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.entity_facts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -5544,6 +5935,10 @@ CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mne
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.group_members USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.groups USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -5639,8 +6034,17 @@ GRANT ALL ON FUNCTION mnemic.begin_model_change(wanted text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.create_log_partition(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
@@ -5704,18 +6108,28 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.groups_of(of_tenant uuid, member text) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
@@ -5764,6 +6178,22 @@ REVOKE ALL ON FUNCTION mnemic.publish_state_document_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.queue_metrics(most_types integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.queue_metrics(most_types integer) TO mnemic_app;
+
+GRANT SELECT,INSERT ON TABLE state.dropped_group_grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.dropped_group_grants TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
+
+GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -6108,12 +6538,8 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
-GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
-
-GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
-
-GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
@@ -6151,6 +6577,8 @@ GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
 
 GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
+
+GRANT UPDATE(grant_policy) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

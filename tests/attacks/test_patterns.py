@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-import re._constants as constants
+import re._constants as constants  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
 import sys
 import time
@@ -43,9 +43,9 @@ MATCHED_ONLY = {
 
 def all_patterns() -> dict[str, re.Pattern[str]]:
     """Every compiled pattern in a module of Mnemic, also in tables, by its module and variable."""
-    for module in pkgutil.walk_packages(mnemic.__path__, "mnemic."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for info in pkgutil.walk_packages(mnemic.__path__, "mnemic."):
+        if not info.name.endswith("__main__"):
+            importlib.import_module(info.name)
     modules = [(name, module) for name, module in sorted(sys.modules.items()) if name.startswith("mnemic.")]
     found: dict[tuple[str, int], tuple[str, re.Pattern[str]]] = {}
     for module_name, module in modules:

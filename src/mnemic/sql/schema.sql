@@ -2627,7 +2627,8 @@ DECLARE
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, result jsonb, error jsonb, progress jsonb,
+            is_final boolean
         ) WHERE given.outcome <> 'handed_back'
     ),
     gone AS (
@@ -2636,7 +2637,7 @@ BEGIN
         -- full of dead entries.
         WHERE jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
           AND jobs.worker = holder AND jobs.claims = given.claim
-          AND (given.outcome <> 'failed' OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
+          AND (given.outcome <> 'failed' OR given.is_final OR jobs.attempts >= jobs.max_attempts OR jobs.cancel_requested)
         RETURNING jobs.*, given.outcome, given.result, given.error, given.progress AS last_progress
     )
     INSERT INTO queue.finished_jobs (

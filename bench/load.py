@@ -15,9 +15,6 @@ Prints a table with the targets; the exit code is 1 when one is missed.
 
 import argparse
 import asyncio
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,6 +28,7 @@ import httpx
 from rich.console import Console
 
 from bench.report import ReportLine, as_json, report_table, table_of
+from bench.serving import ServerProcess, create_key
 from bench.speed_index import settle
 from bench.speed_measure import Latency
 from bench.speed_sizes import OWNER, SEED, fill
@@ -47,11 +45,9 @@ ALONE_CALLS = 200
 WARM_UP_CALLS = 30
 RETAIN_EVERY = 10
 """One of this many calls is a retain."""
-START_TIMEOUT_S = 60.0
 CALL_TIMEOUT_S = 60.0
 OVERHEAD_MAX_MS = 5.0
-
-MNEMIC = str(Path(sys.executable).with_name("mnemic"))
+UNLIMITED_RATE = "1000000"
 
 Call = Callable[[str], Awaitable[None]]
 
@@ -207,8 +203,8 @@ async def _in_process(data_dir: Path) -> AsyncIterator[Calls]:
 
 @asynccontextmanager
 async def _over_http(data_dir: Path, connections: int) -> AsyncIterator[Calls]:
-    with _server(data_dir) as url:
-        key = _key(data_dir)
+    with ServerProcess(data_dir, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE) as url:
+        key = create_key(data_dir)
         async with httpx.AsyncClient(
             base_url=url,
             headers={"Authorization": f"Bearer {key}"},
@@ -226,52 +222,6 @@ async def _over_http(data_dir: Path, connections: int) -> AsyncIterator[Calls]:
                 (await client.post("/v1/memories", json=body)).raise_for_status()
 
             yield Calls(recall, retain)
-
-
-class _server:
-    """`mnemic serve` in another process; entering returns its URL."""
-
-    def __init__(self, data_dir: Path) -> None:
-        command = [
-            MNEMIC,
-            "serve",
-            "--port",
-            "0",
-            "--json",
-            "--data-dir",
-            str(data_dir),
-        ]
-        environment = {**os.environ, "MNEMIC_RECALL_RATE_PER_MINUTE": "1000000"}
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-        )
-
-    def __enter__(self) -> str:
-        assert self._process.stdout is not None
-        output = ""
-        while not output.endswith("}\n"):
-            line = self._process.stdout.readline()
-            if not line:
-                raise RuntimeError("the server did not start")
-            output += line
-        return str(json.loads(output)["url"])
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        assert self._process.wait(START_TIMEOUT_S) == 0, "the server exits with 0 after SIGTERM"
-
-
-def _key(data_dir: Path) -> str:
-    command = [
-        MNEMIC,
-        "keys",
-        "create",
-        "--role",
-        "write",
-        "--data-dir",
-        str(data_dir),
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def report_lines(direct: TransportResult, served: TransportResult) -> list[ReportLine]:

@@ -78,7 +78,7 @@ class PasswordServer:
     def run(self) -> None:
         command = [str(self._binaries / "postgres"), "-D", str(self._folder / "pgdata")]
         with open(self._folder / "log", "ab") as log:
-            self._process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **self._as_account())
+            self._process = subprocess.Popen(command, cwd="/", stdout=log, stderr=log, **self.as_account())
         wait_until(self._accepts, timeout_s=START_TIMEOUT_S, what="the password server to start")
 
     def stop(self) -> None:
@@ -119,7 +119,7 @@ class PasswordServer:
             "--no-sync",
         )
         command = [str(self._binaries / "initdb"), *options]
-        subprocess.run(command, cwd="/", check=True, stdout=subprocess.PIPE, **self._as_account())
+        subprocess.run(command, cwd="/", check=True, stdout=subprocess.PIPE, **self.as_account())
         settings = {
             "port": str(self.port),
             "listen_addresses": "127.0.0.1",
@@ -130,7 +130,7 @@ class PasswordServer:
         with open(pgdata / "postgresql.auto.conf", "a") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
 
-    def _as_account(self) -> dict[str, Any]:
+    def as_account(self) -> dict[str, Any]:
         if not self._account.switched:
             return {}
         return {"user": self._account.uid, "group": self._account.gid, "extra_groups": []}

@@ -45,6 +45,8 @@ def schema_of(conninfo: str) -> str:
         "--schema-only",
         "--no-owner",
         "--no-password",
+        # Which functions of PostgreSQL mnemic.withhold_activity() takes from PUBLIC depends on its version.
+        "--exclude-schema=pg_catalog",
         f"--dbname={make_conninfo('', **parts)}",
     ]
     dump = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout

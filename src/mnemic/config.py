@@ -70,6 +70,23 @@ class Settings(BaseSettings):
             "`openai:text-embedding-3-small`."
         ),
     )
+    embedding_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description=(
+            "Longest wait for the vectors of 64 texts that are stored, in seconds. Then the texts are stored "
+            "without vectors, and a job embeds them later."
+        ),
+    )
+    query_embedding_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the vector of a query, in seconds. Then recall searches by words, and says so."
+        ),
+    )
     llm: str | None = Field(
         default=None,
         description=(
@@ -189,8 +206,12 @@ class Settings(BaseSettings):
         default=False,
         description="Keep the embedded server running after its last user; `mnemic stop` stops it.",
     )
-    server_user: str = Field(
-        default="nobody", description="OS user that runs the embedded server when Mnemic runs as root."
+    server_user: str | None = Field(
+        default=None,
+        description=(
+            "OS user that runs the embedded server when Mnemic runs as root. Default: a user id of its own "
+            "for each data folder."
+        ),
     )
     server_settings: dict[str, str] = Field(
         default_factory=dict,
@@ -227,6 +248,69 @@ class Settings(BaseSettings):
         ge=0,
         le=10_000_000,
         description="`mnemic serve`: how often an API key may recall in a minute; 0 means no limit.",
+    )
+    tenant_recall_rate_per_minute: int = Field(
+        default=30_000,
+        ge=0,
+        le=100_000_000,
+        description=(
+            "`mnemic serve`: how often all API keys of a tenant together may recall in a minute; 0 means no "
+            "limit."
+        ),
+    )
+    max_connections: int = Field(
+        default=2_000,
+        ge=10,
+        le=1_000_000,
+        description="`mnemic serve`: connections that may be open; idle ones are closed to make room.",
+    )
+    max_connections_per_address: int = Field(
+        default=1_000,
+        ge=1,
+        le=1_000_000,
+        description=(
+            "`mnemic serve`: connections that may be open from one address. Behind a proxy, all have the "
+            "address of the proxy."
+        ),
+    )
+    max_requests_per_tenant: int = Field(
+        default=500,
+        ge=1,
+        le=1_000_000,
+        description="`mnemic serve`: requests that a tenant may have in progress.",
+    )
+    max_requests_per_key: int = Field(
+        default=250,
+        ge=1,
+        le=1_000_000,
+        description="`mnemic serve`: requests that an API key may have in progress.",
+    )
+    max_streams: int = Field(
+        default=200,
+        ge=1,
+        le=100_000,
+        description="`mnemic serve`: streams of events that may be open.",
+    )
+    max_streams_per_tenant: int = Field(
+        default=100,
+        ge=1,
+        le=100_000,
+        description="`mnemic serve`: streams of events that a tenant may have open.",
+    )
+    max_streams_per_key: int = Field(
+        default=50,
+        ge=1,
+        le=100_000,
+        description="`mnemic serve`: streams of events that an API key may have open.",
+    )
+    min_free_disk_bytes: int = Field(
+        default=128 * 1024**2,
+        ge=0,
+        le=1024**4,
+        description=(
+            "`mnemic serve`: free space on the disk of the embedded server below which `/readyz` says that "
+            "the server is not ready, in bytes."
+        ),
     )
     metrics_public: bool = Field(
         default=False,

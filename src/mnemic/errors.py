@@ -17,6 +17,8 @@
     ├── DatabaseError                 the database refused or failed
     │   ├── DatabaseUnavailableError  no connection is available, or it was lost
     │   ├── QueryTimeoutError         a statement exceeded the time limit
+    │   ├── DiskFullError             the disk of the database, or for temporary files, is full
+    │   ├── DatabaseReadOnlyError     the database takes no writes: a standby, or a read-only disk
     │   └── TenantMismatchError       the database refused a write by the tenant's policy
     ├── MigrationError                the schema does not match this code
     │   ├── NotMigratedError          the database lacks migrations: run `mnemic migrate`
@@ -100,6 +102,14 @@ class DatabaseUnavailableError(DatabaseError):
 
 class QueryTimeoutError(DatabaseError):
     """A statement exceeded the time limit."""
+
+
+class DiskFullError(DatabaseError):
+    """The disk of the database, or the one for temporary files, is full; nothing was written."""
+
+
+class DatabaseReadOnlyError(DatabaseError):
+    """The database takes no writes: it is a standby, or its disk is read-only; nothing was written."""
 
 
 class TenantMismatchError(DatabaseError):

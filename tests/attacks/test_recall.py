@@ -18,6 +18,7 @@ from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 MODEL = "test:hash-64"
 VECTOR = str([1.0] + [0.0] * 63)
 OWNER = "alice"
+SIGNED = ("recall.words", "recall.near", "recall.nearest_granted", "recall.records")
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     around = {
         **common,
         "filter": everything,
+        "granted": None,
         "as_of": None,
         "limit": 100,
         "ids": [row[0] for row in rows],
@@ -52,11 +54,13 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "memory_total": 1,
         "mean_bytes": None,
         "with_vectors": True,
+        "sample_owner": OWNER,
     }
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
     return {
         "recall.words": {**around, **words},
         "recall.near": {**around, **near, "model": MODEL, "vector_table": table},
+        "recall.nearest_granted": {**around, "granted": everything, "vector": VECTOR, "vector_table": table},
         "recall.records": {**common, "ids": [row[0] for row in rows]},
     }
 
@@ -67,7 +71,7 @@ def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[st
     return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
 
 
-@pytest.mark.parametrize("name", ["recall.words", "recall.near", "recall.records"])
+@pytest.mark.parametrize("name", SIGNED)
 def test_the_right_signature_reads(
     access: Access, admin: AppConnection, tenant_b: Tenant, known: list[AsyncMemory], name: str
 ) -> None:
@@ -78,7 +82,7 @@ def test_the_right_signature_reads(
 
 @pytest.mark.parametrize("whose", WRONG_SIGNATURES)
 @pytest.mark.parametrize("in_transaction", [False, True])
-@pytest.mark.parametrize("name", ["recall.words", "recall.near", "recall.records"])
+@pytest.mark.parametrize("name", SIGNED)
 def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_process(
     access: Access,
     connect_as: ConnectAs,

@@ -1,6 +1,7 @@
 """Something of everything that can be held about an owner, each with a word that can be searched for."""
 
 import asyncio
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -129,7 +130,7 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     begun = await idempotent_requests.begin(database, request)
     assert isinstance(begun, StartedAttempt)
     answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
-    await idempotent_requests.finish(database, request, begun.attempt_id, answer, owner=owner)
+    await idempotent_requests.finish(database, request, begun.attempt_id, answer)
     await own.keys.revoke(key.key_id)
 
 
@@ -144,3 +145,14 @@ async def _share(own: AsyncMemory, word: str) -> None:
         reason=f"shared for {word}",
     )
     await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")
+    await _join(own)
+
+
+async def _join(own: AsyncMemory) -> None:
+    """Be a member of a group, and drop a grant to it."""
+    tenant = own._in_scope(replace(own._scope, owner=None, process="tests"))
+    if not await tenant.groups.list():
+        await tenant.groups.create("readers")
+    await tenant.groups.add("readers", str(own.owner))
+    shared = await tenant.groups.grant("readers", owner="handbook")
+    await own.shares.drop(shared.grant_id)

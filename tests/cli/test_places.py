@@ -13,6 +13,7 @@ from mnemic import __version__
 from mnemic.db.embedded import status
 from mnemic.sql.migration_files import all_definitions, all_migrations
 from tests.cli.conftest import Run
+from tests.embedded.conftest import NEEDS_ROOT
 from tests.password_server import PasswordServer
 
 LABELS = [migration.label for migration in all_migrations()]
@@ -91,6 +92,23 @@ def test_doctor_looks_at_everything(mnemic: Run, folder: Path) -> None:
     }
     ended = mnemic("doctor")
     assert (ended.code, "row security" in ended.out) == (0, True)
+
+
+@NEEDS_ROOT
+def test_doctor_warns_if_other_processes_run_as_the_servers_user(mnemic: Run, folder: Path) -> None:
+    def account() -> dict[str, str]:
+        checks = mnemic("doctor", "--json").json["checks"]
+        return next(check for check in checks if check["name"] == "server account")
+
+    assert account()["state"] == "ok"
+    uid = (folder / "pgdata").stat().st_uid
+    with subprocess.Popen(["sleep", "300"], user=uid, cwd="/") as stranger:
+        try:
+            found = account()
+        finally:
+            stranger.kill()
+    assert found["state"] == "warning"
+    assert f"other processes run: {stranger.pid}" in found["found"]
 
 
 def test_doctor_fails_where_something_fails(mnemic: Run) -> None:

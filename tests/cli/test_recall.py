@@ -154,6 +154,7 @@ def test_explain_names_evidence_and_the_grant_that_let_a_memory_in(
     bob = told.scope(owner="bob")
     bob.retain("Bob likes Berlin best.", name="Rob", evidence="https://example.org/bob")
     grant = bob.shares.grant("alice", reason="friends")
+    told.shares.accept(grant.grant_id)
     shown = mnemic("recall", "Does Bob like Berlin?", "--explain").out
     assert str(grant.grant_id) in shown
     assert "https://example.org/bob" in shown

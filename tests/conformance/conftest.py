@@ -80,6 +80,18 @@ def sync_memory(options: Options) -> Iterator[Memory]:
 
 
 @pytest.fixture(params=APIS)
+async def tenant_memory(
+    request: pytest.FixtureRequest, options: Options, sync_memory: Memory
+) -> AsyncIterator[Any]:
+    """The memory of the whole tenant, as an administrator has it."""
+    if request.param == "sync":
+        yield SyncAsAsync(sync_memory)
+        return
+    async with AsyncMemory(**options) as memory:
+        yield memory
+
+
+@pytest.fixture(params=APIS)
 async def memory(
     request: pytest.FixtureRequest, owner: str, options: Options, sync_memory: Memory
 ) -> AsyncIterator[Any]:

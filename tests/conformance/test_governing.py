@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from mnemic.errors import NotFoundError
+from mnemic.errors import ConflictError, ForbiddenError, NotFoundError
 from mnemic.types.event import Event
 from mnemic.types.job import Job
 from mnemic.types.key import ApiKey, NewApiKey
 from mnemic.types.receipt import ErasureReceipt
 from mnemic.types.schedule import Schedule
-from mnemic.types.share import Grant
+from mnemic.types.share import Grant, Group
 from mnemic.types.stats import TenantStats
 from mnemic.types.traces import AuditRecord, LoggedCall
 
@@ -22,14 +22,62 @@ async def test_a_grant_lets_another_recall_until_it_is_revoked(memory: Any, owne
     assert (await other.recall("Berlin")).refused
     grant = await memory.shares.grant(other.owner, tags=["home"], reason="we moved in together")
     assert isinstance(grant, Grant)
-    assert (grant.owner, grant.tags) == (owner, ("home",))
+    assert (grant.owner, grant.tags, grant.state) == (owner, ("home",), "offered")
+    assert (await other.recall("Berlin")).refused
+    assert await other.shares.list(given=False, received=True, state="offered") == [grant]
+    with pytest.raises(NotFoundError):
+        await memory.shares.accept(grant.grant_id)
+    accepted = await other.shares.accept(grant.grant_id)
+    assert (accepted.state, accepted.accepted_at is not None) == ("active", True)
     found = await other.recall("Berlin", explain=True)
     assert [(hit.memory.owner, hit.explain.grant_id) for hit in found] == [(owner, grant.grant_id)]
-    assert await other.shares.list(given=False, received=True) == [grant]
+    assert "shared by" in found.text
+    assert await other.shares.list(given=False, received=True) == [accepted]
     with pytest.raises(NotFoundError):
         await other.shares.revoke(grant.grant_id)
     assert (await memory.shares.revoke(grant.grant_id)).revoked_at is not None
     assert (await other.recall("Berlin")).refused
+    with pytest.raises(ConflictError):
+        await other.shares.accept(grant.grant_id)
+    again = await memory.shares.grant(other.owner)
+    assert (await other.shares.drop(again.grant_id)).state == "dropped"
+    assert [each.state for each in await memory.shares.list(include_ended=True)] == ["dropped", "revoked"]
+
+
+async def test_an_administrator_shares_with_a_group_and_with_everyone(tenant_memory: Any, owner: str) -> None:
+    group, handbook, reader = f"readers of {owner}", f"handbook of {owner}", tenant_memory.scope(owner=owner)
+    await tenant_memory.retain("The office closes at noon.", owner=handbook)
+    created = await tenant_memory.groups.create(group)
+    assert isinstance(created, Group)
+    assert (created.name, created.member_count) == (group, 0)
+    granted = await tenant_memory.groups.grant(group, owner=handbook, reason="for all readers")
+    assert (granted.owner, granted.granted_to, granted.granted_to_group) == (handbook, None, group)
+    assert (await reader.recall("office")).refused
+    assert await tenant_memory.groups.add(group, owner) is True
+    assert await tenant_memory.groups.add(group, owner) is False
+    assert await tenant_memory.groups.members(group) == [owner]
+    assert (await tenant_memory.groups.list(after=group[:-1], limit=1))[0].member_count == 1
+    assert [hit.memory.owner for hit in await reader.recall("office")] == [handbook]
+    assert await reader.shares.list(given=False, received=True, state="active") == [granted]
+    assert await tenant_memory.groups.remove(group, owner) is True
+    assert (await reader.recall("office")).refused
+    await tenant_memory.groups.delete(group)
+    with pytest.raises(NotFoundError):
+        await tenant_memory.groups.members(group)
+    everyone = await tenant_memory.groups.grant("everyone", owner=handbook)
+    assert [hit.memory.owner for hit in await reader.recall("office")] == [handbook]
+    assert (await reader.shares.drop(everyone.grant_id)).state == "dropped"
+    assert (await reader.recall("office")).refused
+    await tenant_memory.shares.revoke(everyone.grant_id, owner=handbook)
+    with pytest.raises(ForbiddenError):
+        await reader.groups.create(group)
+
+
+async def test_a_policy_accepts_for_all_readers(tenant_memory: Any, owner: str) -> None:
+    assert await tenant_memory.shares.policy() == "ask"
+    assert await tenant_memory.shares.set_policy("accept_all") == "accept_all"
+    assert (await tenant_memory.shares.grant(f"friend of {owner}", owner=owner)).state == "active"
+    assert await tenant_memory.shares.set_policy("ask") == "ask"
 
 
 async def test_calls_are_logged_and_operations_are_audited(memory: Any, owner: str) -> None:

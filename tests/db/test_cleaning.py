@@ -65,7 +65,7 @@ LEFTOVERS = {
     ),
     "a lock of the session": (
         "SELECT pg_advisory_lock(42)",
-        "SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()",
+        "SELECT 'found' WHERE pg_advisory_unlock(42)",
     ),
     "a subscription": ("LISTEN planted", "SELECT pg_listening_channels()"),
     "a prepared statement": ("PREPARE planted AS SELECT 'planted'", "EXECUTE planted"),

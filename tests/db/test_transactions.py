@@ -132,7 +132,6 @@ async def test_an_unknown_query_name_raises_key_error(database: Database, tenant
         ("INSERT INTO state.notes VALUES ({other}, 1)", TenantMismatchError, pg.InsufficientPrivilege),
         ("SELECT key FROM mnemic.signing_key", DatabaseError, pg.InsufficientPrivilege),
         ("SELECT FROM no_such_table", DatabaseError, pg.UndefinedTable),
-        ("SELECT pg_terminate_backend(pg_backend_pid())", DatabaseUnavailableError, pg.AdminShutdown),
     ],
 )
 async def test_errors_of_the_driver_are_translated_and_kept_as_cause(
@@ -290,17 +289,30 @@ async def test_run_does_not_retry_other_conflicts(database: Database, tenant_a: 
     assert attempts == 1
 
 
-async def test_connections_killed_by_another_tenant_are_replaced(
-    database: Database, tenant_a: Tenant, tenant_b: Tenant, notes: str, admin: AppConnection
+async def test_a_connection_killed_in_a_transaction_is_an_unavailable_database(
+    database: Database, tenant_a: Tenant, notes: str, admin: AppConnection
 ) -> None:
-    """All connections have the same login, so PostgreSQL lets one terminate the others."""
+    async def write_on_a_killed_connection() -> None:
+        async with database.transaction(tenant_a) as transaction:
+            pid = transaction.connection.info.backend_pid
+            admin.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))
+            await add_note(transaction, 1)
+
+    with pytest.raises(DatabaseUnavailableError) as caught:
+        await write_on_a_killed_connection()
+    assert isinstance(caught.value.__cause__, pg.AdminShutdown)
+    assert await note_ids(database, tenant_a) == []
+
+
+async def test_killed_connections_are_replaced(
+    database: Database, tenant_a: Tenant, notes: str, admin: AppConnection
+) -> None:
     await asyncio.gather(*(note_ids(database, tenant_a) for _ in range(LIMITS.pool_size)))
-    async with database.transaction(tenant_b) as transaction:
-        cursor = await transaction.connection.execute(
-            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND usename = session_user AND datname = current_database()"
-        )
-        killed = [row["pid"] for row in await cursor.fetchall()]
+    rows = admin.execute(
+        "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND datname = current_database()"
+    )
+    killed = [pid for pid, _ in rows.fetchall()]
     assert killed
 
     def gone() -> bool:

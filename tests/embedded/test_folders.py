@@ -26,7 +26,7 @@ MEGABYTE = 1024 * 1024
 def account_of(data_dir: Path) -> Account:
     found = find_folder(data_dir)
     assert found is not None
-    return server_account(found, "nobody")
+    return server_account(found, None)
 
 
 @contextlib.contextmanager

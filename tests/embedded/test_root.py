@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.db.embedded import EmbeddedServer, binaries, server_binaries, stop
-from mnemic.db.embedded.account import Account
+from mnemic.db.embedded import EmbeddedServer, account, binaries, server_binaries, stop
+from mnemic.db.embedded import server_uid as server_uid_module
+from mnemic.db.embedded.account import Account, account_status, server_account
 from mnemic.db.embedded.binaries import runnable_binaries
 from mnemic.db.embedded.deadline import Deadline
+from mnemic.db.embedded.folder import find_folder
+from mnemic.db.embedded.server_uid import SERVER_UIDS, free_server_uid
 from mnemic.errors import ConfigurationError, DataFolderError, EmbeddedServerError
 from tests.embedded.conftest import NEEDS_ROOT, SHARED_MEMORY, leave_nothing
 from tests.embedded.processes import HERE, living, postmaster_of, wait_until_nothing_runs
@@ -81,6 +84,28 @@ def more_groups() -> Iterator[None]:
         os.setgroups(groups)
 
 
+def server_uid(data_dir: Path) -> int:
+    return Path(f"/proc/{postmaster_of(data_dir)}").stat().st_uid
+
+
+def owners(folder: Path) -> set[int]:
+    """Owners of a folder and everything in it."""
+    return {path.lstat().st_uid for path in (folder, *folder.rglob("*"))}
+
+
+def give_to(account: Account, pgdata: Path) -> None:
+    """A cluster as earlier versions made it."""
+    subprocess.run(["chown", "-R", "-h", f"{account.uid}:{account.gid}", str(pgdata)], check=True)
+
+
+@contextlib.contextmanager
+def running_as(uid: int) -> Iterator[int]:
+    """A process of this user id."""
+    with subprocess.Popen(["sleep", "300"], user=uid, cwd="/") as process:
+        yield process.pid
+        process.kill()
+
+
 def snapshot(*roots: Path) -> dict[str, tuple[int, int, int]]:
     """Mode and owner of everything below these folders, and of all folders above them."""
     below = (Path(folder) / name for root in roots for folder, _, names in os.walk(root) for name in names)
@@ -111,7 +136,7 @@ def test_data_and_binaries_below_a_closed_folder_work_and_it_stays_closed(
         connection.execute("create extension vector")
         assert server.socket_dir.parent == Path("/tmp")
         process = Path(f"/proc/{postmaster_of(new_dir)}")
-        assert process.stat().st_uid == pwd.getpwnam("nobody").pw_uid
+        assert process.stat().st_uid in SERVER_UIDS
         assert "Groups:\t \n" in (process / "status").read_text()
         assert b"secret" not in (process / "environ").read_bytes()
     assert {path: _mode_and_owner(Path(path)) for path in before} == before
@@ -166,11 +191,104 @@ def test_a_folder_that_others_can_write_is_not_used_for_copies(
 
 
 def test_the_owner_of_the_cluster_runs_it_regardless_of_server_user(data_dir: Path) -> None:
+    owner_uid = (data_dir / "pgdata").stat().st_uid
     with EmbeddedServer.start(data_dir, server_user=USER):
-        postmaster = Path(f"/proc/{postmaster_of(data_dir)}")
-        assert (
-            postmaster.stat().st_uid == (data_dir / "pgdata").stat().st_uid == pwd.getpwnam("nobody").pw_uid
-        )
+        assert server_uid(data_dir) == owner_uid
+
+
+def test_each_folder_has_a_user_id_of_its_own(data_dir: Path, new_dir: Path) -> None:
+    with EmbeddedServer.start(data_dir), EmbeddedServer.start(new_dir):
+        assert {server_uid(data_dir), server_uid(new_dir)} <= set(SERVER_UIDS)
+        assert server_uid(data_dir) != server_uid(new_dir)
+        assert owners(new_dir / "pgdata") == {server_uid(new_dir)}
+
+
+def test_a_configured_user_runs_a_new_cluster(new_dir: Path) -> None:
+    with EmbeddedServer.start(new_dir, server_user=USER):
+        assert server_uid(new_dir) == pwd.getpwnam(USER).pw_uid
+
+
+def test_a_cluster_of_nobody_is_carried_over_with_its_data(data_dir: Path, nobody: Account) -> None:
+    with EmbeddedServer.start(data_dir) as server, connect(server) as connection:
+        connection.execute("insert into written values ('before', 1)")
+    assert stop(data_dir)
+    give_to(nobody, data_dir / "pgdata")
+    with EmbeddedServer.start(data_dir, server_user="nobody"):
+        assert server_uid(data_dir) == nobody.uid, "whoever configures nobody keeps it"
+    assert stop(data_dir)
+    with EmbeddedServer.start(data_dir) as server, connect(server) as connection:
+        assert connection.execute("select writer from written").fetchall() == [("before",)]
+        assert server_uid(data_dir) in SERVER_UIDS
+        assert owners(data_dir / "pgdata") == {server_uid(data_dir)}
+    assert not (data_dir / "owner.new").exists()
+
+
+def test_a_shared_user_is_reported(data_dir: Path, nobody: Account) -> None:
+    give_to(nobody, data_dir / "pgdata")
+    with EmbeddedServer.start(data_dir, server_user="nobody"):
+        found = account_status(data_dir, postmaster_of(data_dir))
+        assert found is not None
+        assert (found.name, found.is_former, found.is_owner) == ("nobody", True, False)
+
+
+def test_an_interrupted_change_of_the_owner_is_continued(data_dir: Path, nobody: Account) -> None:
+    intended = SERVER_UIDS[7]
+    give_to(nobody, data_dir / "pgdata")
+    os.chown(data_dir / "pgdata", intended, intended)
+    (data_dir / "owner.new").write_text(str(intended))
+    with EmbeddedServer.start(data_dir):
+        assert server_uid(data_dir) == intended
+        assert owners(data_dir / "pgdata") == {intended}
+    assert not (data_dir / "owner.new").exists()
+
+
+def test_planted_files_are_not_given_away(data_dir: Path, nobody: Account, room: Path) -> None:
+    give_to(nobody, data_dir / "pgdata")
+    victim, service = room / "root's file", room / "file of a service"
+    victim.write_text("")
+    service.write_text("")
+    os.chown(service, nobody.uid, nobody.gid)
+    link = data_dir / "pgdata" / "planted"
+    link.symlink_to(victim)
+    os.chown(link, nobody.uid, nobody.gid, follow_symlinks=False)
+    with EmbeddedServer.start(data_dir):
+        assert victim.stat().st_uid == 0, "links are not followed"
+    assert stop(data_dir)
+    for target, problem in ((victim, "belongs to the user with the id 0"), (service, "second name")):
+        give_to(nobody, data_dir / "pgdata")
+        planted = data_dir / "pgdata" / "hard link"
+        os.link(target, planted)
+        before = target.stat().st_uid
+        with pytest.raises(DataFolderError, match=problem):
+            EmbeddedServer.start(data_dir)
+        assert target.stat().st_uid == before
+        planted.unlink()
+
+
+def test_a_cluster_with_files_elsewhere_keeps_its_user(data_dir: Path, nobody: Account, room: Path) -> None:
+    give_to(nobody, data_dir / "pgdata")
+    (data_dir / "pgdata" / "pg_tblspc" / "16384").symlink_to(room)
+    found = find_folder(data_dir)
+    assert found is not None
+    assert server_account(found, None) == nobody
+
+
+def test_nobody_is_used_with_a_warning_where_the_user_id_is_not_mapped(
+    new_dir: Path, nobody: Account, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(account, "can_own", lambda uid, folder: False)
+    with EmbeddedServer.start(new_dir):
+        assert server_uid(new_dir) == nobody.uid
+    assert "Set server_user to a user that nothing else uses" in caplog.text
+
+
+def test_numbers_that_are_assigned_are_not_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assigned = tmp_path / "subuid"
+    assigned.write_text(f"alice:{SERVER_UIDS[1]}:{len(SERVER_UIDS)}\nrubbish\n")
+    monkeypatch.setattr(server_uid_module, "SUBORDINATE_UIDS", assigned)
+    assert free_server_uid() == SERVER_UIDS[0]
+    with running_as(SERVER_UIDS[0]):
+        assert free_server_uid() is None
 
 
 def test_a_cluster_of_root_is_refused(data_dir: Path) -> None:

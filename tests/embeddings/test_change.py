@@ -116,7 +116,9 @@ async def test_a_text_that_the_new_model_refuses_does_not_block_the_change(
     new.is_picky = True
     assert await change(memory)
     assert vector_count(rows, new.name, memory) == 599
-    refused = "SELECT last_error LIKE '%%no bad words%%' FROM queue.embedding_backlog WHERE tenant_id = %s"
+    refused = (
+        "SELECT last_error LIKE '%%failed: ValueError%%' FROM queue.embedding_backlog WHERE tenant_id = %s"
+    )
     assert rows.select(refused, memory.tenant.id) == [(True,)]
     assert (await memory.admin.stats()).awaiting_embedding_count == 0
 

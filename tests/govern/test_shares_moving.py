@@ -10,6 +10,7 @@ import pytest
 from mnemic.backup.dump import back_up, restore_into
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.share import Grant
+from tests.accepted_grants import accepted_grant
 from tests.backup.test_erase import where_it_is
 from tests.conftest import LIMITS, AppConnection
 from tests.fresh_tenants import Rows
@@ -21,8 +22,8 @@ async def all_grants(memory: AsyncMemory, owner: str = "alice") -> list[Grant]:
 
 async def share_and_revoke(memory: AsyncMemory, giver: str, reader: str) -> None:
     """An active grant and a revoked one, both with the reader's name in the words beside it."""
-    await memory.shares.grant(reader, reason=f"for {reader}", owner=giver)
-    grant = await memory.shares.grant(reader, reason=f"also for {reader}", owner=giver)
+    await accepted_grant(memory, reader, reason=f"for {reader}", owner=giver)
+    grant = await accepted_grant(memory, reader, reason=f"also for {reader}", owner=giver)
     await memory.shares.revoke(grant.grant_id, reason=f"not for {reader}", owner=giver)
 
 
@@ -48,7 +49,7 @@ async def test_erasing_either_owner_leaves_nothing_of_him_and_takes_no_grant_of_
 
 
 async def test_a_reader_who_begins_anew_after_erasure_may_read_nothing(memory: AsyncMemory) -> None:
-    await memory.shares.grant("bob")
+    await accepted_grant(memory, "bob")
     await memory.admin.erase("bob")
     assert await memory.shares.list(given=False, received=True, owner="bob") == []
 
@@ -66,7 +67,7 @@ async def test_an_export_holds_the_grants_that_its_owner_gave(memory: AsyncMemor
 async def test_an_import_brings_grants_as_history_and_opens_nothing(
     memory: AsyncMemory, foreign_memory: AsyncMemory, tmp_path: Path
 ) -> None:
-    active = await memory.shares.grant("bob", tags=["food"], reason="a trip")
+    active = await accepted_grant(memory, "bob", tags=["food"], reason="a trip")
     ended = await memory.shares.grant("carol")
     ended = await memory.shares.revoke(ended.grant_id, reason="over")
     await memory.admin.export(tmp_path / "file")
@@ -90,7 +91,7 @@ async def test_an_import_into_the_same_place_leaves_grants_as_they_are(
     memory: AsyncMemory, tmp_path: Path
 ) -> None:
     """It neither ends what is active nor revives what was revoked since the export."""
-    await memory.shares.grant("bob")
+    await accepted_grant(memory, "bob")
     revoked = await memory.shares.grant("carol")
     await memory.admin.export(tmp_path / "file")
     await memory.shares.revoke(revoked.grant_id)

@@ -1,16 +1,19 @@
-"""The rule of active grants, against a model in a few lines: given, not revoked, not expired."""
+"""The rule of active grants, against a model in a few lines: accepted, not revoked, dropped or expired."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemic.db.database import Database
+from mnemic.errors import ConflictError
 from mnemic.govern.shares import readable_grants
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.share import OPEN_STATES, GrantState
 from tests.conftest import AppConnection
 from tests.opened import core_of, opened
 
@@ -20,7 +23,10 @@ PAIR = st.tuples(st.sampled_from(OWNERS), st.sampled_from(OWNERS)).filter(lambda
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("grant"), st.tuples(PAIR, st.booleans())),
-        st.tuples(st.just("revoke"), st.tuples(PLACE, st.sampled_from(OWNERS))),
+        st.tuples(st.just("accept"), PLACE),
+        st.tuples(st.just("accept"), PLACE),
+        st.tuples(st.just("drop"), PLACE),
+        st.tuples(st.just("revoke"), PLACE),
         st.tuples(st.just("expire"), PLACE),
         st.tuples(st.just("erase"), st.sampled_from(OWNERS)),
     ),
@@ -29,6 +35,7 @@ STEPS = st.lists(
 EXPIRE = (
     "UPDATE state.grants SET created_at = created_at - interval '1 h', expires_at = created_at"
     " WHERE grant_id = %s AND expires_at IS NOT NULL AND revoked_at IS NULL"
+    " AND dropped_at IS NULL"
 )
 
 
@@ -39,7 +46,7 @@ class Expected:
     giver: str
     reader: str
     can_expire: bool
-    is_active: bool = True
+    state: GrantState = "offered"
 
 
 class Model:
@@ -64,25 +71,40 @@ class Model:
                 if argument not in (grant.giver, grant.reader)
             }
         elif self.grants:
-            await self._end(step, argument)
+            await self._change(step, list(self.grants)[argument % len(self.grants)])
 
-    async def _end(self, step: str, argument: Any) -> None:
-        place, caller = argument if step == "revoke" else (argument, None)
-        grant_id = list(self.grants)[place % len(self.grants)]
-        grant = self.grants[grant_id]
-        if step == "expire":
-            self._admin.execute(EXPIRE, [grant_id])
-        elif caller == grant.giver:
-            await self._memory.shares.revoke(grant_id, owner=caller)
+    async def _change(self, step: str, grant_id: UUID) -> None:
+        """Who else tries to accept, drop or revoke is refused: see the tests of single calls."""
+        grant, shares = self.grants[grant_id], self._memory.shares
+        is_open = grant.state in OPEN_STATES
+        if step == "accept" and is_open:
+            await shares.accept(grant_id, owner=grant.reader)
+            self.grants[grant_id] = replace(grant, state="active")
+        elif step == "accept":
+            with pytest.raises(ConflictError):
+                await shares.accept(grant_id, owner=grant.reader)
+        elif step == "drop":
+            await shares.drop(grant_id, owner=grant.reader)
+            if is_open or grant.state == "expired":
+                self.grants[grant_id] = replace(grant, state="dropped")
+        elif step == "revoke":
+            await shares.revoke(grant_id, owner=grant.giver)
+            if is_open or grant.state == "expired":
+                self.grants[grant_id] = replace(grant, state="revoked")
         else:
-            return  # The tests of single calls show that nobody else can revoke.
-        if step == "revoke" or grant.can_expire:
-            self.grants[grant_id] = replace(grant, is_active=False)
+            self._admin.execute(EXPIRE, [grant_id])
+            if is_open and grant.can_expire:
+                self.grants[grant_id] = replace(grant, state="expired")
 
-    def active(self, **party: str) -> set[UUID]:
-        """The ids of active grants with this giver or reader."""
-        ((role, name),) = party.items()
-        return {key for key, grant in self.grants.items() if grant.is_active and getattr(grant, role) == name}
+    def readable(self, reader: str) -> set[UUID]:
+        """The ids of active grants to a reader."""
+        return {
+            key for key, grant in self.grants.items() if grant.state == "active" and grant.reader == reader
+        }
+
+    def given(self, giver: str) -> dict[UUID, GrantState]:
+        """The states of the grants of a giver."""
+        return {key: grant.state for key, grant in self.grants.items() if grant.giver == giver}
 
 
 @given(steps=STEPS)
@@ -97,12 +119,6 @@ async def test_exactly_the_active_grants_let_their_readers_read(
         for owner in OWNERS:
             async with core_of(memory).storage.tenant_database.transaction() as transaction:
                 readable = await readable_grants(transaction, owner)
-            assert {grant.grant_id for grant in readable} == model.active(reader=owner)
-            given_now = await memory.shares.list(owner=owner)
-            assert {grant.grant_id for grant in given_now} == model.active(giver=owner)
-    kept = {
-        grant.grant_id
-        for owner in OWNERS
-        for grant in await memory.shares.list(include_ended=True, owner=owner)
-    }
-    assert kept == set(model.grants)
+            assert {grant.grant_id for grant in readable} == model.readable(owner)
+            listed = await memory.shares.list(include_ended=True, owner=owner)
+            assert {grant.grant_id: grant.state for grant in listed} == model.given(owner)

@@ -147,6 +147,7 @@ async def test_the_archive_answers_with_passages_to_cite(connect: Connect) -> No
             "text": BERLIN,
             "when": "2026-03-01T10:00:00+00:00",
             "who": None,
+            "shared_by": None,
         }
     ]
     assert f"[1] 2026-03-01 {BERLIN} (memory {stored['memory_id']})" in text_of(result)

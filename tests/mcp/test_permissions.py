@@ -7,6 +7,7 @@ from mnemic.mcp.client_scope import COMPATS, check_compat
 from mnemic.mcp.reference_tools import REFERENCE_TOOLS
 from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory
+from tests.accepted_grants import accepted_grant
 from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused
 
@@ -82,7 +83,7 @@ async def test_without_a_bound_owner_each_call_names_one(connect: Connect, open_
 
 async def test_a_shared_memory_names_its_owner(connect: Connect, memory: AsyncMemory) -> None:
     await memory.retain(SECRET, owner="bob")
-    await memory.shares.grant("alice", owner="bob")
+    await accepted_grant(memory, "alice", owner="bob")
     async with connect() as client:
         found = await called(client, "recall", query="blue elephant hint")
     assert [(hit["content"], hit["shared_by"]) for hit in found["memories"]] == [(SECRET, "bob")]

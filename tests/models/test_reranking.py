@@ -119,7 +119,9 @@ def test_opening_a_reranker_by_its_configured_value() -> None:
     by_llm = open_reranker("llm", model, timeout_s=LONG_S)
     assert isinstance(by_llm, Reranker)
     assert by_llm.name == "llm:function:scripted"
-    assert open_reranker(own, None, timeout_s=LONG_S) is own
+    given = open_reranker(own, None, timeout_s=LONG_S)
+    assert given is not None
+    assert given.name == own.name
     assert open_reranker(None, model, timeout_s=LONG_S) is None
 
 

@@ -11,6 +11,7 @@ from mnemic.models.tokens import count_tokens
 from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
+from tests.accepted_grants import accepted_grant
 from tests.opened import core_of
 from tests.recall.conftest import OpenWith
 from tests.unsteady_engine import Unsteady
@@ -343,7 +344,7 @@ async def test_an_owner_without_memories_is_the_reason_for_a_refusal(memory: Asy
     assert found.reason == "The owner 'alice' has no memories."
     await memory.retain("Bob likes tea.", owner="bob")
     assert (await memory.recall("tea")).reason == "The owner 'alice' has no memories."
-    await memory.shares.grant("alice", owner="bob")
+    await accepted_grant(memory, "alice", owner="bob")
     assert [hit.memory.owner for hit in await memory.recall("tea")] == ["bob"]
 
 
@@ -381,7 +382,7 @@ async def test_a_failing_embedder_leaves_the_words(open_with: OpenWith) -> None:
 async def test_a_grant_lets_memories_in_and_says_so(memory: AsyncMemory) -> None:
     await memory.retain("the safe is behind the painting", owner="bob")
     assert (await memory.recall("safe painting")).refused
-    grant = await memory.shares.grant("alice", owner="bob")
+    grant = await accepted_grant(memory, "alice", owner="bob")
     (hit,) = await memory.recall("safe painting", explain=True)
     assert (hit.memory.owner, explained(hit).grant_id) == ("bob", grant.grant_id)
     await memory.shares.revoke(grant.grant_id, owner="bob")
@@ -389,14 +390,20 @@ async def test_a_grant_lets_memories_in_and_says_so(memory: AsyncMemory) -> None
 
 
 async def test_a_memory_that_two_grants_open_comes_once_at_its_better_place(memory: AsyncMemory) -> None:
-    """It scores best among the few memories of one grant, and is one of many of the other."""
+    """It is the only memory of one grant, and one of many of the other."""
     await memory.retain("a painting of cows", owner="bob", tags=["home"])
     await memory.retain([f"the safe is behind painting number {number}" for number in range(20)], owner="bob")
-    for tags in (None, ["home"]):
-        await memory.shares.grant("alice", owner="bob", tags=tags)
-    found = await memory.recall("safe painting", limit=50)
+    for reader, tags in (("carol", None), ("dora", ["home"]), ("alice", None), ("alice", ["home"])):
+        await accepted_grant(memory, reader, owner="bob", tags=tags)
+    scores: dict[str, dict[str, float]] = {}
+    for reader in ("carol", "dora", "alice"):
+        found = await memory.recall("safe painting", limit=50, refuse_below=0, owner=reader)
+        scores[reader] = {hit.memory.content: hit.score for hit in found}
     assert len({hit.memory.memory_id for hit in found}) == len(found) == 21
-    assert contents(found)[0] == "a painting of cows"
+    (cows,) = scores["dora"]
+    assert scores["dora"][cows] != pytest.approx(scores["carol"][cows], abs=0.01)
+    best = max(scores["dora"][cows], scores["carol"][cows])
+    assert scores["alice"][cows] == pytest.approx(best, abs=0.0001)
     for limit in (1, 5, 20):
         fewer = await memory.recall("safe painting", limit=limit)
         assert contents(fewer) == contents(found)[:limit]
@@ -405,7 +412,7 @@ async def test_a_memory_that_two_grants_open_comes_once_at_its_better_place(memo
 async def test_more_grants_than_a_recall_looks_at_are_told(memory: AsyncMemory) -> None:
     for number in range(33):
         await memory.retain("the well is deep", owner=f"owner {number}")
-        await memory.shares.grant("alice", owner=f"owner {number}")
+        await accepted_grant(memory, "alice", owner=f"owner {number}")
     found = await memory.recall("deep well", limit=100)
     assert len(found) == 31
     assert "2 grants were left out: a recall looks at 31 at most." in found.notes

@@ -18,6 +18,7 @@ from mnemic.runtime import recall_counts as recall_counts
 from mnemic.runtime.recall_counts import RecallCounts
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
+from tests.accepted_grants import accepted_grant
 from tests.conftest import AppConnection, ConnectAs, open_database
 from tests.opened import core_of, opened
 from tests.waiting import wait_for
@@ -239,6 +240,7 @@ async def test_a_recall_looks_counts_up_by_key(
     memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs
 ) -> None:
     admin.execute(MANY, [memory.tenant.id])
+    admin.execute("GRANT EXECUTE ON FUNCTION pg_stat_get_xact_numscans TO mnemic_app")
     connection = connect_as(memory.tenant)
     (one,) = connection.execute("SELECT memory_id FROM state.recall_counts LIMIT 1").fetchone() or (None,)
     scans = (
@@ -293,7 +295,7 @@ async def test_enough_counts_are_written_while_the_memory_is_open(
 async def test_a_memory_shared_by_a_grant_is_counted_with_its_owner(
     memory: AsyncMemory, admin: AppConnection
 ) -> None:
-    await memory.shares.grant("alice", owner="bob")
+    await accepted_grant(memory, "alice", owner="bob")
     (lighthouse,) = (await memory.retain("the lighthouse is white", owner="bob")).memory_ids
     assert len(await memory.recall("lighthouse")) == 1
     await memory.aclose()

@@ -93,7 +93,10 @@ SCOPES: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.fixed_dictionaries({"tags": some(TAGS)}),
     st.fixed_dictionaries({"conversation": st.sampled_from(CONVERSATIONS)}),
 )
-ENDS = ("active", "active", "active", "revoked", "expired")
+ENDS = (
+    *("active", "active", "active", "active", "active"),
+    *("offered", "revoked", "expired", "dropped", "dropped offer"),
+)
 
 
 def together(*parts: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
@@ -197,7 +200,11 @@ class Store:
             made = await shares.grant(
                 reader, owner=giver, expires_at=datetime.now(UTC) + timedelta(days=1), **scope
             )
-            if item["end"] == "revoked":
+            if item["end"] not in ("offered", "dropped offer"):
+                await shares.accept(made.grant_id, owner=reader)
+            if item["end"] in ("dropped", "dropped offer"):
+                await shares.drop(made.grant_id, owner=reader)
+            elif item["end"] == "revoked":
                 await shares.revoke(made.grant_id, owner=giver)
             elif item["end"] == "expired":
                 self.admin.execute(EXPIRE_GRANT, [made.grant_id])

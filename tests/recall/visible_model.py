@@ -61,7 +61,10 @@ def visible(
     passing = [
         memory for memory in known if memory is not None and _passes(memory, asked, asked.as_of or now)
     ]
-    let_in = {memory.memory_id: _ways(memory, grants, asked) for memory in passing}
+    today = {history[-1].memory_id: history[-1] for history in histories}
+    let_in = {
+        memory.memory_id: _ways(memory, today[memory.memory_id], grants, asked, now) for memory in passing
+    }
     return {memory_id: ways for memory_id, ways in let_in.items() if ways}
 
 
@@ -71,8 +74,13 @@ def _known(history: Sequence[MemoryRecord], as_of: datetime | None) -> MemoryRec
     return versions[-1] if versions else None
 
 
-def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[UUID | None]:
-    """The grants that open it. The active channel does not restrict a grant for a channel."""
+def _ways(
+    memory: MemoryRecord, today: MemoryRecord, grants: Sequence[Granted], asked: Asked, now: datetime
+) -> set[UUID | None]:
+    """The grants that open it. The active channel does not restrict a grant for a channel.
+
+    A grant opens the past of memories that it covers today, too.
+    """
     usual = memory.channel in (asked.channels or (asked.channel, "_global"))
     if memory.owner == asked.owner:
         return {None} if usual else set()
@@ -81,6 +89,7 @@ def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[
         for grant in grants
         if grant.reader == asked.owner
         and grant.opens(memory)
+        and (asked.as_of is None or (_is_there(today, now) and grant.opens(today)))
         and (usual or (asked.channels is None and grant.channel is not None))
     }
 
@@ -88,8 +97,7 @@ def _ways(memory: MemoryRecord, grants: Sequence[Granted], asked: Asked) -> set[
 def _passes(memory: MemoryRecord, asked: Asked, moment: datetime) -> bool:
     happened_at = memory.at or memory.created_at
     return (
-        memory.deleted_at is None
-        and (memory.expires_at is None or memory.expires_at > moment)
+        _is_there(memory, moment)
         and memory.status in (asked.statuses or ("active",))
         and (asked.categories is None or memory.category in asked.categories)
         and (asked.tags is None or set(asked.tags) <= set(memory.tags))
@@ -99,6 +107,10 @@ def _passes(memory: MemoryRecord, asked: Asked, moment: datetime) -> bool:
         and (asked.min_confidence is None or memory.confidence >= asked.min_confidence)
         and (asked.as_of is None or _is_valid(memory, asked.as_of))
     )
+
+
+def _is_there(memory: MemoryRecord, moment: datetime) -> bool:
+    return memory.deleted_at is None and (memory.expires_at is None or memory.expires_at > moment)
 
 
 def _is_valid(memory: MemoryRecord, moment: datetime) -> bool:

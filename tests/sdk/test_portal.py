@@ -317,15 +317,61 @@ def test_closing_while_many_threads_call_ends_every_call(portal: Portal) -> None
         assert all("closed" in caller.result(DEADLINE_S) for caller in callers)
 
 
-def test_a_coroutine_that_exits_the_program_ends_the_portal(portal: Portal) -> None:
-    async def leave() -> None:
-        raise SystemExit(3)
+def test_a_coroutine_that_exits_the_program_raises_here_and_the_portal_goes_on(
+    portal: Portal, subtests: pytest.Subtests
+) -> None:
+    class Alarm(BaseException):
+        pass
 
-    with pytest.raises(SystemExit):
-        portal.run(leave())
-    portal._thread.join(DEADLINE_S)
-    with pytest.raises(ClosedError, match="open a new one"):
-        portal.run(echo(9))
+    async def leave(error: BaseException) -> None:
+        raise error
+
+    async def leave_in_a_task(error: BaseException) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(leave(error))
+            group.create_task(asyncio.Event().wait())
+
+    async def leave_in_a_thread(error: BaseException) -> None:
+        await asyncio.to_thread(leave(error).send, None)
+
+    started, log = threading.Event(), list[str]()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(portal.run, wait_for_ever(started, log))
+        assert started.wait(DEADLINE_S)
+        for error in (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), Alarm()):
+            for way in (leave, leave_in_a_task, leave_in_a_thread):
+                with subtests.test(f"{type(error).__name__} {way.__name__}"):
+                    with pytest.raises(BaseException) as caught:  # noqa: PT011 — a group, or the error itself
+                        portal.run(way(error))
+                    assert caught.value is error or error in getattr(caught.value, "exceptions", ())
+                    assert portal.run(echo(9)) == 9
+        assert not other.done()
+        portal.close()
+        with pytest.raises(ClosedError):
+            other.result(DEADLINE_S)
+
+
+BLOCKED_THREADS = """
+import asyncio, threading
+from mnemic.sdk.portal import Portal
+
+async def block():
+    await asyncio.wait_for(asyncio.to_thread(threading.Event().wait), 0.01)
+
+portal = Portal()
+for _ in range(40):
+    try:
+        portal.run(block())
+    except TimeoutError:
+        pass
+print(portal.run(asyncio.to_thread(lambda: "answered")))
+"""
+
+
+def test_threads_that_a_callback_blocks_neither_stop_others_nor_keep_the_program_from_ending() -> None:
+    ended = run_script(BLOCKED_THREADS)
+    assert (ended.returncode, ended.stdout) == (0, "answered\n")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_garbage_collected_portal_is_stopped() -> None:

@@ -65,11 +65,23 @@ def reembed(admin: httpx.Client) -> httpx.Response:
     return admin.post("/v1/reembed", json={})
 
 
+def calling(
+    method: str, path: str, body: dict[str, str] | None = None
+) -> Callable[[httpx.Client], httpx.Response]:
+    return lambda admin: admin.request(method, path, json=body)
+
+
 SELF_AUDITED = {
     "keys.create": (create_key, "create_key"),
     "keys.revoke": (revoke_key, "revoke_key"),
     "admin.erase": (erase, "erase_owner"),
     "admin.reembed": (reembed, "change_model"),
+    "groups.create": (calling("POST", "/v1/groups", {"group": "new team"}), "create_group"),
+    "groups.delete": (calling("DELETE", "/v1/groups/team"), "delete_group"),
+    "groups.add": (calling("PUT", "/v1/groups/team/members/bob", {}), "add_group_member"),
+    "groups.remove": (calling("DELETE", "/v1/groups/team/members/bob"), "remove_group_member"),
+    "groups.grant": (calling("POST", "/v1/groups/team/grants", {"owner": "handbook"}), "grant_share"),
+    "shares.set_policy": (calling("PUT", "/v1/share-policy", {"policy": "accept_all"}), "set_grant_policy"),
 }
 
 
@@ -86,9 +98,10 @@ def test_a_call_that_audits_itself_is_one_record_with_the_key(
     action: str,
 ) -> None:
     server.create_key(tenant, "read")
+    server.run(server.memory(tenant).groups.create("team"))
     before = len(server.run(server.memory(tenant).audit.list()))
     admin.headers["X-Request-Id"] = "audited-2"
-    assert call(admin).status_code == 200
+    assert call(admin).is_success
     key_id = own_id(admin)
     intent, outcome = acts(server, tenant, key_id)
     assert (intent.action, outcome.action, outcome.phase) == (action, action, "succeeded")

@@ -167,7 +167,7 @@ def test_a_cached_key_that_has_ended_gets_401_instead_of_other_errors(
 ) -> None:
     """Neither an invalid body nor the rate limit hides that the key has ended."""
     made = server.create_key(tenant, "read")
-    rates = server.server_app.authenticator.recall_limiter
+    rates = server.server_app.authenticator._key_recalls
     with server.client(made.key) as reader:
         assert reader.post("/v1/recall", json={"query": "gold", "owner": "alice"}).status_code == 200
         known = dict(server.server_app.authenticator._cached)

@@ -182,9 +182,10 @@ def test_a_batch_that_is_too_large_stores_nothing(client: httpx.Client) -> None:
 
 
 def test_the_limit_of_batches_applies_to_no_other_path(client: httpx.Client) -> None:
-    """`%62atch` decodes to `batch`, but as a raw path it is the id of a memory."""
-    answer = client.request("PATCH", "/v1/memories/%62atch", content=body_of(LIMIT_BYTES + 1), headers=JSON)
-    assert is_problem(answer, 413, "InvalidInputError")
+    """With another method than POST, `batch` is the id of a memory."""
+    for path in ("/v1/memories/batch", "/v1/memories/%62atch"):
+        answer = client.request("PATCH", path, content=body_of(LIMIT_BYTES + 1), headers=JSON)
+        assert is_problem(answer, 413, "InvalidInputError")
 
 
 def test_large_responses_are_compressed_if_the_client_accepts_it(

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mnemic.server.quota import QuotaLimits
 from tests.server.conftest import OpenClient, retained
 from tests.server.running import RunningServer, running_server
 from tests.server.test_authentication import is_problem
@@ -20,7 +21,9 @@ STREAM = "/v1/events/stream"
 @pytest.fixture(scope="module")
 def lively(server_folder: Path) -> Iterator[RunningServer]:
     """A server with a fast heartbeat and few streams."""
-    with running_server(server_folder, heartbeat_s=0.1, streams_max=3) as server:
+    with running_server(
+        server_folder, heartbeat_s=0.1, streams=QuotaLimits(server=9, tenant=6, key=3)
+    ) as server:
         yield server
 
 

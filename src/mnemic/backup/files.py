@@ -17,7 +17,7 @@ def new_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
         raise ConflictError(f"{path} exists already. Choose another name, or allow replacing it (replace).")
     unfinished = path.with_name(f"{path.name}.unfinished-{os.getpid()}")
     try:
-        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with open(unfinished, "x+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

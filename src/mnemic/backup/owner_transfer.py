@@ -8,12 +8,16 @@ An import is one transaction. Existing rows stay as they are, so importing a fil
 the owner has the same content under another id (the same text, the same turn, an entity of the same name),
 the import fails with ConflictError. Rows of the logs are not imported.
 
+A file is not trusted. Every row must belong to the owner that the first line names, and refer only to rows of
+that owner; the tenant is the importing one. Keys and grants are imported as revoked ones.
+
 Both are audited with the file name and the rows per table. The audit records belong to the owner and are
 erased with it. A file that is not an export is refused before an audit record is written.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -33,7 +37,7 @@ IMPORT_BATCH_ROWS = 500
 IMPORT_BATCH_BYTES = 8 << 20
 
 _NEVER_EXPORTED = ("vectors.", "queue.")
-_NEVER_IMPORTED = ("traces.", "queue.")
+_NEVER_IMPORTED = ("traces.", "queue.", "vectors.")
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ async def import_owner(database: TenantDatabase, scope: Scope, path: Path) -> Im
         whose = replace(scope, owner=_read_header(lines))
         target = file_target(path)
         async with audited(database, whose, action="import_owner", target=target, keeps_message=False) as act:
-            return await _import(database, _read(lines), act)
+            return await _import(database, whose.require_owner(), _read(lines), act)
 
 
 async def _export(
@@ -87,20 +91,25 @@ async def _export(
     write_line(_line({"format": FORMAT, "version": FORMAT_VERSION, "owner": owner}))
     counts: dict[str, int] = {}
     async with database.transaction(snapshot=True) as transaction:
-        await transaction.execute("owners.take_long")
+        await transaction.extend_timeout()
         for table_name in [row["table_name"] for row in await transaction.rows("owners.tables")]:
             if not table_name.startswith(_NEVER_EXPORTED):
                 counts[table_name] = await _export_table(transaction, owner, table_name, write_line)
     return counts
 
 
-async def _import(database: TenantDatabase, lines: Iterable[ExportedRow], act: AuditedAct) -> Imported:
+async def _import(
+    database: TenantDatabase, owner: str, lines: Iterable[ExportedRow], act: AuditedAct
+) -> Imported:
     counts: dict[str, int] = {}
     try:
-        async with database.transaction(maintenance=True) as transaction:
+        async with (
+            database.transaction(maintenance=True) as transaction,
+            _only_own_references(transaction, owner),
+        ):
             await transaction.execute("owners.defer_references")
             for batch in _batches(lines):
-                imported = await _import_batch(transaction, batch)
+                imported = await _import_batch(transaction, owner, batch)
                 counts[batch[0].table_name] = counts.get(batch[0].table_name, 0) + imported
             act.outcome(rows=counts)
             await act.commit_with(transaction)
@@ -109,16 +118,29 @@ async def _import(database: TenantDatabase, lines: Iterable[ExportedRow], act: A
     return Imported(counts)
 
 
-async def _import_batch(transaction: Transaction, batch: list[ExportedRow]) -> int:
+@asynccontextmanager
+async def _only_own_references(transaction: Transaction, owner: str) -> AsyncIterator[None]:
+    """Refuse a block that lets rows of the owner refer to rows of another one."""
+    parameters = {"owner": owner}
+    before = await transaction.one("owners.count_foreign_references", parameters)
+    yield
+    after = await transaction.one("owners.count_foreign_references", parameters)
+    if after["reference_count"] > before["reference_count"]:
+        raise InvalidInputError("The export refers to rows of another owner. Nothing was imported.")
+
+
+async def _import_batch(transaction: Transaction, owner: str, batch: list[ExportedRow]) -> int:
     table_name = batch[0].table_name
-    parameters = {"table_name": table_name, "lines": _as_array(batch)}
+    parameters = {"table_name": table_name, "owner": owner, "lines": _as_array(batch)}
     imported = int((await transaction.one("owners.import", parameters))["imported"])
     if imported and table_name == "state.memories":
-        ids = {"ids": [line.memory_id for line in batch]}
+        ids = {"owner": owner, "ids": [line.memory_id for line in batch]}
         await transaction.execute("owners.mark_imported", ids)
         await transaction.execute("owners.count_imported_turns", ids)
         if counted := [line for line in batch if line.has_counts]:
-            await transaction.execute("owners.import_old_counts", {"lines": _as_array(counted)})
+            await transaction.execute(
+                "owners.import_old_counts", {"owner": owner, "lines": _as_array(counted)}
+            )
     return imported
 
 

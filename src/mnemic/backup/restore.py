@@ -73,7 +73,7 @@ async def restore_storage(settings: Settings, path: Path, *, replace: bool, by: 
     The database of a URL must be empty. On the embedded server the backup is restored beside the existing
     database and replaces it in one step when it is complete. `by` is the acting scope.
     """
-    check_backup(path)
+    await check_backup(path)
     scope = by if by is not None else Scope(None, settings.channel, settings.process)
     restore = Restore(path, scope, settings.tenant, limits_of(settings))
     if settings.database_url is not None:

@@ -17,6 +17,7 @@ from mnemic.cli import (
     embed,
     entities,
     events,
+    groups,
     index,
     ingest,
     jobs,
@@ -55,6 +56,7 @@ app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(shares.app, name="shares")
+app.add_typer(groups.app, name="groups")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

@@ -151,7 +151,7 @@ def _ask(alice: Memory, query: str) -> Recalled:
     if found.refused:
         print_refusal(found)
     else:
-        print_hits(found.hits)
+        print_hits(found.hits, alice.owner)
     return found
 
 

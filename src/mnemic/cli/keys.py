@@ -5,8 +5,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -14,14 +13,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from mnemic.cli.opening import memory_from
+from mnemic.cli.opening import tenant_memory
 from mnemic.cli.options import DataDir, Json, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
 from mnemic.errors import InvalidInputError
-from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.checks import check_time
 from mnemic.types.key import ApiKey, NewApiKey, Role
-from mnemic.types.scope import Scope
 
 PERIOD = re.compile(r"(\d{1,5})([hdw])")
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -54,7 +51,7 @@ def create(
     expires_at = _moment(expires) if expires is not None else None
 
     async def run() -> NewApiKey:
-        async with _memory(url, data_dir, tenant, owner, creates_tenant=True) as memory:
+        async with tenant_memory(url, data_dir, tenant, owner=owner, creates_tenant=True) as memory:
             return await memory.keys.create(role=role, name=name, expires_at=expires_at)
 
     made = asyncio.run(run())
@@ -78,7 +75,7 @@ def list_keys(
     """List API keys, newest first, without the keys themselves."""
 
     async def run() -> Sequence[ApiKey]:
-        async with _memory(url, data_dir, tenant, owner) as memory:
+        async with tenant_memory(url, data_dir, tenant, owner=owner) as memory:
             return await memory.keys.list(include_ended=ended, limit=limit)
 
     keys = asyncio.run(run())
@@ -99,7 +96,7 @@ def revoke(
     """Revoke an API key. The next request with it is refused."""
 
     async def run() -> ApiKey:
-        async with _memory(url, data_dir, tenant, None) as memory:
+        async with tenant_memory(url, data_dir, tenant) as memory:
             return await memory.keys.revoke(key_id)
 
     key = asyncio.run(run())
@@ -107,15 +104,6 @@ def revoke(
         print_json(asdict(key))
     else:
         print_line(f"Revoked {key.prefix}… ({key.key_id}).")
-
-
-@asynccontextmanager
-async def _memory(
-    url: Url, data_dir: DataDir, tenant: TenantName, owner: str | None, *, creates_tenant: bool = False
-) -> AsyncIterator[AsyncMemory]:
-    """A memory with the given owner, or none: MNEMIC_OWNER does not count."""
-    async with memory_from(url, data_dir, tenant, creates_tenant=creates_tenant) as memory:
-        yield memory._in_scope(Scope(owner, memory.channel, memory.process))
 
 
 def _print_table(keys: Sequence[ApiKey]) -> None:

@@ -1,12 +1,14 @@
 """Open the memory that a command's options name, and make one call of the SDK."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from mnemic.cli.options import settings_from
 from mnemic.sdk.memory import AsyncMemory
+from mnemic.types.scope import Scope
 
 Result = TypeVar("Result")
 
@@ -38,6 +40,20 @@ def memory_from(
         channel=channel,
         process="cli",
     )
+
+
+@asynccontextmanager
+async def tenant_memory(
+    url: str | None,
+    data_dir: Path | None,
+    tenant: str | None,
+    *,
+    owner: str | None = None,
+    creates_tenant: bool = False,
+) -> AsyncIterator[AsyncMemory]:
+    """For commands of administrators: a memory with the given owner, or none. MNEMIC_OWNER is ignored."""
+    async with memory_from(url, data_dir, tenant, creates_tenant=creates_tenant) as memory:
+        yield memory._in_scope(Scope(owner, memory.channel, memory.process))
 
 
 def run_call(memory: AsyncMemory, call: Callable[[AsyncMemory], Awaitable[Result]]) -> Result:

@@ -86,11 +86,11 @@ def recall(
     if text and (json or explain):
         raise InvalidInputError("--text prints only the text: leave out --json and --explain.")
 
-    async def run() -> Recalled:
+    async def run() -> tuple[str | None, Recalled]:
         async with memory_from(
             url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder
         ) as memory:
-            return await memory.recall(
+            return memory.owner, await memory.recall(
                 query,
                 limit=limit,
                 max_tokens=max_tokens,
@@ -107,13 +107,13 @@ def recall(
                 explain=explain or json,
             )
 
-    found = asyncio.run(run())
+    reader, found = asyncio.run(run())
     if json:
         print_json(asdict(found) if all_fields else _without_nulls(found))
     elif text:
         _print_text(found)
     else:
-        _print_found(found, explain=explain)
+        _print_found(found, reader, explain=explain)
 
 
 def _without_nulls(value: Any) -> Any:
@@ -132,13 +132,13 @@ def _print_text(found: Recalled) -> None:
         remark(note)
 
 
-def _print_found(found: Recalled, *, explain: bool) -> None:
+def _print_found(found: Recalled, reader: str | None, *, explain: bool) -> None:
     if found.refused:
         print_refusal(found)
         if found.confidence:
             out.print("[dim]--refuse-below 0 shows the nearest memories anyway.[/]")
     else:
-        print_hits(found.hits)
+        print_hits(found.hits, reader)
     if explain and found:
         out.print()
         print_explanations(found.hits)

@@ -28,9 +28,12 @@ RERANKER = "reranker"
 Explained = tuple[int, Explanation]
 
 
-def print_hits(hits: Sequence[Hit]) -> None:
-    """Print one line per hit, best first: score, when, who, and as much of the content as fits."""
-    names_owners = len({hit.memory.owner for hit in hits}) > 1
+def print_hits(hits: Sequence[Hit], reader: str | None) -> None:
+    """Print one line per hit, best first: score, when, who, and as much of the content as fits.
+
+    If a hit belongs to another owner than the reader, each line names its owner.
+    """
+    names_owners = any(hit.memory.owner != reader for hit in hits)
     rows = [_row(place, hit, names_owners=names_owners) for place, hit in enumerate(hits, 1)]
     widths = [max(map(cell_len, column)) for column in zip(HEADS, *rows, strict=True)]
     left = out.width - sum(widths) - GAP_CELLS * len(widths)

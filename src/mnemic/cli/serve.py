@@ -61,9 +61,16 @@ async def _run(
     # The extra `server` is installed: `serve` has looked.
     from mnemic.server.app import build_app  # noqa: PLC0415 (extra: server)
     from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
-    from mnemic.server.running import Server, check_host, listen, url_of  # noqa: PLC0415 (extra: server)
+    from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
+        Server,
+        check_host,
+        listen,
+        raise_file_limit,
+        url_of,
+    )
 
     log_to_stderr()
+    raise_file_limit()
     async with Tenants(settings, embedder=embedder) as tenants:
         await check_host(host, tenants)
         has_keys = await keys.any_exist(tenants.database)

@@ -13,7 +13,7 @@ Anything else (a superuser without a migrated database, a login without the key)
 what to do. Mnemic never falls back to another database than the configured one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,9 +23,17 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow
 
-from mnemic.db.connection import Limits, admin_connection, begin_transaction, with_session
+from mnemic.db.connection import (
+    AppConnection,
+    Limits,
+    admin_connection,
+    begin_transaction,
+    session_settings,
+    with_session,
+)
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import migrate, require_current, status_of
+from mnemic.db.pooler import is_pooled
 from mnemic.db.schema_version import expected_digest
 from mnemic.db.tenancy import SigningKey
 from mnemic.errors import ConfigurationError, DatabaseUnavailableError
@@ -44,6 +52,8 @@ class Access:
     vector_version: str
     schema_digest: str | None = None
     """The schema that the database had when it was opened; None for one that is used as it is."""
+    pooler_settings: Mapping[str, str] | None = None
+    """Settings to send again after connecting and cleaning, because a pooler drops those of `conninfo`."""
 
 
 async def embedded_access(server: EmbeddedServer, limits: Limits) -> Access:
@@ -92,8 +102,16 @@ async def url_access(url: str, limits: Limits, *, key: SigningKey | None) -> Acc
             key = _require_plain_login(who, key)
             await _try_key(connection, key)
             login = url
+        pooler_settings = await _pooler_settings(connection, limits, who)
     app_conninfo = _app_conninfo(login, limits, who)
-    return Access(lambda: app_conninfo, key, who["server_version"], who["vector_version"], expected_digest())
+    return Access(
+        lambda: app_conninfo,
+        key,
+        who["server_version"],
+        who["vector_version"],
+        expected_digest(),
+        pooler_settings,
+    )
 
 
 def check_url(url: str) -> None:
@@ -178,7 +196,7 @@ def _require_plain_login(who: DictRow, key: SigningKey | None) -> SigningKey:
     return key
 
 
-async def _try_key(connection: AsyncConnection[DictRow], key: SigningKey) -> None:
+async def _try_key(connection: AppConnection, key: SigningKey) -> None:
     """Check the key from the settings by proving something with it."""
     await begin_transaction(connection, key, {"opening": "the key itself"}, begin=query("session.begin"))
     cursor = await connection.execute(query("session.holds"), {"purpose": "opening"})
@@ -204,6 +222,14 @@ async def _try_login(conninfo: str, limits: Limits) -> None:
             "login yourself (CREATE ROLE … LOGIN PASSWORD '…' IN ROLE mnemic_app;), use its URL, and set "
             "MNEMIC_TENANT_KEY."
         ) from error
+
+
+async def _pooler_settings(
+    connection: AsyncConnection[DictRow], limits: Limits, who: DictRow
+) -> dict[str, str] | None:
+    if not await is_pooled(connection):
+        return None
+    return session_settings(statement_timeout_s=limits.statement_timeout_s, search_path=who["vector_schema"])
 
 
 def _app_conninfo(login: str, limits: Limits, who: DictRow) -> str:

@@ -1,25 +1,35 @@
 """Connections: their session settings and timeouts, how a transaction begins, and how one is cleaned."""
 
 import logging
-import select
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
-from psycopg.conninfo import make_conninfo
+from psycopg import AsyncCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 
-from mnemic.db.schema_version import session_name
+from mnemic.db.answering_connection import ANSWER_MARGIN_S, AnsweringConnection
+from mnemic.db.pooler import is_pooled, refusal_of_settings, require_session_pooling, send_settings
+from mnemic.db.schema_version import admin_session_name, session_name
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import Wakeup, wakeups_in
 from mnemic.sql import query
 
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+DETECT_LOST_PEER = {
+    # After half a minute of silence ask every ten seconds; the third question without an answer ends it.
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    # In milliseconds: how long sent data may stay without the acknowledgement of the peer's machine.
+    "tcp_user_timeout": 60_000,
+}
+"""How TCP notices that the server's machine or the network to it is gone. A URL may set these itself."""
 RANDOM_PAGE_COST = "1.1"
 
 Row = dict[str, Any]
@@ -36,30 +46,48 @@ class Limits:
     connect_timeout_s: float = 10.0
     other_versions_timeout_s: float = 10.0
 
+    @property
+    def answer_timeout_s(self) -> float:
+        """How long the client waits for the answer to a statement."""
+        return self.statement_timeout_s + ANSWER_MARGIN_S
 
-AppConnection = AsyncConnection[DictRow]
+
+AppConnection = AnsweringConnection[DictRow]
 
 
 @asynccontextmanager
 async def admin_connection(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
     """A single connection outside the pool, in autocommit mode, for opening and migrating."""
+    started = make_conninfo(
+        with_session(conninfo, limits, statement_timeout_s=0), application_name=admin_session_name()
+    )
     with translated():
-        connection = await AsyncConnection.connect(
-            with_session(conninfo, limits, statement_timeout_s=0), autocommit=True, row_factory=dict_row
-        )
+        connection = await _connect(started)
     async with connection:
+        with translated():
+            if await is_pooled(connection):
+                await require_session_pooling(connection, started, timeout_s=limits.connect_timeout_s)
+                await send_settings(connection, session_settings(statement_timeout_s=0))
         yield connection
 
 
-def with_session(
-    conninfo: str, limits: Limits, *, statement_timeout_s: float, search_path: str = "pg_catalog"
-) -> str:
-    """Add the settings that every session of Mnemic starts with.
+async def _connect(conninfo: str) -> AppConnection:
+    """Connect in autocommit mode; ConfigurationError if a pooler refuses the settings."""
+    try:
+        return await AppConnection.connect(conninfo, autocommit=True, row_factory=dict_row)
+    except psycopg.OperationalError as error:
+        refusal = refusal_of_settings(error)
+        if refusal is None:
+            raise
+        raise refusal from error
 
-    They go into the start-up packet, so `RESET ALL` returns to them. `pg_temp` is last in the search path,
-    so that a temporary table never hides a table of Mnemic.
+
+def session_settings(*, statement_timeout_s: float, search_path: str = "pg_catalog") -> dict[str, str]:
+    """The settings that every session of Mnemic starts with.
+
+    `pg_temp` is last in the search path, so that a temporary table never hides a table of Mnemic.
     """
-    settings = {
+    return {
         "search_path": f"{search_path},pg_temp",
         "statement_timeout": str(int(statement_timeout_s * 1000)),
         "idle_in_transaction_session_timeout": str(IDLE_IN_TRANSACTION_TIMEOUT_MS),
@@ -74,9 +102,18 @@ def with_session(
         # the index that has the newest ones in order.
         "random_page_cost": RANDOM_PAGE_COST,
     }
+
+
+def with_session(
+    conninfo: str, limits: Limits, *, statement_timeout_s: float, search_path: str = "pg_catalog"
+) -> str:
+    """Add the settings of a session. They go into the start-up packet, so `RESET ALL` returns to them."""
+    settings = session_settings(statement_timeout_s=statement_timeout_s, search_path=search_path)
     options = " ".join(f"-c {name}={_escaped(value)}" for name, value in settings.items())
+    given = conninfo_to_dict(conninfo)
     return make_conninfo(
         conninfo,
+        **{name: value for name, value in DETECT_LOST_PEER.items() if name not in given},
         options=options,
         application_name=session_name(),
         connect_timeout=max(2, int(limits.connect_timeout_s)),
@@ -101,13 +138,6 @@ async def begin_transaction(
         proof = key.proof(purpose, subject, moment=row["moment"])
         parameters = {"purpose": purpose, "subject": subject, "proof": proof}
         await connection.execute(query("session.prove"), parameters)
-
-
-def has_unread_data(connection: AppConnection) -> bool:
-    """Whether an idle connection has data to read: the server is shutting down, or the connection is lost."""
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
 
 
 async def backend_identity(connection: AppConnection) -> str:
@@ -176,6 +206,20 @@ async def clean_or_close(connection: AppConnection) -> None:
             raise DirtyConnectionError("statements were prepared by SQL on a pooled connection")
     except (psycopg.Error, DirtyConnectionError) as error:
         logger.warning("a connection could not be cleaned and is closed: %s", error)
+        await connection.close()
+    except BaseException:
+        await connection.close()
+        raise
+
+
+async def send_settings_or_close(connection: AppConnection, settings: Mapping[str, str]) -> None:
+    """Behind a pooler: set again what cleaning has reset."""
+    if connection.closed:
+        return
+    try:
+        await send_settings(connection, settings)
+    except psycopg.Error as error:
+        logger.warning("a connection lost its settings and is closed: %s", error)
         await connection.close()
     except BaseException:
         await connection.close()

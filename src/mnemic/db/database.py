@@ -10,8 +10,8 @@ nothing can run twice.
 """
 
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, LiteralString, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from psycopg.types import TypeInfo
 from psycopg_pool import PoolTimeout
 
 from mnemic.db.access import Access
+from mnemic.db.answering_connection import NoAnswerError, has_unread_data
 from mnemic.db.connection import (
     AppConnection,
     CommitResult,
@@ -31,13 +32,14 @@ from mnemic.db.connection import (
     begin_transaction,
     clean_or_close,
     commit_and_clean,
-    has_unread_data,
     remove_login_settings,
+    send_settings_or_close,
 )
 from mnemic.db.dedicated_connection import DedicatedConnection
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
 from mnemic.db.pool import LifoPool
+from mnemic.db.pooler import send_settings
 from mnemic.db.schema_version import SchemaCheck
 from mnemic.db.tenancy import Purpose, SignedPurpose, Tenant
 from mnemic.db.translate import translated
@@ -84,6 +86,16 @@ class Queries:
         """All rows of a query."""
         cursor = await self.connection.execute(query(name), self.values(name, parameters))
         return await cursor.fetchall()
+
+    async def extend_timeout(self) -> None:
+        """Allow each further statement of the transaction an hour (`LONG_STATEMENT_S`)."""
+        await self.execute("session.extend_timeout")
+        self.connection.is_extended = True
+
+    async def reset_timeout(self) -> None:
+        """End what `extend_timeout` began."""
+        await self.execute("session.reset_timeout")
+        self.connection.is_extended = False
 
     async def rows_unprepared(self, name: str, parameters: Parameters) -> list[Row]:
         """All rows of a query that is planned for each call, never prepared.
@@ -209,6 +221,7 @@ class Database:
         self._revive = revive
         self._pool = LifoPool(
             self._conninfo_of_running_server,
+            connection_class=AppConnection,
             kwargs={"autocommit": True, "row_factory": dict_row},
             min_size=POOL_MIN_SIZE,
             max_size=limits.pool_size,
@@ -315,7 +328,13 @@ class Database:
     def dedicated_connection(self, purpose: SignedPurpose, subject: str) -> DedicatedConnection:
         """A dedicated connection for signed statements; the caller closes it."""
         return DedicatedConnection(
-            self._conninfo_of_running_server, self.access.key, purpose, subject, check=self._check_schema
+            self._conninfo_of_running_server,
+            self.access.key,
+            purpose,
+            subject,
+            check=self._check_schema,
+            pooler_settings=self.access.pooler_settings,
+            answer_timeout_s=self._limits.answer_timeout_s,
         )
 
     @asynccontextmanager
@@ -331,7 +350,8 @@ class Database:
             try:
                 if not has_unread_data(connection):
                     await self._check_schema(connection)
-                    yield connection
+                    with self._giving_up_on_a_stalled_network():
+                        yield connection
                     return
                 await connection.close()
             finally:
@@ -359,8 +379,8 @@ class Database:
                     await begin_transaction(connection, self.access.key, subjects, begin=begin)
                     stack.push_async_exit(trial.pop_all())
                     return connection
-            except PoolTimeout:
-                raise  # The time limit has been used up by waiting for a connection.
+            except (PoolTimeout, NoAnswerError):
+                raise  # The time limit has been used up.
             except psycopg.OperationalError:
                 if attempt == BEGIN_ATTEMPTS:
                     raise
@@ -379,20 +399,36 @@ class Database:
             await self._check_schema(connection)
             committed = CommitResult(is_clean=False)
             try:
-                async with connection:
-                    yield connection
-                    committed = await commit_and_clean(connection)
+                with self._giving_up_on_a_stalled_network():
+                    async with connection:
+                        yield connection
+                        committed = await commit_and_clean(connection)
             finally:
                 if not committed.is_clean:
                     await clean_or_close(connection)
+                if self.access.pooler_settings is not None:
+                    await send_settings_or_close(connection, self.access.pooler_settings)
         finally:
+            connection.is_extended = False
             await self._pool.putconn(connection)
         self._wakeups.send(committed.wakeups)
 
+    @contextmanager
+    def _giving_up_on_a_stalled_network(self) -> Iterator[None]:
+        """After a statement without an answer, give up idle connections: each would take as long again."""
+        try:
+            yield
+        except NoAnswerError:
+            self._pool.shut_down_idle()
+            raise
+
     async def _configure(self, connection: AppConnection) -> None:
         """Set up a new connection of the pool."""
+        connection.answer_timeout_s = self._limits.answer_timeout_s
         use_keys(connection)
         await remove_login_settings(connection)
+        if self.access.pooler_settings is not None:
+            await send_settings(connection, self.access.pooler_settings)
         if self._halfvec is None:
             self._halfvec = await find_halfvec(connection)
         use_half_vectors(connection, self._halfvec)

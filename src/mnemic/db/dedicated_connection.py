@@ -11,16 +11,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncCursor
 from psycopg.rows import TupleRow, dict_row, tuple_row
 
+from mnemic.db.answering_connection import has_unread_data
 from mnemic.db.connection import (
     AppConnection,
     DirtyConnectionError,
     backend_identity,
-    has_unread_data,
     remove_login_settings,
 )
+from mnemic.db.pooler import send_settings
 from mnemic.db.tenancy import SignedPurpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.sql import query
@@ -39,12 +40,16 @@ class DedicatedConnection:
         subject: str,
         *,
         check: Callable[[AppConnection], Awaitable[None]],
+        pooler_settings: Mapping[str, str] | None = None,
+        answer_timeout_s: float,
     ) -> None:
+        self._answer_timeout_s = answer_timeout_s
         self._conninfo = conninfo
         self._check = check
         self._key = key
         self._purpose = purpose
         self._subject = subject
+        self._pooler_settings = pooler_settings
         self._signature = ""
         self._cursor: AsyncCursor[TupleRow] | None = None
 
@@ -74,12 +79,15 @@ class DedicatedConnection:
     async def _connect(self) -> AppConnection:
         """Connect, and sign for the new backend process."""
         for _ in range(CONNECT_ATTEMPTS):
-            connection = await AsyncConnection.connect(
+            connection = await AppConnection.connect(
                 await self._conninfo(), autocommit=True, row_factory=dict_row
             )
+            connection.answer_timeout_s = self._answer_timeout_s
             try:
                 await self._check(connection)
                 await remove_login_settings(connection)
+                if self._pooler_settings is not None:
+                    await send_settings(connection, self._pooler_settings)
                 process = await backend_identity(connection)
             except DirtyConnectionError:
                 continue  # It is closed, and the next connection will not have these settings.

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 
 import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
 
 from mnemic.db.access import Access
+from mnemic.db.answering_connection import ANSWER_MARGIN_S, AnsweringConnection
 from mnemic.errors import InvalidInputError
 
 FIRST_RETRY_S = 0.1
@@ -50,9 +52,11 @@ class Listener:
         retry_s = FIRST_RETRY_S
         while True:
             try:
-                async with await AsyncConnection.connect(
+                async with await AnsweringConnection[TupleRow].connect(
                     self._access.conninfo(), autocommit=True
                 ) as connection:
+                    # Longer than a wait for notifications, so that only the heartbeat query can exceed it.
+                    connection.answer_timeout_s = HEARTBEAT_S + ANSWER_MARGIN_S
                     await self._subscribe(connection)
                     retry_s = FIRST_RETRY_S
                     await self._receive(connection)

@@ -11,7 +11,8 @@ number has no file (`DatabaseTooNewError`), another version is in use (`Database
 privilege (`MissingPrivilegeError`, which carries the SQL for an administrator).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, LiteralString
@@ -145,6 +146,44 @@ async def status_of(connection: AsyncConnection[DictRow]) -> MigrationStatus:
         return await _status(connection, installed_files())
 
 
+@asynccontextmanager
+async def tables_of_version(
+    connection: AsyncConnection[DictRow], migrations: Sequence[Migration]
+) -> AsyncIterator[None]:
+    """Create the tables of an earlier version in an empty database; commit when the block has filled them.
+
+    Of the definitions only those are applied that tables need: there are no triggers. `migrate` does the rest
+    afterwards. In the block the connection has the privileges of mnemic_definer.
+    """
+    files = installed_files()
+    async with connection.transaction():
+        await connection.execute(query("migrations.lock"))
+        needs = await make_prerequisites(connection)
+        await connection.execute(query("provision.make_housekeeping"))
+        if not needs["is_definer"]:
+            await connection.execute(query("provision.join_definer"))
+        for set_name in files.set_names:
+            await _create_tables(connection, set_name, files.definitions, migrations)
+        yield
+        if not needs["is_definer"]:
+            await connection.execute(query("provision.leave_definer"))
+
+
+def migrations_of_version(recorded: Iterable[Applied]) -> tuple[Migration, ...]:
+    """The files of recorded migrations; MigrationError if this code cannot create that version."""
+    files = installed_files()
+    rows = sorted(recorded, key=lambda row: (row.set_name, row.number))
+    if missing := {row.set_name for row in rows} - set(files.set_names):
+        raise NotMigratedError(
+            f"It has tables of the extension {min(missing)!r}, which is not installed. Install it first."
+        )
+    baseline = carried_over(_core_checksums(rows), files.migrations)
+    if baseline:
+        rows = [*_as_applied(baseline, rows), *(row for row in rows if row.set_name != CORE_SET)]
+    pending = compare(rows, files.migrations).pending
+    return tuple(migration for migration in files.migrations if migration not in pending)
+
+
 async def require_current(connection: AsyncConnection[DictRow]) -> None:
     """Raise unless the database has exactly the migrations and definitions of this code."""
     status = await status_of(connection)
@@ -225,16 +264,26 @@ async def _upgrade(
     # A migration may have dropped a definition, in order to change what it depends on.
     definitions = files.definitions if status.pending else status.outdated
     for set_name in files.set_names:
-        early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
-        await apply_definitions(connection, early)
-        for migration in status.pending:
-            if migration.set_name == set_name:
-                await connection.execute(migration.sql)
-                await _record(connection, migration)
+        await _create_tables(connection, set_name, definitions, status.pending)
     await apply_definitions(connection, [item for item in definitions if item.stage != BEFORE_TABLES])
     await drop_removed(connection, recorded, files.definitions)
     if joins_definer:
         await connection.execute(query("provision.leave_definer"))
+
+
+async def _create_tables(
+    connection: AsyncConnection[DictRow],
+    set_name: str,
+    definitions: Iterable[Definition],
+    migrations: Iterable[Migration],
+) -> None:
+    """Apply the definitions that the tables of a set need, then its migrations."""
+    early = [item for item in definitions if (item.set_name, item.stage) == (set_name, BEFORE_TABLES)]
+    await apply_definitions(connection, early)
+    for migration in migrations:
+        if migration.set_name == set_name:
+            await connection.execute(migration.sql)
+            await _record(connection, migration)
 
 
 async def _carry_over(connection: AsyncConnection[DictRow], files: SchemaFiles) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from psycopg_pool import AsyncConnectionPool
 
+from mnemic.db.answering_connection import shut_down
 from mnemic.db.connection import AppConnection
 
 
@@ -22,6 +23,11 @@ class LifoPool(AsyncConnectionPool[AppConnection]):
         super().__init__(*arguments, **options)
         # Idle connections of psycopg's pool, which appends on the right and takes from the left.
         self._pool = _LifoDeque()
+
+    def shut_down_idle(self) -> None:
+        """Shut down the sockets of idle connections; they are replaced when they are taken."""
+        for connection in list(self._pool):
+            shut_down(connection)
 
     @classmethod
     async def worker(cls, q: Any) -> None:

@@ -11,10 +11,13 @@ import psycopg
 import psycopg_pool
 from psycopg import errors as pg
 
+from mnemic.db.disk import DATABASE_DISK_FULL, DATABASE_READ_ONLY
 from mnemic.errors import (
     ConflictError,
     DatabaseError,
+    DatabaseReadOnlyError,
     DatabaseUnavailableError,
+    DiskFullError,
     InvalidInputError,
     MnemicError,
     QueryTimeoutError,
@@ -23,6 +26,9 @@ from mnemic.errors import (
 
 # The row-level security message is the only one with this code that is about rows.
 _POLICY_VIOLATION = "row-level security"
+
+# PostgreSQL has one code for all files that it may not write; only the message tells a read-only disk.
+_READ_ONLY_DISK = "Read-only file system"
 
 _CONFLICTS = (
     pg.UniqueViolation,
@@ -58,6 +64,10 @@ def translate(error: psycopg.Error) -> MnemicError:
         return QueryTimeoutError(
             f"The statement was cancelled: {message}. Raise statement_timeout_s if it must run longer."
         )
+    if isinstance(error, pg.DiskFull):
+        return DiskFullError(DATABASE_DISK_FULL)
+    if isinstance(error, pg.ReadOnlySqlTransaction) or _READ_ONLY_DISK in message:
+        return DatabaseReadOnlyError(DATABASE_READ_ONLY)
     if isinstance(error, pg.InsufficientPrivilege):
         if _POLICY_VIOLATION in message:
             return TenantMismatchError(f"The database refused a row of another tenant: {message}.")

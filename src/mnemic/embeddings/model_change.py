@@ -164,7 +164,7 @@ async def complete_change(
 
 async def _list(database: TenantDatabase, model: str) -> None:
     async with database.transaction() as transaction:
-        await transaction.execute("owners.take_long")
+        await transaction.extend_timeout()
         await transaction.execute("reembedding.list", {"model": model})
 
 
@@ -214,7 +214,7 @@ async def _next_table(transaction: Transaction, model: str) -> VectorTable:
 async def _index_large_owners(core: Core, model: str) -> None:
     """Build missing indexes for the next model; without the privilege, recall searches exactly."""
     async with core.storage.tenant_database.transaction() as transaction:
-        await transaction.execute("owners.take_long")
+        await transaction.extend_timeout()
         table = await find_vectors(transaction, model)
         owners = await large_owners(transaction, table, above=INDEX_MIN_ROWS) if table is not None else []
     try:

@@ -21,7 +21,7 @@ async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMo
     async with audited(database, nobodys(scope), action=f"{mode}_owner", target=str(receipt_id)) as act:
 
         async def work(transaction: Transaction) -> dict[str, int]:
-            await transaction.execute("owners.take_long")
+            await transaction.extend_timeout()
             await transaction.execute("owners.hold_conversations", {"owner": owner})
             rows = await (_erase if mode == "erase" else _archive)(transaction, owner)
             act.outcome(rows=rows)

@@ -24,7 +24,10 @@ ANSWER_MAX_BYTES = 8 * 1024**2
 
 @dataclass(frozen=True)
 class IdempotentRequest:
-    """Identity of a request: the API key, and a hash of the route and the idempotency key."""
+    """Identity of a request: the API key, and a hash of the route, the scope and the idempotency key.
+
+    `owner` is the owner that the request concerns; its response is erased with that owner.
+    """
 
     key_id: UUID
     request_hash: bytes
@@ -73,14 +76,12 @@ async def finish(
     request: IdempotentRequest,
     attempt_id: UUID,
     answer: StoredResponse,
-    *,
-    owner: str | None,
 ) -> None:
-    """Store the response. `owner` is the owner that the request concerned."""
+    """Store the response."""
     fits = answer.body is not None and len(answer.body) <= ANSWER_MAX_BYTES
     parameters = {
         **_attempt(database, request, attempt_id),
-        "owner": owner,
+        "owner": request.owner,
         "body_hash": answer.body_hash,
         "status": answer.status,
         "content_type": answer.content_type,

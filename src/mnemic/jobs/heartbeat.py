@@ -13,12 +13,15 @@ from collections.abc import Callable, Sequence
 import psycopg
 
 from mnemic.db.access import Access
+from mnemic.db.answering_connection import shut_down
 from mnemic.db.tenancy import SigningKey
 from mnemic.sql import query
 
 BEAT_EVERY_S = 3.0
 RETRY_S = 0.5
 JOIN_TIMEOUT_S = 2.0
+ANSWER_TIMEOUT_S = 10.0
+"""How long one heartbeat may take before its connection is closed: less than `FENCE_AFTER_S`."""
 
 QUEUE = "queue"
 """The subject of the purpose `working`; there is one queue."""
@@ -68,8 +71,15 @@ class Heartbeat:
     def _beat_until_stopped(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopped.is_set():
             sent_at_s = time.monotonic()
-            if not beat(connection, self._access.key, self._worker, self._types()):
-                self.is_removed = True
+            # A thread that waits for a stalled network cannot be interrupted otherwise.
+            watchdog = threading.Timer(ANSWER_TIMEOUT_S, shut_down, (connection,))
+            watchdog.daemon = True
+            watchdog.start()
+            try:
+                if not beat(connection, self._access.key, self._worker, self._types()):
+                    self.is_removed = True
+            finally:
+                watchdog.cancel()
             self._renewed_at_s = sent_at_s
             self._stopped.wait(BEAT_EVERY_S)
 

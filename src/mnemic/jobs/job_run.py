@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 import traceback
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,7 @@ from uuid import UUID
 
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import InvalidInputError, PermanentJobError
+from mnemic.errors import InvalidInputError, MnemicError, PermanentJobError
 from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.types.job import JobProgress
 
@@ -71,7 +72,11 @@ class JobRun:
         began_s = time.monotonic()
         try:
             self.outcome = _done(await handler(self.job))
-        except Exception as error:  # noqa: BLE001 — a handler may raise anything; it is stored, and logged below
+        except BaseException as error:
+            # A handler may raise anything; it is stored, and logged below. SystemExit, too: it would end the
+            # worker, and then the next worker that gets the job.
+            if isinstance(error, asyncio.CancelledError) or _is_interrupt(error):
+                raise
             is_final = isinstance(error, PermanentJobError)
             self.outcome = {"outcome": "failed", "error": describe(error), "is_final": is_final}
         _log(self, began_s)
@@ -124,15 +129,36 @@ def _done(result: JsonValue) -> dict[str, Any]:
     return {"outcome": "done", "result": result}
 
 
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C was pressed, which Python reports in the main thread only."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return isinstance(error, KeyboardInterrupt) and is_main
+
+
 def describe(error: BaseException) -> dict[str, str]:
     """An error as it is stored: type, message and traceback, each of bounded length."""
-    lines = "".join(traceback.format_exception(error))
+    described = traceback.TracebackException.from_exception(error)
+    _leave_out_causes_of_ours(described, error)
+    lines = "".join(described.format())
     return {
         "type": type(error).__name__,
         "message": _storable(str(error))[:MESSAGE_MAX_CHARACTERS],
         # The end names the error; the beginning only lists callers.
         "traceback": _storable(lines)[-TRACEBACK_MAX_CHARACTERS:],
     }
+
+
+def _leave_out_causes_of_ours(described: traceback.TracebackException, error: BaseException) -> None:
+    """Leave out what caused an error of Mnemic: tenants read this, and a model's message may hold secrets."""
+    if isinstance(error, MnemicError):
+        described.__cause__ = described.__context__ = None
+    for part, cause in (
+        (described.__cause__, error.__cause__),
+        (described.__context__, error.__context__),
+        *zip(described.exceptions or (), getattr(error, "exceptions", ()), strict=False),
+    ):
+        if part is not None and cause is not None:
+            _leave_out_causes_of_ours(part, cause)
 
 
 def _storable(text: str) -> str:

@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from mnemic.config import Settings
 from mnemic.db.access import DATABASE_NAME
-from mnemic.db.embedded import ADMIN_ROLE, missing_cpu_features
+from mnemic.db.embedded import ADMIN_ROLE, account_status, missing_cpu_features
+from mnemic.db.embedded import status as server_status
 from mnemic.db.migrate import read_status
 from mnemic.db.vector_index import INDEX_MIN_ROWS, INDEXES_MAX, may_build
 from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, survey_indexes
@@ -25,6 +26,7 @@ from mnemic.runtime.storage import Storage, check_settings, limits_of, open_stor
 from mnemic.types.embedding import ModelChange
 
 OWNERS_SHOWN_MAX = 5
+PIDS_SHOWN_MAX = 5
 FREE_DISK_WARN_BYTES = 1 << 30
 OLDEST_VECTOR_VERSION = (0, 7)
 
@@ -100,6 +102,31 @@ def _machine_checks(settings: Settings, *, embedded: bool) -> Iterator[Check]:
     yield _disk_check(settings.data_dir)
 
 
+def _account_check(data_dir: Path) -> Check | None:
+    """Whether other processes run as the server's OS user, and so can read and change all data."""
+    found = account_status(data_dir, server_status(data_dir).pid)
+    if found is None:
+        return None
+    if found.is_former:
+        return Check(
+            "server account",
+            "warning",
+            f"{found.name}: every service of that user can read and change all data",
+            "Stop the server and open the folder as root without MNEMIC_SERVER_USER: the data then get a "
+            "user id of their own. Where that fails, set MNEMIC_SERVER_USER to a user of Mnemic only.",
+        )
+    if found.foreign_pids:
+        pids = ", ".join(map(str, found.foreign_pids[:PIDS_SHOWN_MAX]))
+        return Check(
+            "server account",
+            "warning",
+            f"{found.name}, as which other processes run: {pids}",
+            "They can read and change all data. Run them as another user.",
+        )
+    others = "the owner of the data folder" if found.is_owner else "as which nothing else runs"
+    return Check("server account", "ok", f"{found.name}, {others}")
+
+
 def _disk_check(data_dir: Path) -> Check:
     existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
@@ -113,11 +140,14 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
     access = storage.database.access
     where = "embedded" if dsn is not None else "at the URL"
     yield Check("server", "ok", f"PostgreSQL {access.server_version}, {where}")
+    if dsn is not None and (account := _account_check(settings.data_dir)):
+        yield account
     yield _vector_check(access.vector_version)
     yield await _migration_check(dsn or access.conninfo(), settings)
     async with storage.database.transaction(storage.tenant) as transaction:
         role = await transaction.one("doctor.role")
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
+        open_activity = await transaction.one("doctor.open_activity")
     if role["is_superuser"] or role["bypasses_policies"]:
         yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
     else:
@@ -131,12 +161,25 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
         )
     else:
         yield Check("row security", "ok", "forced on every table")
+    yield _activity_check(open_activity["function_count"])
     yield Check("tenant", "ok", f"{storage.tenant.name} ({storage.tenant.id})")
     yield await _embedder_check(settings)
     change = await read_change(storage.tenant_database)
     yield _model_check(change, settings)
     yield await _backlog_check(storage)
     yield await _index_check(storage, settings, change.model)
+
+
+def _activity_check(open_count: int) -> Check:
+    """Whether SQL of one tenant could see or end the sessions of others, which have the same login."""
+    if open_count:
+        return Check(
+            "activity",
+            "warning",
+            f"{open_count} functions of PostgreSQL show every tenant what others run, or end it",
+            "A superuser can withhold them: CALL mnemic.withhold_activity();",
+        )
+    return Check("activity", "ok", "withheld from other tenants")
 
 
 async def _embedder_check(settings: Settings) -> Check:

@@ -80,7 +80,7 @@ async def save_snapshots(core: Core, job: RunningJob) -> JsonValue:
 async def refresh_snapshots(database: TenantDatabase) -> None:
     """Replace the tenant's snapshots; concurrent readers see the old ones."""
     async with database.transaction() as transaction:
-        await transaction.execute("owners.take_long")
+        await transaction.extend_timeout()
         await transaction.execute("housekeeping.take_snapshots", {"tenant_id": database.tenant.id})
 
 

@@ -10,6 +10,7 @@ from mnemic.errors import NotFoundError
 from mnemic.mcp.reference_graph import stated_observations
 from mnemic.mcp.size_limits import fitting, json_size, truncated, truncated_as_json
 from mnemic.mcp.tool import ToolResult
+from mnemic.recall.packing import indented, sharing_label
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import OBSERVATION
 from mnemic.types.entity import Entity
@@ -67,10 +68,12 @@ class FoundMemory(ResultPart):
     shared_by: str | None = Field(description="The owner who shares it, if it belongs to another owner.")
 
     def line(self) -> str:
-        """One line of text."""
-        who = f"{self.who}: " if self.who else ""
-        shared = f", shared by {self.shared_by}" if self.shared_by else ""
-        return f"[{self.when[:10]}] {who}{self.content} (id {self.memory_id}, score {self.score:.2f}{shared})"
+        """One entry of text; its own lines are indented, so that content cannot look like another entry."""
+        said = f"{self.who}: {self.content}" if self.who else self.content
+        return (
+            f"[{_labelled(self.when[:10], self.shared_by)}] {indented(said)} "
+            f"(id {self.memory_id}, score {self.score:.2f})"
+        )
 
 
 class RecallResult(ToolResult):
@@ -120,6 +123,11 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
     )
 
 
+def _labelled(head: str, shared_by: str | None) -> str:
+    """What stands in the brackets of an entry: its date or number, and who shares it, if somebody does."""
+    return head if shared_by is None else f"{head}, {sharing_label(shared_by, None)}"
+
+
 def time_of(memory: MemoryRecord) -> datetime:
     """When it happened or, if that is not known, since when it is valid or stored."""
     return memory.at or memory.valid_from or memory.created_at
@@ -133,6 +141,13 @@ class Passage(ResultPart):
     text: str
     when: str
     who: str | None
+    shared_by: str | None = Field(description="The owner who shares it, if it belongs to another owner.")
+
+    def line(self) -> str:
+        """One entry of text; its own lines are indented, so that content cannot look like another entry."""
+        said = f"{self.who}: {self.text}" if self.who else self.text
+        number = _labelled(str(self.citation), self.shared_by)
+        return f"[{number}] {self.when[:10]} {indented(said)} (memory {self.memory_id})"
 
 
 class ArchiveResult(ToolResult):
@@ -148,15 +163,10 @@ class ArchiveResult(ToolResult):
         if self.refused:
             return [f"Not on record. {self.reason}"]
         head = f"Answer from these passages and cite them by number (confidence {self.confidence:.2f}):"
-        lines = [
-            f"[{passage.citation}] {passage.when[:10]} {passage.who + ': ' if passage.who else ''}"
-            f"{passage.text} (memory {passage.memory_id})"
-            for passage in self.passages
-        ]
-        return ["\n".join([head, *lines])]
+        return ["\n".join([head, *(passage.line() for passage in self.passages)])]
 
 
-def passages(found: Recalled) -> ArchiveResult:
+def passages(found: Recalled, owner: str | None) -> ArchiveResult:
     """The hits as numbered passages, as many as fit."""
     numbered = [
         Passage(
@@ -165,6 +175,7 @@ def passages(found: Recalled) -> ArchiveResult:
             text=hit.memory.content,
             when=time_of(hit.memory).isoformat(),
             who=hit.memory.name or hit.memory.role,
+            shared_by=hit.memory.owner if hit.memory.owner != owner else None,
         )
         for number, hit in enumerate(found, 1)
     ]

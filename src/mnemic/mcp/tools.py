@@ -139,7 +139,7 @@ class QueryArchiveArguments(Arguments):
 
 async def query_archive(memory: AsyncMemory, given: QueryArchiveArguments) -> ArchiveResult:
     """Find passages that answer a question, numbered for citing, or refuse."""
-    return passages(await memory.recall(given.question, limit=given.limit))
+    return passages(await memory.recall(given.question, limit=given.limit), memory.owner)
 
 
 class ForgetArguments(Arguments):

@@ -2,8 +2,8 @@
 
 `open_embedder` takes the configured value and returns a `TextEmbedder`, the interface for the rest of
 Mnemic. It checks every result of a model (as many vectors as texts, the same number of dimensions as before,
-finite numbers, no zero vector), scales the vectors to length one, and translates the errors of all libraries
-to `EmbeddingError`.
+finite numbers, no zero vector), scales the vectors to length one, limits the time of each call, and
+translates the errors of all libraries to `EmbeddingError` (`mnemic.models.model_calls`).
 
 All engines are also embedding models for pydantic-ai (`mnemic.models.pydantic_bridge`), and providers are
 called only through its `Embedder`. But importing pydantic-ai takes 0.8 s, longer than opening a database, so
@@ -12,24 +12,41 @@ called only through its `Embedder`. But importing pydantic-ai takes 0.8 s, longe
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
-from mnemic.errors import ConfigurationError, EmbeddingError, MnemicError
+from mnemic.errors import ConfigurationError, EmbeddingError
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 from mnemic.models.local import MiniLM
+from mnemic.models.model_calls import ModelCalls, UnusableResult
 from mnemic.models.testing import HashedWords, dimensions_named
+from mnemic.models.vector_check import DIMENSIONS_MAX, as_vectors
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import Embedder, EmbeddingModel
 
 EmbedderSpec: TypeAlias = Union[str, EmbeddingEngine, "Embedder", "EmbeddingModel"]
 
+NAME_MAX_CHARACTERS = 256
+"""The database has the same limit (`mnemic.vector_models`)."""
 
-def open_embedder(spec: EmbedderSpec) -> "TextEmbedder":
+TEXTS_PER_TIMEOUT = 64
+"""A call with more texts may take longer, in proportion."""
+
+
+@dataclass(frozen=True)
+class EmbeddingTimeouts:
+    """Longest wait for an answer: for a query, and for each `TEXTS_PER_TIMEOUT` texts of documents."""
+
+    query_s: float = 10.0
+    documents_s: float = 30.0
+
+
+def open_embedder(spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
     ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic one for tests, and
@@ -38,21 +55,25 @@ def open_embedder(spec: EmbedderSpec) -> "TextEmbedder":
     Mnemic. Raises ConfigurationError that names a missing package or key.
     """
     # The caller closes an object, which it may share with other code.
-    return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str))
+    return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str), timeouts=timeouts)
 
 
 class TextEmbedder:
-    """An embedding model whose results are checked. `name` is the one under which its vectors are stored."""
+    """An embedding model whose results are checked. `name` is the one under which its vectors are stored.
 
-    def __init__(self, engine: EmbeddingEngine, *, owned: bool) -> None:
+    The name identifies the vectors, such as ``local:all-MiniLM-L6-v2``; each model has its own.
+    """
+
+    def __init__(
+        self, engine: EmbeddingEngine, *, owned: bool, timeouts: EmbeddingTimeouts | None = None
+    ) -> None:
         self._engine = engine
         self._owned = owned
-        self._dimensions = engine.dimensions
-
-    @property
-    def name(self) -> str:
-        """Identifies the vectors, such as ``local:all-MiniLM-L6-v2``; each model has its own name."""
-        return self._engine.name
+        self._timeouts = timeouts or EmbeddingTimeouts()
+        # Read once: the vectors of one embedder must not be stored under several names.
+        self.name = _checked_name(engine)
+        self._dimensions = _checked_dimensions(engine)
+        self._calls = ModelCalls(f"embedding model {self.name}", EmbeddingError)
 
     @property
     def dimensions(self) -> int | None:
@@ -63,11 +84,12 @@ class TextEmbedder:
         """One row of length one per text, in order. Raises EmbeddingError if any text fails."""
         if not texts:
             return np.empty((0, self._dimensions or 0), np.float32)
-        return await self._embed(texts, "document")
+        timeout_s = self._timeouts.documents_s * max(1.0, len(texts) / TEXTS_PER_TIMEOUT)
+        return await self._embed(texts, "document", timeout_s)
 
     async def embed_query(self, text: str) -> FloatArray:
         """The vector to search with, of length one. Raises EmbeddingError."""
-        vector: FloatArray = (await self._embed([text], "query"))[0]
+        vector: FloatArray = (await self._embed([text], "query", self._timeouts.query_s))[0]
         return vector
 
     async def aclose(self) -> None:
@@ -75,41 +97,53 @@ class TextEmbedder:
         if self._owned:
             await self._engine.aclose()
 
-    async def _embed(self, texts: Sequence[str], input_type: InputType) -> FloatArray:
+    async def _embed(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> FloatArray:
+        result = await self._calls.run(
+            lambda: self._engine.embed(texts, input_type=input_type), timeout_s=timeout_s
+        )
         try:
-            vectors = await self._engine.embed(texts, input_type=input_type)
-        except MnemicError:
-            raise
-        except Exception as error:
-            # Every provider library has its own exceptions; all are translated here.
-            message = f"The embedding model {self.name} failed: {type(error).__name__}: {error}"
-            raise EmbeddingError(message) from error
-        if problem := self._shape_problem(vectors, len(texts)):
-            raise self._unusable(problem)
-        return self._scaled(vectors)
-
-    def _shape_problem(self, vectors: FloatArray, count: int) -> str | None:
-        """What is wrong with the shape of the vectors of `count` texts; None if it is right."""
-        if vectors.ndim != 2 or len(vectors) != count:
-            return f"an array of shape {vectors.shape} for {count} texts"
+            vectors = as_vectors(result, len(texts))
+        except UnusableResult as problem:
+            raise self._calls.unusable(str(problem)) from problem
         if vectors.shape[1] != (self._dimensions or vectors.shape[1]):
-            return f"vectors of {vectors.shape[1]} dimensions, not {self._dimensions} as before"
-        return None
+            raise self._calls.unusable(
+                f"vectors of {vectors.shape[1]} dimensions, not {self._dimensions} as before"
+            )
+        return self._scaled(vectors)
 
     def _scaled(self, vectors: FloatArray) -> FloatArray:
         """Scale each to length one, so that a dot product is a cosine and numbers fit into a `halfvec`."""
         # In double precision, in which no square of a float32 overflows or underflows.
-        squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64, casting="unsafe")
         if not np.isfinite(squares).all():
-            raise self._unusable("a vector that holds NaN or infinity")
+            raise self._calls.unusable("a vector that holds NaN or infinity")
         if not squares.all():
-            raise self._unusable("a vector of zeros, which has no direction to compare")
+            raise self._calls.unusable("a vector of zeros, which has no direction to compare")
         self._dimensions = vectors.shape[1]
         scaled: FloatArray = (vectors / np.sqrt(squares)[:, None]).astype(np.float32)
         return scaled
 
-    def _unusable(self, problem: str) -> EmbeddingError:
-        return EmbeddingError(f"The embedding model {self.name} returned an unusable result: {problem}.")
+
+def _checked_name(engine: EmbeddingEngine) -> str:
+    name: object = engine.name
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_MAX_CHARACTERS or not name.isprintable():
+        raise ConfigurationError(
+            f"The embedder of type {type(engine).__name__} has no usable name: `name` must be a string of "
+            f"1 to {NAME_MAX_CHARACTERS} printable characters."
+        )
+    return name
+
+
+def _checked_dimensions(engine: EmbeddingEngine) -> int | None:
+    dimensions: object = engine.dimensions
+    if dimensions is None:
+        return None
+    if type(dimensions) is not int or not 0 < dimensions <= DIMENSIONS_MAX:
+        raise ConfigurationError(
+            f"The embedder {engine.name}: `dimensions` must be None or a number from 1 to {DIMENSIONS_MAX}."
+        )
+    return dimensions
 
 
 def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:

@@ -8,13 +8,13 @@ All providers are called through pydantic-ai. It is an optional extra and takes 
 imported only when a model is configured.
 """
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from pydantic import BaseModel
 
-from mnemic.errors import ConfigurationError, LanguageModelError, MnemicError
+from mnemic.errors import ConfigurationError, LanguageModelError
+from mnemic.models.model_calls import ModelCalls, kind_of
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -31,9 +31,6 @@ OUTPUT_MAX_TOKENS = 2_048
 
 REQUESTS_MAX = 2
 """Requests for one result: after an invalid output the model gets one retry with the validation error."""
-
-REASON_MAX_CHARACTERS = 300
-"""Longest part of a provider's error message that is quoted."""
 
 # Control characters except tab, line feed and carriage return; lone surrogates.
 _REMOVED_CHARACTERS = {
@@ -66,6 +63,7 @@ class LanguageModel:
     def __init__(self, model: "Model") -> None:
         self._model = model
         self.name = f"{model.system}:{model.model_name}"
+        self._calls = ModelCalls(f"language model {self.name}", LanguageModelError)
 
     async def answer(self, task: str, text: str, output: type[Output], *, timeout_s: float) -> Output:
         """Apply the instructions `task` to `text`; returns an object of the class `output`.
@@ -76,17 +74,11 @@ class LanguageModel:
         if len(text) > INPUT_MAX_CHARACTERS:
             size = f"{len(text):,} characters; the limit is {INPUT_MAX_CHARACTERS:,}"
             raise LanguageModelError(f"The text for the language model {self.name} has {size}.")
-        limit = asyncio.timeout(timeout_s)
-        try:
-            async with limit:
-                return await self._ask(task, usable_text(text, INPUT_MAX_CHARACTERS), output)
-        except MnemicError:
-            raise
-        except Exception as error:
-            # Every provider library has its own exceptions; all are translated here.
-            late = isinstance(error, TimeoutError) and limit.expired()
-            problem = f"gave no answer within {timeout_s:g} s" if late else f"failed: {_reason(error)}"
-            raise LanguageModelError(f"The language model {self.name} {problem}.") from error
+        usable = usable_text(text, INPUT_MAX_CHARACTERS)
+        answer = await self._calls.run(lambda: self._ask(task, usable, output), timeout_s=timeout_s)
+        if not isinstance(answer, output):
+            raise self._calls.unusable(kind_of(answer))
+        return answer
 
     async def _ask(self, task: str, text: str, output: type[Output]) -> Output:
         from pydantic_ai import Agent, UsageLimits  # noqa: PLC0415 - an optional extra
@@ -105,12 +97,6 @@ class LanguageModel:
 def usable_text(text: str, max_characters: int) -> str:
     """`text` without characters that PostgreSQL or providers refuse (NUL, surrogates), trimmed and cut."""
     return text.translate(_REMOVED_CHARACTERS).strip()[:max_characters].rstrip()
-
-
-def _reason(error: Exception) -> str:
-    """The error in one short line, without a full stop at its end."""
-    line = " ".join(f"{type(error).__name__}: {error}".split())
-    return usable_text(line, REASON_MAX_CHARACTERS).rstrip(".:")
 
 
 def _infer(spec: object) -> "Model | None":

@@ -25,6 +25,7 @@ from mnemic.errors import ConfigurationError, EmbeddingError
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 from mnemic.models.local import MAX_TOKENS, MiniLM
 from mnemic.models.testing import DEFAULT_DIMENSIONS, HashedWords
+from mnemic.models.vector_check import as_vectors
 from mnemic.models.wordpiece import MAX_TEXT_CHARACTERS, encode
 
 MAX_REQUEST_TEXTS = 96
@@ -126,9 +127,7 @@ class ProviderEngine:
                     result = await self._embedder.embed(texts, input_type=input_type)
             except TimeoutError as error:
                 raise EmbeddingError(f"{self.name} gave no answer within {REQUEST_TIMEOUT_S:g} s.") from error
-        if len(result.embeddings) != len(texts):
-            raise EmbeddingError(f"{self.name} gave {len(result.embeddings)} vectors for {len(texts)} texts.")
-        return np.asarray(result.embeddings, np.float32)
+        return as_vectors(result.embeddings, len(texts))
 
 
 def open_engine(spec: object) -> EmbeddingEngine | None:

@@ -14,10 +14,12 @@ import re
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
 from pydantic import BaseModel, Field
 
 from mnemic.errors import ConfigurationError, LanguageModelError
 from mnemic.models.language import LanguageModel, usable_text
+from mnemic.models.model_calls import ModelCalls, kind_of
 
 RERANK_MAX = 50
 """Texts that are scored in one call; with more it is slow and less accurate."""
@@ -56,7 +58,7 @@ RerankerSpec: TypeAlias = str | Reranker
 def open_reranker(
     spec: RerankerSpec | None, language_model: LanguageModel | None, *, timeout_s: float
 ) -> Reranker | None:
-    """Make the reranker that `spec` names: None for None, ``"llm"``, or an object, used as it is.
+    """Make the reranker that `spec` names: None for None, ``"llm"``, or an object, whose scores are checked.
 
     Raises ConfigurationError for anything else, and for ``"llm"`` when no LLM is configured.
     """
@@ -67,8 +69,31 @@ def open_reranker(
             raise ConfigurationError("The reranker 'llm' needs an LLM: set llm to 'provider:model'.")
         return LanguageModelReranker(language_model, timeout_s=timeout_s)
     if isinstance(spec, Reranker):
-        return spec
+        return CheckedReranker(spec, timeout_s=timeout_s)
     raise ConfigurationError(f"{spec!r} is not a reranker. Use 'llm', None, or an object with `rerank`.")
+
+
+class CheckedReranker:
+    """A reranker that was passed in as an object, with a time limit and checked scores."""
+
+    def __init__(self, reranker: Reranker, *, timeout_s: float) -> None:
+        self._reranker = reranker
+        self._timeout_s = timeout_s
+        self.name = str(reranker.name)
+        self._calls = ModelCalls(f"reranker {self.name}", LanguageModelError)
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """The scores of the object. Raises LanguageModelError if it fails or they are unusable."""
+        scores = await self._calls.run(lambda: self._reranker.rerank(query, texts), timeout_s=self._timeout_s)
+        if not isinstance(scores, list | tuple) or len(scores) != len(texts):
+            raise self._calls.unusable(f"{kind_of(scores)} instead of a list of {len(texts)} scores")
+        if not all(_is_score(score) for score in scores):
+            raise self._calls.unusable("a score that is not a number from 0 to 1")
+        return [float(score) for score in scores]
+
+
+def _is_score(score: object) -> bool:
+    return isinstance(score, int | float | np.integer | np.floating) and bool(0 <= score <= 1)
 
 
 class LanguageModelReranker:

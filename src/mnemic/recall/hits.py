@@ -25,11 +25,16 @@ def make_hits(
 async def read_entity_names(
     database: TenantDatabase, request: Request, records: Mapping[Key, MemoryRecord]
 ) -> dict[Key, tuple[str, ...]]:
-    """The names of the entities that each memory mentions, if `include` asks for them."""
-    if "entities" not in request.include or not records:
+    """The names of the entities that each memory mentions, if `include` asks for them.
+
+    Only for the caller's own memories: a grant opens memories, not the giver's entities.
+    """
+    owner = request.scope.require_owner()
+    own = [key for key, record in records.items() if record.owner == owner]
+    if "entities" not in request.include or not own:
         return {}
     async with database.transaction() as transaction:
-        rows = await transaction.binary_rows("recall.entity_names", {"ids": IdArray(records)})
+        rows = await transaction.binary_rows("recall.entity_names", {"ids": IdArray(own)})
     return {row["memory_id"].bytes: tuple(row["names"]) for row in rows}
 
 

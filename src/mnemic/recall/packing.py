@@ -1,11 +1,23 @@
-"""Packing hits into the text for a prompt, within a token budget."""
+"""Packing hits into the text for a prompt, within a token budget.
 
+Each hit is an entry that starts at the beginning of a line with square brackets: the date and, if the memory
+belongs to another owner, who shares it. Memories hold text of strangers, which must not look like another
+entry or hide whose text it is. So everything after the brackets, name and content, is indented from its
+second line on, and a name inside the brackets is escaped: no memory and no name can begin an entry or close
+the brackets.
+"""
+
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mnemic.models.tokens import count_tokens
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit, Recalled, packed_on_first_read
+
+INDENT = "  "
+_PLAIN_NAME = re.compile(r"[\w@.+-]+")
 
 
 @dataclass(frozen=True)
@@ -17,43 +29,79 @@ class Packed:
     notes: tuple[str, ...] = ()
 
 
-def pack_hits(hits: Sequence[Hit], max_tokens: int | None) -> Packed:
-    """One line per hit, best first. Without a budget nothing is packed yet: see `pack_on_first_read`.
+def pack_hits(hits: Sequence[Hit], max_tokens: int | None, reader: str | None) -> Packed:
+    """One entry per hit, best first. Without a budget nothing is packed yet: see `pack_on_first_read`.
 
-    A hit that does not fit is left out whole; a shorter one after it may still fit.
+    A hit that does not fit is left out whole; a shorter one after it may still fit. `reader` is the owner who
+    recalls.
     """
-    return Packed() if max_tokens is None else _pack(hits, max_tokens)
+    return Packed() if max_tokens is None else _pack(hits, max_tokens, reader)
 
 
-def pack_on_first_read(recalled: Recalled) -> Recalled:
+def pack_on_first_read(recalled: Recalled, reader: str | None) -> Recalled:
     """Pack all hits when `text` or `token_count` is first read: many callers need only the hits."""
-    return packed_on_first_read(recalled, _pack_all)
+    return packed_on_first_read(recalled, partial(_pack_all, reader))
 
 
 def prompt_line(memory: MemoryRecord) -> str:
-    """A memory as a prompt shows it: when, who or from which document and section, what."""
-    moment = memory.at or memory.valid_from or memory.created_at
-    origin = memory.name or memory.role or _passage(memory)
-    return f"[{moment:%Y-%m-%d}] {origin + ': ' if origin else ''}{memory.content}"
+    """A memory for a reranker: when, who or from which document and section, what."""
+    return f"[{_day(memory)}] {_said(memory)}"
 
 
-def _pack(hits: Sequence[Hit], max_tokens: int | None) -> Packed:
-    lines: list[str] = []
+def sharing_label(memory_owner: str, reader: str | None) -> str | None:
+    """Who shares a memory with the reader, as text inside brackets; None for the reader's own memory."""
+    if memory_owner == reader:
+        return None
+    plain = _PLAIN_NAME.fullmatch(memory_owner) is not None and memory_owner.isprintable()
+    return f"shared by {memory_owner if plain else _quoted(memory_owner)}"
+
+
+def indented(text: str) -> str:
+    """The text with an indent on every line but the first, whatever character ends its lines."""
+    first, *others = text.splitlines() or [""]
+    return "\n".join([first, *(f"{INDENT}{line}" if line else "" for line in others)])
+
+
+def _pack(hits: Sequence[Hit], max_tokens: int | None, reader: str | None) -> Packed:
+    entries: list[str] = []
     used = 0
     for hit in hits:
-        line = prompt_line(hit.memory)
-        cost = count_tokens(line + "\n")
+        entry = _entry(hit.memory, reader)
+        cost = count_tokens(entry + "\n")
         if max_tokens is None or used + cost <= max_tokens:
-            lines.append(line)
+            entries.append(entry)
             used += cost
-    left_out = len(hits) - len(lines)
+    left_out = len(hits) - len(entries)
     notes = (f"{left_out} of the hits did not fit into max_tokens.",) if left_out else ()
-    return Packed("\n".join(lines), used, notes)
+    return Packed("\n".join(entries), used, notes)
 
 
-def _pack_all(hits: Sequence[Hit]) -> tuple[str, int]:
-    packed = _pack(hits, None)
+def _pack_all(reader: str | None, hits: Sequence[Hit]) -> tuple[str, int]:
+    packed = _pack(hits, None, reader)
     return packed.text, packed.token_count
+
+
+def _entry(memory: MemoryRecord, reader: str | None) -> str:
+    """A memory as a prompt shows it: when and shared by whom; who or from which document; what."""
+    label = sharing_label(memory.owner, reader)
+    head = _day(memory) if label is None else f"{_day(memory)}, {label}"
+    return f"[{head}] {indented(_said(memory))}"
+
+
+def _quoted(name: str) -> str:
+    """A name in quotation marks; what could end them, the brackets or the line is escaped."""
+    is_safe = (character.isprintable() and character not in '"\\[]' for character in name)
+    escaped = (c if safe else f"\\u{{{ord(c):x}}}" for c, safe in zip(name, is_safe, strict=True))
+    return f'"{"".join(escaped)}"'
+
+
+def _day(memory: MemoryRecord) -> str:
+    return f"{memory.at or memory.valid_from or memory.created_at:%Y-%m-%d}"
+
+
+def _said(memory: MemoryRecord) -> str:
+    origin = memory.name or memory.role or _passage(memory)
+    return f"{origin}: {memory.content}" if origin else memory.content
 
 
 def _passage(memory: MemoryRecord) -> str | None:

@@ -2,8 +2,8 @@
 
 The database runs self-contained statements, each a transaction: no transaction stays open while a model
 works. `collect_candidates` reads everything that ranking needs, and short memories themselves;
-`read_records` reads the long ones among the selected. Memories of other owners that grants open are
-searched like the caller's own, with statistics of their own owner, so that scores compare.
+`read_records` reads the long ones among the selected. What a grant opens is searched by itself, and its
+scores are standardised by itself, so that scores compare (`candidates/granted.py`).
 """
 
 from functools import partial
@@ -73,7 +73,7 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
 
     with timer.measure("pack"):
         hits = make_hits(reranked.candidates[: request.limit], records, entity_names, request)
-        packed = pack_hits(hits, request.max_tokens)
+        packed = pack_hits(hits, request.max_tokens, request.scope.owner)
 
     recalled = Recalled(
         query=request.query,
@@ -87,4 +87,4 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
         counts=candidates.counts,
         notes=(*request.notes, *expansion.notes, *candidates.notes, *reranked.notes, *packed.notes),
     )
-    return recalled if request.max_tokens is not None else pack_on_first_read(recalled)
+    return recalled if request.max_tokens is not None else pack_on_first_read(recalled, request.scope.owner)

@@ -2,41 +2,63 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from mnemic.recall.request import Filter, Request
+from mnemic.types.memory import STATUSES
 from mnemic.types.share import ReadableGrant
 
 OWNERS_MAX = 32
 """Owners that one recall reads, the requesting owner included; a note says how many grants were left out."""
 
+EVERYTHING = Filter(statuses=STATUSES)
+"""All memories that are not forgotten or expired."""
+
 
 @dataclass(frozen=True)
 class ReadableOwner:
-    """The memories of one owner that pass a filter; `grant_id` is the grant that opens another owner's."""
+    """The memories of one owner that pass a filter; `grant_id` is the grant that opens another owner's.
+
+    `granted` is all that the grant covers, whatever the request asks for.
+    """
 
     owner: str
     filter: Filter
     grant_id: UUID | None = None
+    granted: Filter | None = None
+
+    @property
+    def covers_everything(self) -> bool:
+        """Whether the caller may read all memories of the owner."""
+        return self.granted is None or self.granted == EVERYTHING
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """Parameters of the queries in recall.sql."""
-        wanted = self.filter
-        listed = (
-            _list(wanted.channels),
-            _list(wanted.categories),
-            _list(wanted.tags),
-            _list(wanted.any_tags),
-            wanted.conversation,
-            wanted.since,
-            wanted.until,
-            wanted.min_confidence,
-            _list(wanted.statuses),
-            request.moment,
-            request.as_of is not None,
-        )
-        return {"owner": self.owner, "filter": listed, "as_of": request.as_of}
+        return {
+            "owner": self.owner,
+            "filter": _written(self.filter, request.moment, is_past=request.as_of is not None),
+            "granted": self.granted and _written(self.granted, datetime.now(UTC), is_past=False),
+            "as_of": request.as_of,
+        }
+
+
+def _written(wanted: Filter, moment: datetime, *, is_past: bool) -> tuple[Any, ...]:
+    """A filter as a mnemic.recall_filter."""
+    return (
+        _list(wanted.channels),
+        _list(wanted.categories),
+        _list(wanted.tags),
+        _list(wanted.any_tags),
+        wanted.conversation,
+        wanted.since,
+        wanted.until,
+        wanted.min_confidence,
+        _list(wanted.statuses),
+        moment,
+        is_past,
+    )
 
 
 def _list(values: tuple[str, ...] | None) -> list[str] | None:
@@ -75,4 +97,15 @@ def _opened_by(request: Request, grant: ReadableGrant) -> ReadableOwner | None:
         narrowed = replace(narrowed, categories=tuple(both))
     if grant.tags is not None:
         narrowed = replace(narrowed, any_tags=grant.tags)
-    return ReadableOwner(grant.owner, narrowed, grant.grant_id)
+    return ReadableOwner(grant.owner, narrowed, grant.grant_id, _granted(grant))
+
+
+def _granted(grant: ReadableGrant) -> Filter:
+    """What a grant covers, in any status."""
+    return replace(
+        EVERYTHING,
+        channels=(grant.channel,) if grant.channel is not None else None,
+        categories=grant.categories,
+        any_tags=grant.tags,
+        conversation=grant.conversation,
+    )

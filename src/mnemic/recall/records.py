@@ -5,6 +5,7 @@ ones are read here, since only few of the candidates are selected.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from json import loads
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
@@ -37,7 +39,28 @@ async def read_records(
             wanted |= {pool.keys[index]: (pool, index) for index in candidate.neighbour_indexes}
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
     missing = [key for key in wanted if key not in records]
-    return records | await _read(database, request, missing) if missing else records
+    if missing:
+        records |= await _read(database, request, missing)
+    return {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+
+
+def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
+    """A memory without what no grant opens: its use by others, and ids of memories beyond the grant."""
+    if readable.grant_id is None:
+        return record
+    unused = replace(record, retrieval_count=0, last_retrieved_at=None, last_injected_at=None)
+    if readable.covers_everything:
+        return unused
+    evidence = tuple(text for text in record.evidence if not _is_id(text))
+    return replace(unused, superseded_by=None, merged_into=None, evidence=evidence)
+
+
+def _is_id(reference: str) -> bool:
+    try:
+        UUID(reference)
+    except ValueError:
+        return False
+    return True
 
 
 async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key]) -> dict[Key, MemoryRecord]:

@@ -92,9 +92,9 @@ async def _lock_owner_for_large_call(transaction: Transaction, plan: WritePlan) 
     Calls of several batches have no common order and would keep deadlocking each other.
     """
     if plan.batch_count > 1:
-        await transaction.execute("retain.extend_timeout")
+        await transaction.extend_timeout()
         await transaction.one("retain.lock_owner", {"owner": plan.owner})
-        await transaction.execute("retain.reset_timeout")
+        await transaction.reset_timeout()
 
 
 async def _open_table(transaction: Transaction, plan: WritePlan) -> VectorTable | None:

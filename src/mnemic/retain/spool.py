@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Self
 
+from mnemic.db.disk import translated_disk_errors
 from mnemic.retain.batches import Batch
 
 # A batch has up to 512 rows and a million characters, usually about 2 MB with its vectors.
@@ -29,16 +30,18 @@ class Spool:
         if len(self._first) < MEMORY_BATCHES:
             self._first.append(batch)
             return
-        if self._others is None:
-            self._others = TemporaryFile()  # noqa: SIM115 (closed when the block of the spool ends)
-        pickle.dump(batch, self._others, protocol=pickle.HIGHEST_PROTOCOL)
+        with translated_disk_errors():
+            if self._others is None:
+                self._others = TemporaryFile()  # noqa: SIM115 (closed when the block of the spool ends)
+            pickle.dump(batch, self._others, protocol=pickle.HIGHEST_PROTOCOL)
 
     def __iter__(self) -> Iterator[Batch]:
         """All batches, in order."""
         yield from self._first
         if self._others is None:
             return
-        self._others.seek(0)
+        with translated_disk_errors():
+            self._others.seek(0)
         while True:
             try:
                 yield pickle.load(self._others)  # noqa: S301 (our own file, nameless and open only here)

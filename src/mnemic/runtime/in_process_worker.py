@@ -134,7 +134,10 @@ def _call(
     settle: Callable[[], None]
     try:
         settle = partial(ended.set_result, function(job))
-    except Exception as error:  # noqa: BLE001 — the attempt stores and logs it
+    except (StopIteration, KeyboardInterrupt) as error:
+        # A future cannot hold a StopIteration, and in the main thread a KeyboardInterrupt means Ctrl-C.
+        settle = partial(ended.set_exception, RuntimeError(f"the handler raised {type(error).__name__}"))
+    except BaseException as error:  # noqa: BLE001 — the attempt stores and logs it
         settle = partial(ended.set_exception, error)
     with suppress(RuntimeError):
         ended.get_loop().call_soon_threadsafe(settle)

@@ -10,8 +10,9 @@ from functools import cached_property
 
 from mnemic.config import Settings
 from mnemic.errors import EmbeddingError, MnemicError
-from mnemic.models.embedding import EmbedderSpec, TextEmbedder, open_embedder
+from mnemic.models.embedding import EmbedderSpec, EmbeddingTimeouts, TextEmbedder, open_embedder
 from mnemic.models.engine import FloatArray, InputType
+from mnemic.models.failure_report import report_failure
 from mnemic.models.language import LanguageModel, LanguageModelSpec, open_language_model
 from mnemic.models.reranking import Reranker, RerankerSpec, open_reranker
 
@@ -26,6 +27,7 @@ class Models:
         llm: LanguageModelSpec | None = None,
         reranker: RerankerSpec | None = None,
     ) -> None:
+        self._timeouts = EmbeddingTimeouts(settings.query_embedding_timeout_s, settings.embedding_timeout_s)
         self._llm_timeout_s = settings.llm_timeout_s
         self._llm_spec: LanguageModelSpec | None = llm if llm is not None else settings.llm
         self._reranker_spec: RerankerSpec | None = reranker if reranker is not None else settings.reranker
@@ -37,7 +39,7 @@ class Models:
     def embedder(self) -> TextEmbedder:
         """The configured embedder."""
         if self._embedder is None:
-            self._embedder = open_embedder(self._embedder_spec)
+            self._embedder = open_embedder(self._embedder_spec, self._timeouts)
         return self._embedder
 
     def embedder_named(self, name: str) -> TextEmbedder:
@@ -45,7 +47,7 @@ class Models:
         if name == self.embedder.name:
             return self.embedder
         if name not in self._others:
-            self._others[name] = _open_named(name)
+            self._others[name] = _open_named(name, self._timeouts)
         return self._others[name]
 
     @cached_property
@@ -88,11 +90,12 @@ class _Missing:
         """Nothing to close."""
 
 
-def _open_named(name: str) -> TextEmbedder:
+def _open_named(name: str, timeouts: EmbeddingTimeouts) -> TextEmbedder:
     try:
-        embedder = open_embedder(name)
+        embedder = open_embedder(name, timeouts)
     except MnemicError as error:
-        return TextEmbedder(_Missing(name, str(error)), owned=False)
+        # The message is for the operator: tenants get the kind of error, and what to do.
+        return TextEmbedder(_Missing(name, report_failure(f"embedding model {name}", error)), owned=False)
     if embedder.name != name:
         return TextEmbedder(_Missing(name, f"that name opens {embedder.name}"), owned=False)
     return embedder

@@ -42,6 +42,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs, Function
 from mnemic.sdk.groups.journal import AsyncJournal
 from mnemic.sdk.groups.keys import AsyncKeys
@@ -92,7 +93,7 @@ from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
-from mnemic.types.share import Grant
+from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.stats import TenantStats
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
@@ -120,6 +121,7 @@ __all__ = [
     "Entities",
     "Errors",
     "Events",
+    "Groups",
     "Jobs",
     "Journal",
     "Keys",
@@ -416,6 +418,11 @@ class Memory(Facade[AsyncMemory]):
     def shares(self) -> Shares:
         """Grants that let other owners recall an owner's memories."""
         return Shares._view(self._portal, self._async.shares)
+
+    @property
+    def groups(self) -> Groups:
+        """Groups of owners, and grants to all members of a group; for administrators."""
+        return Groups._view(self._portal, self._async.groups)
 
     @property
     def keys(self) -> Keys:
@@ -1143,6 +1150,73 @@ class Events(Facade[AsyncEvents]):
         return self._portal.run(self._async.forget_consumer(consumer))
 
 
+class Groups(Facade[AsyncGroups]):
+    """Groups of owners, for sharing memories with many readers. Only administrators manage them.
+
+    Over HTTP they need an admin key; in Python, a memory without an owner, else ForbiddenError. The group
+    `everyone` always exists: all owners of the tenant are its members. Changes take effect at once and are
+    recorded in the audit log.
+    """
+
+    def create(self, group: str) -> Group:
+        """Create a group without members; ConflictError if there is one of this name."""
+        return self._portal.run(self._async.create(group))
+
+    def delete(self, group: str) -> None:
+        """Delete a group and revoke the grants to it; NotFoundError if there is none of this name.
+
+        A later group of the same name does not get the grants back.
+        """
+        self._portal.run(self._async.delete(group))
+
+    def add(self, group: str, member: str) -> bool:
+        """Add an owner to a group; False if it is a member already."""
+        return self._portal.run(self._async.add(group, member))
+
+    def remove(self, group: str, member: str) -> bool:
+        """Remove an owner from a group; False if it is no member."""
+        return self._portal.run(self._async.remove(group, member))
+
+    def list(self, *, after: str = "", limit: int = 100) -> Sequence[Group]:
+        """Return groups by name, without `everyone`; `after` is the last name of the previous page."""
+        return self._portal.run(self._async.list(after=after, limit=limit))
+
+    def members(self, group: str, *, after: str = "", limit: int = 100) -> Sequence[str]:
+        """Return the members of a group by name; `after` is the last name of the previous page."""
+        return self._portal.run(self._async.members(group, after=after, limit=limit))
+
+    def grant(
+        self,
+        group: str,
+        *,
+        owner: str,
+        channel: str | None = None,
+        categories: Sequence[Category] | None = None,
+        tags: Sequence[str] | None = None,
+        conversation: str | None = None,
+        expires_at: datetime | str | None = None,
+        reason: str | None = None,
+    ) -> Grant:
+        """Let all members of a group recall the memories of `owner`, now and without their acceptance.
+
+        The conditions are those of `shares.grant`. Owners who become members later get access, too, and those
+        who leave lose it. Each member can drop the grant for itself by `shares.drop`; `shares.revoke` of
+        `owner` ends it for all.
+        """
+        return self._portal.run(
+            self._async.grant(
+                group,
+                owner=owner,
+                channel=channel,
+                categories=categories,
+                tags=tags,
+                conversation=conversation,
+                expires_at=expires_at,
+                reason=reason,
+            )
+        )
+
+
 class Jobs(Facade[AsyncJobs]):
     """Background jobs. They are durable, and any worker that has a handler for their type runs them."""
 
@@ -1796,7 +1870,10 @@ class Schedules(Facade[AsyncSchedules]):
 
 
 class Shares(Facade[AsyncShares]):
-    """Grants by which one owner lets another recall memories. Without one, no owner sees another's."""
+    """Grants by which one owner lets another recall memories. Without one, no owner sees another's.
+
+    A grant is offered by its giver and takes effect when its reader accepts it. Both can end it at once.
+    """
 
     def grant(
         self,
@@ -1810,11 +1887,13 @@ class Shares(Facade[AsyncShares]):
         reason: str | None = None,
         owner: str | None = None,
     ) -> Grant:
-        """Let the owner `to` recall this owner's memories, until `expires_at` or until it is revoked.
+        """Offer the owner `to` to recall this owner's memories, until `expires_at` or until it is ended.
 
-        The grant covers memories that match all given conditions: this channel and conversation, one of the
-        categories, at least one of the tags. Granting the same again creates a second grant, which is revoked
-        separately. The grant is recorded in the audit log.
+        The grant takes effect when `to` accepts it, or at once if the tenant's policy is `accept_all`; its
+        `state` says which. It covers memories that match all given conditions: this channel and conversation,
+        one of the categories, at least one of the tags. Granting the same again creates a second grant, which
+        is ended separately. ConflictError if the giver has too many open grants. The grant is recorded in the
+        audit log.
         """
         return self._portal.run(
             self._async.grant(
@@ -1829,8 +1908,26 @@ class Shares(Facade[AsyncShares]):
             )
         )
 
+    def accept(self, grant_id: UUID | str, *, owner: str | None = None) -> Grant:
+        """Accept a grant that was offered to this owner; from now on recall finds the shared memories.
+
+        Accepting it again does nothing. ConflictError if the grant has ended, or if the owner has too many
+        active grants. NotFoundError for a grant to somebody else. The acceptance is recorded in the audit
+        log.
+        """
+        return self._portal.run(self._async.accept(grant_id, owner=owner))
+
+    def drop(self, grant_id: UUID | str, *, owner: str | None = None) -> Grant:
+        """End a grant to this owner at once, offered or active; it is kept as history.
+
+        It cannot be accepted again. A grant to a group ends for this owner only. Dropping a grant that was
+        dropped or revoked does nothing. NotFoundError for a grant to somebody else. It is recorded in the
+        audit log.
+        """
+        return self._portal.run(self._async.drop(grant_id, owner=owner))
+
     def revoke(self, grant_id: UUID | str, *, reason: str | None = None, owner: str | None = None) -> Grant:
-        """Revoke a grant at once; it is kept as history. Revoking it again does nothing.
+        """Revoke a grant at once, offered or active; it is kept as history. Revoking it again does nothing.
 
         Only the owner who gave a grant can revoke it; others get NotFoundError. The revocation is recorded in
         the audit log.
@@ -1843,25 +1940,41 @@ class Shares(Facade[AsyncShares]):
         given: bool = True,
         received: bool = False,
         include_ended: bool = False,
+        state: GrantState | None = None,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Grant]:
-        """Return grants that the owner gave, received, or both, newest first.
+        """Return grants that the owner gave, received, or both, newest first; also those to its groups.
 
-        `include_ended` adds revoked and expired ones; `before` is the `grant_id` of the last grant of the
-        previous page.
+        By default these are offered and active ones; `include_ended` adds expired, dropped and revoked ones.
+        `state` selects those in one state, such as the offers that wait for this owner. `before` is the
+        `grant_id` of the last grant of the previous page.
         """
         return self._portal.run(
             self._async.list(
                 given=given,
                 received=received,
                 include_ended=include_ended,
+                state=state,
                 before=before,
                 limit=limit,
                 owner=owner,
             )
         )
+
+    def policy(self) -> GrantPolicy:
+        """Return the policy of the tenant: `ask`, or `accept_all` if grants take effect at once."""
+        return self._portal.run(self._async.policy())
+
+    def set_policy(self, policy: GrantPolicy) -> GrantPolicy:
+        """Set the policy of the tenant; for administrators, on a memory without an owner.
+
+        `ask`, the default, lets each reader accept or drop what others offer. `accept_all` lets every grant
+        take effect at once; readers can still drop it. Grants and offers that exist stay as they are. The
+        change is recorded in the audit log.
+        """
+        return self._portal.run(self._async.set_policy(policy))
 
 
 class State(Facade[AsyncState]):

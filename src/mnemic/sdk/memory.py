@@ -29,6 +29,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs
 from mnemic.sdk.groups.journal import AsyncJournal
 from mnemic.sdk.groups.keys import AsyncKeys
@@ -325,6 +326,11 @@ class AsyncMemory(CallGroup):
     def shares(self) -> AsyncShares:
         """Grants that let other owners recall an owner's memories."""
         return AsyncShares(self._backend, self._scope)
+
+    @property
+    def groups(self) -> AsyncGroups:
+        """Groups of owners, and grants to all members of a group; for administrators."""
+        return AsyncGroups(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:

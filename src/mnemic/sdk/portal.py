@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar
 
 from mnemic.errors import ClosedError, MnemicError
+from mnemic.sdk.daemon_threads import DaemonThreads
 
 STOP_TIMEOUT_S = 10.0
 """How long closing waits for cancelled coroutines to end."""
@@ -228,12 +229,18 @@ def _run_loop(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) ->
     The kind of loop is fixed, because psycopg needs a selector loop; the event loop policy of the application
     is ignored.
     """
-    # asyncio ends a loop whose task raises one of these; the caller gets it as the result of the call.
     with (
         suppress(SystemExit, KeyboardInterrupt),
         asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner,
     ):
-        runner.run(_serve_until_stopped(ready))
+        loop = runner.get_loop()
+        loop.set_default_executor(DaemonThreads())
+        serving = loop.create_task(_serve_until_stopped(ready))
+        while not serving.done():
+            # A task that raises one of these stops the loop. Its caller gets it as the result of the call;
+            # here, the loop goes on for the other callers.
+            with suppress(SystemExit, KeyboardInterrupt):
+                loop.run_until_complete(serving)
 
 
 async def _serve_until_stopped(ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
@@ -248,7 +255,7 @@ def _stop_loop(
     """The finalizer. It holds no reference to the portal, so that the portal can be garbage collected."""
     if os.getpid() != pid:
         return  # In a fork the copy of the loop shares file descriptors with the parent.
-    with suppress(RuntimeError):  # A task raised SystemExit, which closed the loop.
+    with suppress(RuntimeError):  # The loop is closed.
         loop.call_soon_threadsafe(stop.set)
     if threading.current_thread() is thread:
         return  # The loop cannot wait for its own end.

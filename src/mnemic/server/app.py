@@ -1,8 +1,8 @@
 """The server as one ASGI app. Its middleware, from the outside in:
 
-request_context   request id, timeout, security headers, access log, error responses
+request_context   normalized path, request id, timeout, security headers, access log, error responses
 compression       of responses
-authentication    API key and rate limit of recall
+authentication    API key, rate limit of recall, requests in progress
 request_body      size, pause, compression and media type of the body
 idempotency       repeated writes
 auditing          admin calls that change something
@@ -36,15 +36,18 @@ from mnemic.server.limits import COMPRESSED_MIN_BYTES, COMPRESSION_LEVEL, Server
 from mnemic.server.metrics import metrics_routes
 from mnemic.server.openapi import describe
 from mnemic.server.pages import page_routes
+from mnemic.server.paths import Target
 from mnemic.server.request_body import BodyMiddleware
 from mnemic.server.request_context import RequestContextMiddleware
 from mnemic.server.routes import add_routes
 from mnemic.server.stream import ROUTE as STREAM
 from mnemic.server.stream import OpenStreams, stream_routes
 
-BATCHES = frozenset({ROUTES["retain_many"].path})
-READING = frozenset(route.path for route in SURFACE if route.method == "POST" and route.role == "read")
-ENDLESS = frozenset({STREAM.path, MCP})
+BATCHES: frozenset[Target] = frozenset({(ROUTES["retain_many"].method, ROUTES["retain_many"].path)})
+READING: frozenset[Target] = frozenset(
+    (route.method, route.path) for route in SURFACE if route.role == "read"
+)
+ENDLESS: frozenset[Target] = frozenset({(STREAM.method, STREAM.path)})
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,13 @@ class ServerApp:
     app: FastAPI
     authenticator: Authenticator
     streams: OpenStreams
+    limits: ServerLimits
 
 
 def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> ServerApp:
     """Build the app over open tenants. `limits` replaces the limits of the settings."""
     bounds = limits if limits is not None else limits_of(settings)
-    authenticator = Authenticator(tenants, recall_rate_per_minute=bounds.recall_rate_per_minute)
+    authenticator = Authenticator(tenants, limits=bounds)
     streams = OpenStreams(bounds)
     app = FastAPI(
         title="Mnemic",
@@ -75,10 +79,10 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
     app.include_router(page_routes(app))
     add_routes(app, authenticator.require)
     app.include_router(stream_routes(authenticator, streams))
-    app.include_router(health_routes(tenants))
+    app.include_router(health_routes(tenants, settings))
     app.include_router(metrics_routes(tenants, None if settings.metrics_public else authenticator.require))
     app.openapi = lambda: describe(app, reading=READING)  # type: ignore[method-assign]
-    return ServerApp(app, authenticator, streams)
+    return ServerApp(app, authenticator, streams, bounds)
 
 
 def mount_mcp(app: FastAPI, mcp_app: ASGIApp) -> None:
@@ -100,7 +104,7 @@ def _layers(authenticator: Authenticator, limits: ServerLimits) -> list[Middlewa
     return [
         Middleware(RequestContextMiddleware, limits=limits, batches=BATCHES, endless=ENDLESS),
         Middleware(GZipMiddleware, minimum_size=COMPRESSED_MIN_BYTES, compresslevel=COMPRESSION_LEVEL),
-        Middleware(AuthenticationMiddleware, authenticator=authenticator),
+        Middleware(AuthenticationMiddleware, authenticator=authenticator, endless=ENDLESS),
         Middleware(BodyMiddleware, limits=limits, batches=BATCHES),
         Middleware(
             IdempotencyMiddleware, open_database=authenticator.database_of, reading=READING, batches=BATCHES

@@ -21,7 +21,20 @@ ACTION = "admin_call"
 PROCESS = "server"
 ACT = "admin_act"
 
-SELF_AUDITED_CALLS = frozenset({"admin.erase", "admin.reembed", "keys.create", "keys.revoke"})
+SELF_AUDITED_CALLS = frozenset(
+    {
+        "admin.erase",
+        "admin.reembed",
+        "groups.add",
+        "groups.create",
+        "groups.delete",
+        "groups.grant",
+        "groups.remove",
+        "keys.create",
+        "keys.revoke",
+        "shares.set_policy",
+    }
+)
 """Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
 
 

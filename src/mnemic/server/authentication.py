@@ -16,6 +16,7 @@ The server accepts a key from one place only: `Authorization: Bearer mn_…`.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -31,15 +32,21 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.auditing import begin_act, needs_audit
 from mnemic.server.key_usage import KeyUsage
+from mnemic.server.limits import ServerLimits
+from mnemic.server.paths import Target, is_under, target_of
+from mnemic.server.quota import Quota
 from mnemic.server.rate_limit import RateLimiter
-from mnemic.server.request_context import raw_path
 from mnemic.types.key import ApiKey, Role, allows
 
 __all__ = ["AuthenticatedCaller", "AuthenticationMiddleware", "Authenticator", "RequireRole", "Role"]
 
-GUARDED = "/v1"
-RECALL = "/v1/recall"
 MCP = "/mcp"
+GUARDED = ("/v1", MCP)
+"""Every path below these needs a key."""
+RECALL: Target = ("POST", "/v1/recall")
+BUSY_RETRY_AFTER_S = 1.0
+UNKNOWN_KEY_LOOKUPS_MAX = 4
+"""Lookups of keys that are not cached, at the same time."""
 CACHED_KEYS_MAX = 10_000
 """Cached keys; the least recently used one is evicted and waits for its next lookup."""
 
@@ -64,11 +71,24 @@ RequireRole = Callable[[Role], Callable[[Request], Awaitable[AuthenticatedCaller
 class Authenticator:
     """Looks up the keys of all tenants and caches those that are valid."""
 
-    def __init__(self, tenants: Tenants, *, recall_rate_per_minute: int) -> None:
+    def __init__(self, tenants: Tenants, *, limits: ServerLimits) -> None:
         self._tenants = tenants
         self.uses = KeyUsage()
-        self.recall_limiter = RateLimiter(recall_rate_per_minute)
+        self._key_recalls = RateLimiter(limits.recall_rate_per_minute)
+        self._tenant_recalls = RateLimiter(
+            limits.tenant_recall_rate_per_minute, holder="The tenant of this API key"
+        )
+        self.requests = Quota("requests in progress", limits.requests, retry_after_s=BUSY_RETRY_AFTER_S)
         self._cached: OrderedDict[bytes, AuthenticatedKey] = OrderedDict()
+        self._lookups = asyncio.Semaphore(UNKNOWN_KEY_LOOKUPS_MAX)
+
+    def count_recall(self, found: AuthenticatedKey) -> dict[str, str]:
+        """Count a recall of a key and its tenant; returns the headers that say how many are left.
+
+        TooManyRequestsError if the key or the tenant has recalled too often.
+        """
+        of_key = self._key_recalls.take(found.key.key_id)
+        return self._tenant_recalls.take(found.tenant.id) | of_key
 
     def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
         """Return the dependency that authenticates a request and requires this role."""
@@ -118,7 +138,7 @@ class Authenticator:
 
     async def _find(self, token: str) -> AuthenticatedKey:
         try:
-            found = await keys.find(self._tenants.database, token)
+            found = await self._look_up(token)
         except NotAuthenticatedError:
             self._cached.pop(_digest(token), None)
             raise
@@ -129,27 +149,39 @@ class Authenticator:
             self._cached.popitem(last=False)
         return found
 
+    async def _look_up(self, token: str) -> AuthenticatedKey:
+        """Look a key up; few unknown ones at once, so that a flood of wrong keys leaves connections free."""
+        if _digest(token) in self._cached:
+            return await keys.find(self._tenants.database, token)
+        async with self._lookups:
+            return await keys.find(self._tenants.database, token)
+
 
 class AuthenticationMiddleware:
-    """Refuses requests without a valid key, and recalls above the rate limit, before the body is read."""
+    """Refuses requests without a valid key, and those above the limits of its key, before the body is read.
 
-    def __init__(self, app: ASGIApp, *, authenticator: Authenticator) -> None:
+    `endless` requests count as streams, not as requests in progress.
+    """
+
+    def __init__(self, app: ASGIApp, *, authenticator: Authenticator, endless: frozenset[Target]) -> None:
         self._app = app
         self._authenticator = authenticator
+        self._endless = endless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an authenticated request on; otherwise raise the error."""
-        if scope["type"] != "http" or not _is_under(scope["path"], GUARDED, MCP):
+        if scope["type"] != "http" or not is_under(scope["path"], *GUARDED):
             await self._app(scope, receive, send)
             return
         known = self._authenticator.cached_key_of(scope) if _is_recall(scope) else None
-        if known is not None:
-            await self._authenticate_meanwhile(known, scope, receive, send)
-            return
-        found = await self._authenticator.key_of(scope)
-        if _counts_as_recall(scope):
-            send = _with_headers(send, self._authenticator.recall_limiter.take(found.key.key_id))
-        await self._app(scope, receive, send)
+        found = known or await self._authenticator.key_of(scope)
+        with nullcontext() if target_of(scope) in self._endless else self._authenticator.requests.held(found):
+            if known is not None:
+                await self._authenticate_meanwhile(known, scope, receive, send)
+                return
+            if _counts_as_recall(scope):
+                send = _with_headers(send, self._authenticator.count_recall(found))
+            await self._app(scope, receive, send)
 
     async def _authenticate_meanwhile(
         self, known: AuthenticatedKey, scope: Scope, receive: Receive, send: Send
@@ -165,7 +197,7 @@ class AuthenticationMiddleware:
                     await send(message)
 
                 try:
-                    rate_headers = self._authenticator.recall_limiter.take(known.key.key_id)
+                    rate_headers = self._authenticator.count_recall(known)
                     await self._app(scope, receive, _with_headers(send_checked, rate_headers))
                 except Exception:
                     # An error is a response, too: a key that is no longer valid gets 401 and nothing else.
@@ -200,13 +232,9 @@ def _digest(token: str) -> bytes:
 
 
 def _is_recall(scope: Scope) -> bool:
-    return bool(scope["method"] == "POST" and raw_path(scope) == RECALL)
+    return target_of(scope) == RECALL
 
 
 def _counts_as_recall(scope: Scope) -> bool:
     """Every MCP request counts as a recall: which tool it calls is known only from its body."""
-    return _is_recall(scope) or (scope["method"] == "POST" and _is_under(raw_path(scope), MCP))
-
-
-def _is_under(path: str, *roots: str) -> bool:
-    return any(path == root or path.startswith(f"{root}/") for root in roots)
+    return _is_recall(scope) or (scope["method"] == "POST" and is_under(scope["path"], MCP))

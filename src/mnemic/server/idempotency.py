@@ -6,7 +6,10 @@ another body gets 422. Responses are kept for a day, and only successful ones: a
 and may be repeated. If a response contains a secret (`Cache-Control: no-store`), the server keeps only the
 fact that it succeeded. `govern/idempotent_requests.py` describes the states.
 
-The client chooses the key. It is scoped to one API key, one method and one path with its query.
+The client chooses the key. It is scoped to everything outside the body that changes what a request means:
+the API key (and so the tenant), the method, the path with its query, and the scope, which is the owner, the
+channel and the process. The owner may also be a field of the body. So two owners may choose the same key, and
+neither gets the other's answer. Within one scope, another body is another request, which gets 422.
 """
 
 import json
@@ -15,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, unquote, unquote_to_bytes
 from uuid import UUID
 
 from starlette.datastructures import Headers
@@ -28,9 +31,10 @@ from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.govern.keys import AuthenticatedKey
-from mnemic.sdk.http.connection import OWNER_HEADER
+from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
+from mnemic.server.paths import Target, target_of
 from mnemic.server.problems import problem
-from mnemic.server.request_context import ClientDisconnectedError, raw_path
+from mnemic.server.request_context import ClientDisconnectedError
 from mnemic.types.scope import check_name
 
 GUARDED = "/v1/"
@@ -45,15 +49,15 @@ OpenDatabase = Callable[[Scope], Awaitable[TenantDatabase]]
 
 
 class IdempotencyMiddleware:
-    """Records responses to writes that carry a key; `reading` are the paths of POSTs that only read."""
+    """Records responses to writes that carry a key; `reading` are the requests that only read."""
 
     def __init__(
         self,
         app: ASGIApp,
         *,
         open_database: OpenDatabase,
-        reading: frozenset[str],
-        batches: frozenset[str],
+        reading: frozenset[Target],
+        batches: frozenset[Target],
     ) -> None:
         self._app = app
         self._open_database = open_database
@@ -67,8 +71,11 @@ class IdempotencyMiddleware:
         if key is None or found is None or not self._writes(scope):
             await self._app(scope, receive, send)
             return
-        body = HashedBody(receive, keeps=raw_path(scope) not in self._batches)
-        database, request = await self._open_database(scope), _repeatable(scope, found, key)
+        # A batch names its owner outside its body. Other bodies have been read already (`request_body.py`).
+        body = HashedBody(receive)
+        owner = None if target_of(scope) in self._batches else await body.read_owner()
+        request = _repeatable(scope, found, key, body_owner=owner)
+        database = await self._open_database(scope)
         state = await idempotent_requests.begin(database, request)
         if isinstance(state, StartedAttempt):
             attempt = RecordedExecution(database, request, state.attempt_id, body, send)
@@ -78,46 +85,49 @@ class IdempotencyMiddleware:
             await answer(scope, receive, send)
 
     def _writes(self, scope: Scope) -> bool:
-        path = raw_path(scope)
-        return scope["method"] in WRITE_METHODS and path.startswith(GUARDED) and path not in self._reading
+        method, path = target = target_of(scope)
+        return method in WRITE_METHODS and path.startswith(GUARDED) and target not in self._reading
 
 
 @dataclass
 class HashedBody:
-    """A body that is hashed while the route reads it, and kept in memory unless it is a batch."""
+    """A body that is hashed while the route reads it."""
 
     source: Receive
-    keeps: bool
     has_ended: bool = False
-    content: bytearray = field(default_factory=bytearray)
+    read_ahead: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._hash = sha256()
 
     async def receive(self) -> Message:
         """Pass on the next part."""
-        message = await self.source()
-        if message["type"] == "http.request" and not self.has_ended:
-            self._hash.update(message.get("body", b""))
-            if self.keeps:
-                self.content += message.get("body", b"")
-            self.has_ended = not message.get("more_body", False)
-        return message
+        return self.read_ahead.pop(0) if self.read_ahead else await self._next()
+
+    async def read_owner(self) -> str | None:
+        """Read the whole body, which `receive` then passes on; returns the owner that it names, if any."""
+        while not self.has_ended:
+            self.read_ahead.append(await self._next_part())
+        return _owner_in(b"".join(message.get("body", b"") for message in self.read_ahead))
 
     async def digest(self) -> bytes:
         """The hash of the whole body; reads the rest if the route did not."""
         while not self.has_ended:
-            if (await self.receive())["type"] == "http.disconnect":
-                raise ClientDisconnectedError
+            await self._next_part()
         return self._hash.digest()
 
-    def owner(self) -> str | None:
-        """The owner that the body names, if any."""
-        try:
-            content: Any = json.loads(bytes(self.content))
-        except (ValueError, RecursionError):
-            return None
-        return _name(content.get("owner")) if isinstance(content, dict) else None
+    async def _next_part(self) -> Message:
+        message = await self._next()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnectedError
+        return message
+
+    async def _next(self) -> Message:
+        message = await self.source()
+        if message["type"] == "http.request" and not self.has_ended:
+            self._hash.update(message.get("body", b""))
+            self.has_ended = not message.get("more_body", False)
+        return message
 
 
 @dataclass
@@ -159,8 +169,7 @@ class RecordedExecution:
         answer = StoredResponse(
             await self.body.digest(), self.start["status"], headers.get("content-type"), content
         )
-        owner = self.body.owner() or self.request.owner
-        await idempotent_requests.finish(self.database, self.request, self.attempt_id, answer, owner=owner)
+        await idempotent_requests.finish(self.database, self.request, self.attempt_id, answer)
         return True
 
 
@@ -183,21 +192,42 @@ async def _replay(request: Request, state: StoredResponse | str, body: HashedBod
     return Response(state.body, state.status, headers=REPLAYED, media_type=state.content_type)
 
 
-def _repeatable(scope: Scope, found: AuthenticatedKey, key: str) -> IdempotentRequest:
+def _repeatable(
+    scope: Scope, found: AuthenticatedKey, key: str, *, body_owner: str | None
+) -> IdempotentRequest:
     if KEY_PATTERN.fullmatch(key) is None:
         raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters.")
-    route = f"{scope['method']} {raw_path(scope)}"
-    parts = (route.encode("latin-1"), scope["query_string"], key.encode())
-    digests = b"".join(sha256(part).digest() for part in parts)
-    return IdempotentRequest(
-        found.key.key_id, sha256(digests).digest(), found.key.owner or _named_owner(scope)
+    owner = found.key.owner or body_owner or _named_owner(scope)
+    parts = (
+        " ".join(target_of(scope)).encode("latin-1"),
+        scope["query_string"],
+        (owner or "").encode(),
+        _header(scope, CHANNEL_HEADER),
+        _header(scope, PROCESS_HEADER),
+        key.encode(),
     )
+    digests = b"".join(sha256(part).digest() for part in parts)
+    return IdempotentRequest(found.key.key_id, sha256(digests).digest(), owner)
+
+
+def _header(scope: Scope, name: str) -> bytes:
+    """The value of a scope header, percent-decoded as the route does."""
+    return unquote_to_bytes(Headers(scope=scope).get(name, ""))
 
 
 def _named_owner(scope: Scope) -> str | None:
     """The owner that a request names outside its body: in the query or in the scope headers."""
     (named, *_) = parse_qs(scope["query_string"].decode("latin-1")).get("owner", [None])
     return _name(named) or _name(unquote(Headers(scope=scope).get(OWNER_HEADER, "")))
+
+
+def _owner_in(body: bytes) -> str | None:
+    """The owner that a JSON body names, if any; the route refuses a body that is not JSON."""
+    try:
+        content: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return _name(content.get("owner")) if isinstance(content, dict) else None
 
 
 def _name(value: object) -> str | None:

@@ -7,6 +7,7 @@ from fastapi.openapi.utils import get_openapi
 
 from mnemic.sdk.http.surface import SURFACE
 from mnemic.sdk.http.wire import NULLS
+from mnemic.server.paths import Target
 from mnemic.server.problems import MEDIA_TYPE, Problem
 
 SCHEME = "apiKey"
@@ -39,8 +40,8 @@ ROLE = "x-mnemic-role"
 """Where an operation says which role its API key needs."""
 
 
-def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
-    """The document, built once. `reading` are POSTs that do not write."""
+def describe(app: FastAPI, *, reading: frozenset[Target]) -> dict[str, Any]:
+    """The document, built once. `reading` are the requests that do not write."""
     if app.openapi_schema is None:
         document = get_openapi(
             title="Mnemic", version=app.version, description=DESCRIPTION, routes=app.routes
@@ -48,7 +49,9 @@ def describe(app: FastAPI, *, reading: frozenset[str]) -> dict[str, Any]:
         _add_components(document)
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
-                _complete(operation, path=path, writes=method != "get" and path not in reading)
+                _complete(
+                    operation, path=path, writes=method != "get" and (method.upper(), path) not in reading
+                )
         for route in SURFACE:
             operation = document["paths"][route.path][route.method.lower()]
             operation[ROLE] = route.role

@@ -17,13 +17,16 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from mnemic.db.disk import disk_error
 from mnemic.errors import (
     ClosedError,
     ConfigurationError,
     ConflictError,
     DatabaseError,
+    DatabaseReadOnlyError,
     DatabaseUnavailableError,
     DeliveryError,
+    DiskFullError,
     EmbeddedServerError,
     EmbeddingError,
     ForbiddenError,
@@ -57,6 +60,8 @@ STATUSES: dict[type[MnemicError], int] = {
     ConfigurationError: 400,
     ClosedError: 503,
     DatabaseUnavailableError: 503,
+    DatabaseReadOnlyError: 503,
+    DiskFullError: 507,
     QueryTimeoutError: 504,
     DatabaseError: 500,
     MigrationError: 503,
@@ -67,6 +72,9 @@ STATUSES: dict[type[MnemicError], int] = {
     MnemicError: 500,
 }
 """An error has the status of its class, or of the nearest base class in this table."""
+
+EXPLAINED = (DiskFullError, DatabaseReadOnlyError)
+"""Errors of the server whose messages reveal nothing and help the operator."""
 
 logger = logging.getLogger("mnemic.server")
 
@@ -114,8 +122,10 @@ def problem(
 
 def problem_of(request: Request, error: Exception) -> Response:
     """The response to a request that raised this error."""
+    if isinstance(error, OSError):
+        error = disk_error(error) or error
     if isinstance(error, MnemicError):
-        return _of_ours(request, error)
+        return ours(request, error, status_of(error))
     if isinstance(error, RequestValidationError):
         return _of_validation(request, error)
     if isinstance(error, HTTPException):
@@ -129,11 +139,12 @@ def status_of(error: MnemicError) -> int:
     return next(STATUSES[base] for base in type(error).__mro__ if base in STATUSES)
 
 
-def _of_ours(request: Request, error: MnemicError) -> Response:
-    status = status_of(error)
+def ours(request: Request, error: MnemicError, status: int) -> Response:
+    """The response with this status to a request that raised this error."""
+    is_explained = status < HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, EXPLAINED)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request %s failed: %s", request.state.request_id, error)
-    detail = _detail_of(error) if status < HTTPStatus.INTERNAL_SERVER_ERROR else _our_fault(request)
+    detail = _detail_of(error) if is_explained else _our_fault(request)
     return problem(request, status, detail, error=type(error).__name__, headers=_headers_of(error, status))
 
 

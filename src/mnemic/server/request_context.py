@@ -1,4 +1,4 @@
-"""The outermost middleware: request id, timeout, security headers, access log, error responses.
+"""The outermost middleware: normalized path, request id, timeout, security headers, access log, errors.
 
 The log names the route by its template (`/v1/memories/{memory_id}`). It never has the path, the query,
 headers or bodies as they were sent, because those hold names, contents and keys.
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemic.server.limits import HEADERS_MAX_BYTES, ServerLimits
+from mnemic.server.paths import Target, normalize_path, target_of
 from mnemic.server.problems import problem, problem_of
 
 GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -45,8 +46,8 @@ class RequestContextMiddleware:
         app: ASGIApp,
         *,
         limits: ServerLimits,
-        batches: frozenset[str],
-        endless: frozenset[str],
+        batches: frozenset[Target],
+        endless: frozenset[Target],
     ) -> None:
         self._app = app
         self._limits = limits
@@ -58,6 +59,7 @@ class RequestContextMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        normalize_path(scope)
         recorder = ResponseRecorder(send, _request_id(scope))
         scope.setdefault("state", {})["request_id"] = recorder.request_id
         began_s = perf_counter()
@@ -69,7 +71,7 @@ class RequestContextMiddleware:
     async def _answer(self, scope: Scope, receive: Receive, recorder: "ResponseRecorder") -> None:
         request = Request(scope)
         try:
-            async with asyncio.timeout(self._timeout_s(raw_path(scope))) as deadline:
+            async with asyncio.timeout(self._timeout_s(target_of(scope))) as deadline:
                 _check_headers(scope)
                 await self._app(scope, receive, recorder.send)
         except ClientDisconnectedError:
@@ -86,10 +88,10 @@ class RequestContextMiddleware:
             )
             await response(scope, receive, recorder.send)
 
-    def _timeout_s(self, path: str) -> float | None:
-        if any(path == root or path.startswith(f"{root}/") for root in self._endless):
+    def _timeout_s(self, target: Target) -> float | None:
+        if target in self._endless:
             return None
-        return self._limits.batch_timeout_s if path in self._batches else self._limits.request_timeout_s
+        return self._limits.batch_timeout_s if target in self._batches else self._limits.request_timeout_s
 
 
 class ResponseRecorder:
@@ -111,14 +113,11 @@ class ResponseRecorder:
         await self._send(message)
 
 
-def raw_path(scope: Scope) -> str:
-    """The path as it was sent, still percent-encoded, as routes compare it: `%62atch` is not `batch`."""
-    return str(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
-
-
 def _check_headers(scope: Scope) -> None:
-    """Checks that the protocol does not make: the size of headers that came in one piece, and one Host."""
+    """Checks that the protocol does not make: the size of a head that came in one piece, and one Host."""
     headers = scope["headers"]
+    if len(scope["raw_path"]) + len(scope["query_string"]) > HEADERS_MAX_BYTES:
+        raise HTTPException(414, f"The path is too long: the limit is {HEADERS_MAX_BYTES:,} bytes.")
     if sum(len(name) + len(value) for name, value in headers) > HEADERS_MAX_BYTES:
         raise HTTPException(431, f"The headers are too large: the limit is {HEADERS_MAX_BYTES:,} bytes.")
     host_count = sum(name == b"host" for name, _ in headers)

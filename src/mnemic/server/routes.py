@@ -32,6 +32,8 @@ from mnemic.types.whoami import WhoAmI
 STREAMED_ELSEWHERE = "events.subscribe"
 IN_MEMORY_MAX_BYTES = 1 << 20
 """A batch above this size is spooled to a file until it is complete."""
+EMPTY_LINES_MAX = 1_000
+"""Empty lines that a batch may have: reading them takes time and stores nothing."""
 
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
@@ -66,7 +68,7 @@ def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) 
 
 
 class ExactRoute(APIRoute):
-    """A route that compares the path as it was sent, so that `%2F` in a name is part of the name.
+    """A route that compares the normalized path, in which `%2F` is part of a name (`paths.py`).
 
     Its endpoint takes the request and returns the response; FastAPI only describes it.
     """
@@ -80,11 +82,10 @@ class ExactRoute(APIRoute):
         return self.endpoint
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match a request by its raw path; path parameters stay percent-encoded."""
+        """Match a request by its normalized path; path parameters stay percent-encoded."""
         if scope["type"] != "http":
             return Match.NONE, {}
-        sent = scope["raw_path"].partition(b"?")[0].decode("latin-1")
-        found = self.path_regex.fullmatch(sent)
+        found = self.path_regex.fullmatch(scope["path"])
         if found is None:
             return Match.NONE, {}
         child = {"endpoint": self.endpoint, "path_params": found.groupdict(), "route": self}
@@ -159,12 +160,20 @@ def _answered(call: Call, answer: Any, *, keeps_nulls: bool = True) -> Response:
 
 def _items(file: IO[bytes]) -> Iterator[Any]:
     """The items of a batch: one JSON value per line."""
+    empty_count = 0
     for number, line in enumerate(file, start=1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
-                raise InvalidInputError(f"Line {number} is not JSON. Nothing was stored.") from None
+        if line.isspace():
+            empty_count += 1
+            if empty_count > EMPTY_LINES_MAX:
+                raise InvalidInputError(
+                    f"The batch has more than {EMPTY_LINES_MAX:,} empty lines. Nothing was stored."
+                )
+            continue
+        try:
+            # Decoded here: `json.loads` would also take UTF-16 and UTF-32.
+            yield json.loads(line.decode())
+        except (ValueError, RecursionError):
+            raise InvalidInputError(f"Line {number} is not JSON. Nothing was stored.") from None
 
 
 def _decoded(name: str, text: str) -> str:

@@ -6,12 +6,18 @@ without waiting for them.
 """
 
 import asyncio
+import logging
+import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
+from time import monotonic
+from typing import Any
 
 import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
@@ -21,21 +27,40 @@ from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import limits
 from mnemic.server.app import ServerApp
+from mnemic.server.connections import ConnectionTable
 from mnemic.server.protocol import BoundedProtocol
 
 BACKLOG = 1024
+FILES_RESERVED = 200
+"""File descriptors that are left for the database, files and models, if the limit of the process allows."""
+ACCEPT_FAILED = "socket.accept() out of system resource"
+"""The message by which asyncio reports that it could not accept a connection."""
+RETRY_FAILED = "Exception in callback BaseSelectorEventLoop._start_serving"
+"""The beginning of its message when it tries again after the server has stopped listening."""
+ACCEPT_LOGGED_EVERY_S = 60.0
+ROOM_MADE_EVERY_S = 1.0
+ROOM_CONNECTIONS = 16
+"""Idle connections that are closed at a time if none can be accepted."""
+
+logger = logging.getLogger("mnemic.server")
 
 
 class Server(uvicorn.Server):
     """uvicorn that ends streams when it stops, and exits with 0 after a signal."""
 
     def __init__(self, server_app: ServerApp, *, on_started: Callable[[], None] = lambda: None) -> None:
-        super().__init__(_config(server_app))
+        bounds = server_app.limits
+        self._table = ConnectionTable(
+            total_max=min(bounds.connections_max, _connections_by_files()),
+            per_address_max=bounds.connections_per_address_max,
+        )
+        super().__init__(_config(server_app, self._table))
         self._server_app = server_app
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then call `on_started`."""
+        asyncio.get_running_loop().set_exception_handler(AcceptFailures(self._table).handle)
         await super().startup(sockets)
         self._on_started()
 
@@ -56,6 +81,61 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+class AcceptFailures:
+    """Handles connections that cannot be accepted, because there are no file descriptors or no memory.
+
+    asyncio tries again after a second, and reports each of up to `BACKLOG` failures by itself. Logging them
+    all would fill the disk, so one line in `ACCEPT_LOGGED_EVERY_S` is logged. Some idle connections are
+    closed to make room.
+    """
+
+    def __init__(self, table: ConnectionTable) -> None:
+        self._table = table
+        self._next_log_s = 0.0
+        self._next_room_s = 0.0
+        self._count = 0
+
+    def handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle an error that asyncio reports; all others are logged as usual."""
+        message = str(context.get("message"))
+        if message.startswith(RETRY_FAILED):
+            return
+        if message != ACCEPT_FAILED:
+            loop.default_exception_handler(context)
+            return
+        self._make_room()
+        self._log(context.get("exception"))
+
+    def _make_room(self) -> None:
+        if monotonic() >= self._next_room_s:
+            self._next_room_s = monotonic() + ROOM_MADE_EVERY_S
+            for _ in range(ROOM_CONNECTIONS):
+                self._table.close_longest_idle()
+
+    def _log(self, error: object) -> None:
+        self._count += 1
+        if monotonic() >= self._next_log_s:
+            logger.error(
+                "cannot accept connections: %s; %d attempts failed. Raise the limit of open files "
+                "(ulimit -n), or lower MNEMIC_MAX_CONNECTIONS.",
+                error,
+                self._count,
+            )
+            self._next_log_s, self._count = monotonic() + ACCEPT_LOGGED_EVERY_S, 0
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as the system allows it: each connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _connections_by_files() -> int:
+    """How many connections the limit of open files allows."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(soft // 2, soft - FILES_RESERVED) if soft != resource.RLIM_INFINITY else sys.maxsize
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -106,10 +186,10 @@ def is_loopback(host: str) -> bool:
     return all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
 
 
-def _config(server_app: ServerApp) -> uvicorn.Config:
+def _config(server_app: ServerApp, table: ConnectionTable) -> uvicorn.Config:
     return uvicorn.Config(
         server_app.app,
-        http=BoundedProtocol,
+        http=partial(BoundedProtocol, table=table),  # type: ignore[arg-type] # it is called like a class
         ws="none",
         lifespan="on",
         log_config=None,
@@ -117,7 +197,6 @@ def _config(server_app: ServerApp) -> uvicorn.Config:
         # Clients can write anything into X-Forwarded-For.
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=limits.CONNECTIONS_MAX,
         timeout_keep_alive=limits.KEEP_ALIVE_S,
         timeout_graceful_shutdown=limits.GRACEFUL_STOP_S,
     )

@@ -28,12 +28,14 @@ from starlette.types import Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.task_cancellation import cancel_and_wait
-from mnemic.errors import InvalidInputError, MnemicError, TooManyRequestsError
+from mnemic.errors import InvalidInputError, MnemicError
 from mnemic.events.consumers import Start, start_position
+from mnemic.govern.keys import AuthenticatedKey
 from mnemic.sdk.groups.events import subscribe_with_progress
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.authentication import AuthenticatedCaller, Authenticator
 from mnemic.server.limits import ServerLimits
+from mnemic.server.quota import Quota
 from mnemic.server.routes import scoped_memory
 from mnemic.types.event import Event, EventType
 
@@ -54,29 +56,16 @@ Recheck = Callable[[], Awaitable[None]]
 
 
 class OpenStreams:
-    """Counts the open streams and bounds them; `stop` ends them all."""
+    """The open streams, bounded by a quota; `stop` ends them all."""
 
     def __init__(self, limits: ServerLimits) -> None:
-        self.limits = limits
+        self.heartbeat_s = limits.heartbeat_s
+        self.quota = Quota("open streams of events", limits.streams, retry_after_s=RETRY_AFTER_S)
         self.stopping = asyncio.Event()
-        self._open_count = 0
 
     def stop(self) -> None:
         """End all streams."""
         self.stopping.set()
-
-    def __enter__(self) -> None:
-        """Count a stream; TooManyRequestsError if too many are open."""
-        if self._open_count >= self.limits.streams_max:
-            raise TooManyRequestsError(
-                f"{self.limits.streams_max} streams of events are open, which is the limit. Try again later.",
-                retry_after_s=RETRY_AFTER_S,
-            )
-        self._open_count += 1
-
-    def __exit__(self, *_: object) -> None:
-        """Stop counting a stream."""
-        self._open_count -= 1
 
 
 def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRouter:
@@ -108,8 +97,10 @@ def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRout
             await events.list(after=parsed, limit=1, types=types, owner=owner)
         begin = await _position(await authenticator.database_of(request.scope), parsed)
         position = StreamPosition(begin)
+        found = await authenticator.key_of(request.scope)
         following = subscribe_with_progress(events, types, owner, begin, position.advance)
-        return EventStream(following, position, streams, partial(authenticator.recheck, request.scope))
+        recheck = partial(authenticator.recheck, request.scope)
+        return EventStream(following, position, streams, found, recheck)
 
     return router
 
@@ -147,6 +138,7 @@ class EventStream(Response):
         events: AsyncIterator[Event],
         position: StreamPosition,
         streams: OpenStreams,
+        found: AuthenticatedKey,
         recheck: Recheck,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
@@ -154,11 +146,12 @@ class EventStream(Response):
         self._events = events
         self._position = position
         self._streams = streams
+        self._found = found
         self._recheck = recheck
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client disconnects, the server stops, or sending fails."""
-        with self._streams:
+        with self._streams.quota.held(self._found):
             ends = [self._send_events(send), _disconnected(receive), self._streams.stopping.wait()]
             tasks = [asyncio.ensure_future(each) for each in ends]
             try:
@@ -183,7 +176,7 @@ class EventStream(Response):
         """Events and heartbeats, while the key is valid."""
         yield HEARTBEAT
         checked_s = monotonic()
-        async with aclosing(_with_pauses(self._events, self._streams.limits.heartbeat_s)) as events:
+        async with aclosing(_with_pauses(self._events, self._streams.heartbeat_s)) as events:
             async for event in events:
                 if event is None or monotonic() - checked_s > RECHECK_S:
                     await self._recheck()

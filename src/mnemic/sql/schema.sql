@@ -132,7 +132,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -207,6 +207,10 @@ BEGIN
             FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+              )
             UNION ALL
             SELECT
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -217,6 +221,10 @@ BEGIN
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
+              AND (
+                  (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+              )
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
@@ -226,6 +234,41 @@ BEGIN
     ) AS found;
 END
 $$;
+
+CREATE FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    unreadable text;
+    found record;
+BEGIN
+    SELECT string_agg(
+        CASE
+            WHEN atttypid = 'timestamptz'::regtype
+            THEN format('child.%I NOT BETWEEN ''0001-01-02'' AND ''9999-12-30''', attname)
+            ELSE format('child.%I IN (''NaN'', ''Infinity'', ''-Infinity'')', attname)
+        END, ' OR '
+    ) INTO unreadable
+    FROM pg_attribute
+    WHERE attrelid = into_table AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      AND atttypid IN ('timestamptz'::regtype, 'real'::regtype, 'double precision'::regtype, 'numeric'::regtype);
+    EXECUTE format(
+        'SELECT bool_and(coalesce(%2$s, false)) IS FALSE AS has_others, bool_or(%3$s) AS has_unreadable'
+        ' FROM jsonb_array_elements($2) AS line,'
+        ' jsonb_populate_record(NULL::%1$s, (line -> ''row'') || jsonb_build_object(''tenant_id'', $3)) AS child',
+        into_table, belongs, coalesce(unreadable, 'false')
+    ) INTO found USING imported_owner, lines, mnemic.current_tenant();
+    IF found.has_others THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('the export has rows of another owner in %s', into_table);
+    END IF;
+    IF found.has_unreadable THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            format('the export has a number that is not finite, or a time out of range, in %s', into_table);
+    END IF;
+END
+$_$;
 
 CREATE FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql
@@ -300,6 +343,105 @@ BEGIN
     ));
 END
 $$;
+
+CREATE FUNCTION mnemic.count_foreign_references(referring text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    total bigint := 0;
+    here bigint;
+    reference record;
+BEGIN
+    FOR reference IN
+        SELECT
+            child.guarded AS child_table,
+            child.condition AS child_condition,
+            parent.guarded AS parent_table,
+            parent.condition AS parent_condition,
+            (
+                SELECT string_agg(format('child.%I = referring.%I', target.attname, source.attname), ' AND ')
+                FROM unnest(conkey, confkey) AS pair (source_number, target_number)
+                JOIN pg_attribute AS source ON source.attrelid = conrelid AND source.attnum = source_number
+                JOIN pg_attribute AS target ON target.attrelid = confrelid AND target.attnum = target_number
+            ) AS same_key,
+            (
+                SELECT string_agg(format('referring.%I IS NOT NULL', attname), ' AND ')
+                FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey)
+            ) AS has_key
+        FROM pg_constraint
+        JOIN mnemic.tables_with_owners() AS child ON child.guarded = conrelid
+        JOIN mnemic.tables_with_owners() AS parent ON parent.guarded = confrelid
+        WHERE contype = 'f' AND conparentid = 0 AND connamespace = 'state'::regnamespace
+          -- With the owner in the key, the reference is to a row of the same owner.
+          AND NOT EXISTS (
+              SELECT FROM pg_attribute WHERE attrelid = conrelid AND attnum = ANY (conkey) AND attname = 'owner'
+          )
+    LOOP
+        EXECUTE format(
+            'SELECT count(*)'
+            ' FROM (SELECT child.* FROM %1$s AS child WHERE child.tenant_id = $2 AND (%2$s)) AS referring'
+            ' WHERE %3$s AND NOT EXISTS (SELECT FROM %4$s AS child WHERE %5$s AND (%6$s))',
+            reference.child_table, reference.child_condition, reference.has_key,
+            reference.parent_table, reference.same_key, reference.parent_condition
+        ) INTO here USING referring, mnemic.current_tenant();
+        total := total + here;
+    END LOOP;
+    RETURN total;
+END
+$_$;
+
+CREATE FUNCTION mnemic.create_log_partition(day date) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    AS $$
+DECLARE
+    partition text := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
+BEGIN
+    IF to_regclass(partition) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
+    CALL mnemic.protect(partition::regclass, 'SELECT');
+    EXECUTE format(
+        'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
+        partition, day::timestamptz, (day + 1)::timestamptz
+    );
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    models_max CONSTANT int := 64;
+    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
+    halfvec regtype := (
+        SELECT pg_type.oid::regtype
+        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
+        WHERE extname = 'vector' AND typname = 'halfvec'
+    );
+BEGIN
+    IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
+        RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
+    END IF;
+    EXECUTE format(
+        'CREATE TABLE vectors.%1$I ('
+        ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
+        ' PRIMARY KEY (tenant_id, memory_id),'
+        ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
+        made, halfvec, wanted_dimensions
+    );
+    EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
+    EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
+    CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
+    INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+    RETURN made;
+END
+$_$;
 
 CREATE FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean DEFAULT false) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -596,14 +738,24 @@ ALTER TABLE ONLY queue.schedules ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN job_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN every_s SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN cron SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN minutes SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN hours SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN days SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN months SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN weekdays SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN either_day SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN timezone SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN enabled SET STATISTICS 0;
 ALTER TABLE ONLY queue.schedules ALTER COLUMN problem SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN next_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN planned_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_run_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN last_job_id SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.schedules ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.schedules FORCE ROW LEVEL SECURITY;
 
@@ -831,6 +983,83 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
+
+CREATE FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    ELSE
+        RETURN QUERY
+        SELECT now.memory_id, coalesce(now.at, now.created_at)
+        FROM state.memories AS now
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+          AND (
+              as_of IS NULL
+              OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+          )
+          AND mnemic.matches_filter(
+              filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          );
+    END IF;
+    IF as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT past.memory_id, coalesce(past.at, past.created_at)
+        FROM state.memory_versions AS past
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+          AND past.recorded_at <= as_of AND past.known_until > as_of
+          AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+          AND mnemic.matches_filter(
+              filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+          );
+    END IF;
+END
+$$;
+
+CREATE TABLE state.group_members (
+    tenant_id uuid NOT NULL,
+    group_name text NOT NULL,
+    owner text NOT NULL,
+    added_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT group_members_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.group_members ALTER COLUMN group_name SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.group_members ALTER COLUMN added_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.group_members FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.group_members IS 'The owners in each group.';
+
+CREATE FUNCTION mnemic.groups_of(of_tenant uuid, member text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (ARRAY(SELECT group_members.group_name FROM state.group_members WHERE ((group_members.tenant_id = groups_of.of_tenant) AND (group_members.owner = groups_of.member))) || 'everyone'::text);
+
 CREATE FUNCTION mnemic.has_keys() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -846,7 +1075,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
+CREATE FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -861,10 +1090,13 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target
+    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
+    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
+    PERFORM mnemic.check_imported_rows(target, imported_owner, lines);
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
         -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
@@ -934,6 +1166,22 @@ BEGIN
     )
     SELECT array_agg(fresh.memory_id) INTO stored FROM fresh;
     RETURN coalesce(stored, '{}');
+END
+$$;
+
+CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted mnemic.recall_filter) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.memories AS now
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+          AND mnemic.matches_filter(
+              granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+          )
+    );
 END
 $$;
 
@@ -1043,7 +1291,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
+CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) RETURNS TABLE(memory_ids uuid[], counts integer[], conversations text[], conversation_terms bigint[])
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1070,6 +1318,10 @@ BEGIN
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
@@ -1081,6 +1333,9 @@ BEGIN
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND (
+                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
@@ -1200,8 +1455,6 @@ DECLARE
     -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
-    day date;
-    partition text;
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1212,16 +1465,7 @@ BEGIN
     END IF;
     LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
     FOR ahead IN 0 .. days - 1 LOOP
-        day := first_day + ahead;
-        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
-        CALL mnemic.protect(partition::regclass, 'SELECT');
-        EXECUTE format(
-            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
-            partition, day::timestamptz, (day + 1)::timestamptz
-        );
-        made := made + 1;
+        made := made + mnemic.create_log_partition(first_day + ahead)::int;
     END LOOP;
     RETURN made;
 END
@@ -1326,6 +1570,25 @@ CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
 
+CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'WITH scored AS MATERIALIZED ('
+        '   SELECT covered.memory_id, 1 - (found.embedding <=> $1) AS cosine'
+        '   FROM mnemic.granted_memories($2, $3, $4, $5, $6) AS covered'
+        '   CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
+        '     WHERE stored.tenant_id = $2 AND stored.memory_id = covered.memory_id OFFSET 0) AS found'
+        ' )'
+        ' SELECT ARRAY(SELECT memory_id FROM scored ORDER BY cosine DESC, memory_id LIMIT $7),'
+        '   avg(cosine), stddev_pop(cosine)::float8, count(*) FROM scored',
+        vector_table
+    )
+    INTO memory_ids, mean, deviation, row_count USING wanted, of_tenant, wanted_owner, filter, granted, as_of, most;
+END
+$_$;
+
 CREATE FUNCTION mnemic.nearest_vectors(of_tenant uuid, wanted_owner text, vector_table text, wanted anyelement, index_name text, ef_search integer, most integer) RETURNS TABLE(memory_ids uuid[], cosines real[], mean double precision, deviation double precision, row_count bigint)
     LANGUAGE plpgsql ROWS 1
     AS $_$
@@ -1375,43 +1638,41 @@ CREATE FUNCTION mnemic.new_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     RETURN ((OVERLAY(lpad(to_hex(((((EXTRACT(epoch FROM clock_timestamp()) * (1000000)::numeric))::bigint * 512) / 125)), 15, '0'::text) PLACING '7'::text FROM 13 FOR 0) || SUBSTRING(encode(uuid_send(gen_random_uuid()), 'hex'::text) FROM 17)))::uuid;
 
+CREATE FUNCTION mnemic.open_activity_functions() RETURNS SETOF regprocedure
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (pg_proc.oid)::regprocedure AS oid
+    FROM pg_proc
+   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND (starts_with((pg_proc.proname)::text, 'pg_stat_get_'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
+ UNION ALL
+  SELECT (pg_depend.objid)::regprocedure AS objid
+    FROM (pg_depend
+      JOIN pg_extension ON ((pg_extension.oid = pg_depend.refobjid)))
+   WHERE ((pg_depend.classid = ('pg_proc'::regclass)::oid) AND (pg_depend.refclassid = ('pg_extension'::regclass)::oid) AND (pg_depend.deptype = 'e'::"char") AND (pg_extension.extname = ANY (ARRAY['pg_stat_statements'::name, 'pg_stat_monitor'::name, 'pg_stat_kcache'::name, 'pg_qualstats'::name])) AND has_function_privilege('public'::name, pg_depend.objid, 'EXECUTE'::text));
+END;
+
 CREATE FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) RETURNS TABLE(table_name text, dimensions integer, halfvec_oid oid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
-DECLARE
-    models_max CONSTANT int := 64;
-    made text := 'model_' || substr(encode(sha256(convert_to(wanted, 'UTF8')), 'hex'), 1, 16);
-    halfvec regtype := (
-        SELECT pg_type.oid::regtype
-        FROM pg_extension JOIN pg_type ON typnamespace = extnamespace
-        WHERE extname = 'vector' AND typname = 'halfvec'
-    );
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtext('mnemic.vector_models'));
     IF NOT EXISTS (SELECT FROM mnemic.vector_models WHERE model = wanted) THEN
-        IF (SELECT count(*) FROM mnemic.vector_models) >= models_max THEN
-            RAISE EXCEPTION 'this database has % embedding models already, which is the limit', models_max;
-        END IF;
-        EXECUTE format(
-            'CREATE TABLE vectors.%1$I ('
-            ' tenant_id uuid NOT NULL, memory_id uuid NOT NULL, owner text NOT NULL, embedding %2$s(%3$s) NOT NULL,'
-            ' PRIMARY KEY (tenant_id, memory_id),'
-            ' FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE CASCADE)',
-            made, halfvec, wanted_dimensions
-        );
-        EXECUTE format('COMMENT ON TABLE vectors.%I IS %L', made, wanted || ', ' || wanted_dimensions || ' dimensions');
-        EXECUTE format('CREATE INDEX ON vectors.%I (tenant_id, owner, memory_id)', made);
-        CALL mnemic.protect(format('vectors.%I', made)::regclass, 'SELECT, INSERT, DELETE');
-        INSERT INTO mnemic.vector_models (model, dimensions, table_name) VALUES (wanted, wanted_dimensions, made);
+        PERFORM mnemic.create_vector_table(wanted, wanted_dimensions);
     END IF;
-    RETURN QUERY SELECT table_name, dimensions, halfvec::oid FROM mnemic.vector_models WHERE model = wanted;
+    RETURN QUERY
+    SELECT known.table_name, known.dimensions, halfvec.oid
+    FROM mnemic.vector_models AS known
+    JOIN pg_extension ON extname = 'vector'
+    JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec'
+    WHERE known.model = wanted;
 END
-$_$;
+$$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1456,8 +1717,6 @@ $$;
 CREATE PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE'::text)
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    secret name;
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
@@ -1472,20 +1731,7 @@ BEGIN
     EXECUTE format('GRANT %s ON %s TO mnemic_app', privileges, guarded);
     -- Erasure must reach everything, including rows that the application itself may not delete.
     EXECUTE format('GRANT SELECT, INSERT, DELETE ON %s TO mnemic_definer', guarded);
-    FOR secret IN
-        SELECT attname FROM pg_catalog.pg_attribute
-        WHERE attrelid = guarded AND attnum > 0 AND NOT attisdropped
-          AND atttypid <> ALL (
-              ARRAY['uuid', 'bool', 'timestamptz', 'date', 'int2', 'int4', 'int8', 'float4', 'float8']::regtype[]
-          )
-          AND NOT EXISTS (
-              SELECT FROM pg_catalog.pg_constraint
-              WHERE conrelid = guarded AND contype = 'c' AND conkey = ARRAY[attnum]
-                AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) LIKE 'CHECK ((% = ANY (ARRAY[%'
-          )
-    LOOP
-        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', guarded, secret);
-    END LOOP;
+    CALL mnemic.withhold_statistics(guarded);
 END
 $$;
 
@@ -1692,6 +1938,132 @@ BEGIN
 END
 $$;
 
+CREATE TABLE state.dropped_group_grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid NOT NULL,
+    owner text NOT NULL,
+    dropped_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT dropped_group_grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.dropped_group_grants ALTER COLUMN dropped_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.dropped_group_grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.dropped_group_grants IS 'Grants to groups that an owner has dropped for itself.';
+
+CREATE TABLE state.grants (
+    tenant_id uuid NOT NULL,
+    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    granted_to text,
+    channel text,
+    categories text[],
+    tags text[],
+    conversation text,
+    expires_at timestamp with time zone,
+    process text NOT NULL,
+    reason text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    revoking_reason text,
+    accepted_at timestamp with time zone,
+    dropped_at timestamp with time zone,
+    granted_to_group text,
+    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
+    CONSTRAINT dropped_by_an_owner CHECK (((granted_to_group IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT ended_once CHECK (((revoked_at IS NULL) OR (dropped_at IS NULL))),
+    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
+    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
+    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
+    CONSTRAINT grants_granted_to_group_check CHECK (((char_length(granted_to_group) >= 1) AND (char_length(granted_to_group) <= 256))),
+    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
+    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
+    CONSTRAINT groups_accept_at_once CHECK (((granted_to_group IS NULL) OR (accepted_at IS NOT NULL))),
+    CONSTRAINT one_kind_of_reader CHECK ((num_nonnulls(granted_to, granted_to_group) = 1)),
+    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+);
+ALTER TABLE ONLY state.grants ALTER COLUMN grant_id SET STATISTICS 1;
+ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN accepted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN dropped_at SET STATISTICS 0;
+ALTER TABLE ONLY state.grants ALTER COLUMN granted_to_group SET STATISTICS 0;
+
+ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.grants IS 'Grants: who may recall whose memories, within which scope and until when.';
+
+CREATE FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) RETURNS TABLE(grant_id uuid, owner text, channel text, categories text[], tags text[], conversation text, place bigint)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT found.grant_id,
+     found.owner,
+     found.channel,
+     found.categories,
+     found.tags,
+     found.conversation,
+     row_number() OVER (PARTITION BY found.owner ORDER BY found.grant_id) AS row_number
+    FROM ( SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to = readable_grants.reader) AND (grants.accepted_at IS NOT NULL) AND (grants.revoked_at IS NULL) AND (grants.dropped_at IS NULL))
+         UNION ALL
+          SELECT grants.tenant_id,
+             grants.grant_id,
+             grants.owner,
+             grants.granted_to,
+             grants.channel,
+             grants.categories,
+             grants.tags,
+             grants.conversation,
+             grants.expires_at,
+             grants.process,
+             grants.reason,
+             grants.created_at,
+             grants.revoked_at,
+             grants.revoking_reason,
+             grants.accepted_at,
+             grants.dropped_at,
+             grants.granted_to_group
+            FROM state.grants
+           WHERE ((grants.tenant_id = readable_grants.of_tenant) AND (grants.granted_to_group = ANY (mnemic.groups_of(readable_grants.of_tenant, readable_grants.reader))) AND (grants.revoked_at IS NULL) AND (grants.owner <> readable_grants.reader) AND (NOT (EXISTS ( SELECT
+                    FROM state.dropped_group_grants dropped
+                   WHERE ((dropped.tenant_id = readable_grants.of_tenant) AND (dropped.grant_id = grants.grant_id) AND (dropped.owner = readable_grants.reader))))))) found
+   WHERE (mnemic.grant_state(found.accepted_at, found.expires_at, NULL::timestamp with time zone, NULL::timestamp with time zone) = 'active'::text);
+END;
+
 CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1708,7 +2080,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1718,7 +2090,7 @@ BEGIN
         SELECT words.memory_ids, words.counts, words.conversations, words.conversation_terms
         INTO found_ids, counts, found_conversations, conversation_terms
         FROM mnemic.lexical_candidates(
-            wanted_owner, searched, weights, memory_total, mean_bytes, filter, as_of, most
+            wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
     words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
@@ -1817,19 +2189,45 @@ CREATE TABLE state.memories (
     CONSTRAINT turns_have_a_position CHECK (((conversation IS NULL) = ("position" IS NULL))),
     CONSTRAINT valid_period CHECK ((valid_to > valid_from))
 );
+ALTER TABLE ONLY state.memories ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memories ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN tags SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN source SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN anchored SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN words SET STATISTICS 0;
 
@@ -1845,6 +2243,9 @@ CREATE TABLE state.recall_counts (
     CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -1935,7 +2336,7 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions
     FROM (
         SELECT
@@ -1977,7 +2378,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
+CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 DECLARE
@@ -2005,7 +2406,7 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $_$;
 
@@ -2070,7 +2471,7 @@ CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is';
+    RAISE check_violation USING MESSAGE = 'a revoked grant stays as it is, and so does a dropped or accepted one';
 END
 $$;
 
@@ -2330,11 +2731,15 @@ CREATE TABLE traces.memory_log (
     CONSTRAINT memory_log_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256)))
 )
 PARTITION BY RANGE (logged_at);
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN log_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN logged_at SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN operation SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.memory_log ALTER COLUMN duration_ms SET STATISTICS 0;
 ALTER TABLE ONLY traces.memory_log ALTER COLUMN detail SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.memory_log FORCE ROW LEVEL SECURITY;
@@ -2672,6 +3077,15 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
     LANGUAGE plpgsql
     AS $$
@@ -2913,6 +3327,100 @@ BEGIN
 END
 $$;
 
+CREATE PROCEDURE mnemic.withhold_activity()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    open regprocedure;
+    migrator regrole := (SELECT nspowner FROM pg_namespace WHERE nspname = 'mnemic');
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        RETURN;
+    END IF;
+    FOR open IN SELECT mnemic.open_activity_functions() LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', open);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pg_monitor, pg_signal_backend, %s', open, migrator);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_all_statistics()
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    guarded regclass;
+BEGIN
+    FOR guarded IN
+        SELECT oid FROM pg_class
+        WHERE relrowsecurity AND relkind IN ('r', 'p')
+          AND relnamespace::regnamespace::text IN ('state', 'vectors', 'traces', 'queue')
+    LOOP
+        CALL mnemic.withhold_statistics(guarded);
+    END LOOP;
+END
+$$;
+
+CREATE PROCEDURE mnemic.withhold_statistics(IN guarded regclass)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    altered record;
+    is_changed boolean := false;
+BEGIN
+    FOR altered IN
+        SELECT
+            relation.oid AS relation_id, nspname, relname, reltuples > 0 AS is_analysed,
+            array_agg(attname) FILTER (WHERE target = 0) AS withheld,
+            'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
+                FILTER (WHERE target <> current_target) AS statement
+        FROM (
+            SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
+            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        ) AS relation
+        LEFT JOIN pg_index ON indexrelid = relation.oid
+        JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
+        CROSS JOIN LATERAL (
+            SELECT
+                -- Columns of an index are named by their number.
+                CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
+                CASE
+                    WHEN current_target <> -1 THEN current_target
+                    WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
+                    WHEN attname = 'tenant_id' THEN -1
+                    ELSE 1
+                END AS target
+        ) AS wanted
+        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
+        GROUP BY relation.oid, nspname, relname, reltuples, is_index
+    LOOP
+        IF altered.statement IS NOT NULL THEN
+            EXECUTE altered.statement;
+            is_changed := true;
+        END IF;
+        CONTINUE WHEN NOT altered.is_analysed;
+        IF current_setting('server_version_num')::int >= 180000 THEN
+            EXECUTE
+                'SELECT pg_clear_attribute_stats($1, $2, attname, inherited)'
+                ' FROM unnest($3) AS attname, unnest(ARRAY[false, true]) AS inherited'
+            USING altered.nspname, altered.relname, altered.withheld;
+        ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+            DELETE FROM pg_statistic USING pg_attribute
+            WHERE starelid = altered.relation_id AND attrelid = starelid AND attnum = staattnum
+              AND attname = ANY (altered.withheld);
+        END IF;
+    END LOOP;
+    -- Statistics of ids are made again with their new target.
+    IF is_changed AND (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+        EXECUTE format('ANALYZE %s', guarded);
+    END IF;
+END
+$_$;
+
 CREATE FUNCTION mnemic.write_memory_log(entry traces.memory_log) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3010,9 +3518,14 @@ CREATE TABLE queue.attempts (
     CONSTRAINT attempts_outcome_check CHECK ((outcome = ANY (ARRAY['failed'::text, 'crashed'::text, 'handed_back'::text, 'cancelled'::text]))),
     CONSTRAINT attempts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.attempts ALTER COLUMN job_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN claim SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.attempts ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.attempts ALTER COLUMN ended_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.attempts FORCE ROW LEVEL SECURITY;
 
@@ -3041,15 +3554,25 @@ CREATE TABLE queue.finished_jobs (
     finished_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT finished_jobs_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dead'::text, 'cancelled'::text])))
 );
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN progress SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN error SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN outcome SET STATISTICS 0;
 ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.finished_jobs ALTER COLUMN finished_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.finished_jobs FORCE ROW LEVEL SECURITY;
 
@@ -3105,12 +3628,22 @@ CREATE TABLE queue.jobs (
     CONSTRAINT runs_on_a_worker CHECK (((state = 'running'::text) = (worker IS NOT NULL)))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000');
+ALTER TABLE ONLY queue.jobs ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN payload SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN run_at SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN max_attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN claims SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN worker SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN cancel_requested SET STATISTICS 0;
 ALTER TABLE ONLY queue.jobs ALTER COLUMN progress SET STATISTICS 0;
+ALTER TABLE ONLY queue.jobs ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.jobs FORCE ROW LEVEL SECURITY;
 
@@ -3167,6 +3700,7 @@ CREATE TABLE queue.deduplication_backlog (
     memory_id uuid CONSTRAINT uncompared_memory_id_not_null NOT NULL
 );
 ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.deduplication_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 
 ALTER TABLE ONLY queue.deduplication_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3180,7 +3714,11 @@ CREATE TABLE queue.embedding_backlog (
     marked_at timestamp with time zone DEFAULT now() NOT NULL,
     gave_up_at timestamp with time zone
 );
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN attempts SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN marked_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.embedding_backlog ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.embedding_backlog FORCE ROW LEVEL SECURITY;
 
@@ -3200,6 +3738,10 @@ CREATE TABLE queue.event_consumers (
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_consumers ALTER COLUMN types SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN reader SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_consumers ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_consumers FORCE ROW LEVEL SECURITY;
 
@@ -3214,10 +3756,12 @@ CREATE TABLE queue.event_inbox (
     data jsonb NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN inbox_id SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.event_inbox ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_inbox ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_inbox FORCE ROW LEVEL SECURITY;
 
@@ -3238,6 +3782,8 @@ CREATE TABLE queue.event_logs (
     dropped_position bigint DEFAULT 0 NOT NULL,
     CONSTRAINT dropped_what_was_there CHECK (((dropped_position >= 0) AND (dropped_position <= last_position)))
 );
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN last_position SET STATISTICS 0;
+ALTER TABLE ONLY queue.event_logs ALTER COLUMN dropped_position SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.event_logs FORCE ROW LEVEL SECURITY;
 
@@ -3253,10 +3799,12 @@ CREATE TABLE queue.events (
     at timestamp with time zone NOT NULL,
     CONSTRAINT events_position_check CHECK (("position" > 0))
 );
+ALTER TABLE ONLY queue.events ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY queue.events ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE ONLY queue.events ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.events FORCE ROW LEVEL SECURITY;
 
@@ -3281,9 +3829,13 @@ CREATE TABLE queue.idempotent_requests (
     CONSTRAINT idempotent_requests_request_hash_check CHECK ((octet_length(request_hash) = 32)),
     CONSTRAINT idempotent_requests_status_check CHECK (((status >= 200) AND (status <= 299)))
 );
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN request_hash SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN attempt_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN body_hash SET STATISTICS 0;
+ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN status SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN content_type SET STATISTICS 0;
 ALTER TABLE ONLY queue.idempotent_requests ALTER COLUMN answer SET STATISTICS 0;
 
@@ -3302,6 +3854,7 @@ CREATE TABLE queue.job_keys (
 );
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN type SET STATISTICS 0;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY queue.job_keys ALTER COLUMN job_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.job_keys ALTER COLUMN owner SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.job_keys FORCE ROW LEVEL SECURITY;
@@ -3316,7 +3869,10 @@ CREATE TABLE queue.reembedding (
     gave_up_at timestamp with time zone,
     CONSTRAINT reembedding_attempts_check CHECK ((attempts >= 0))
 );
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN attempts SET STATISTICS 0;
 ALTER TABLE ONLY queue.reembedding ALTER COLUMN last_error SET STATISTICS 0;
+ALTER TABLE ONLY queue.reembedding ALTER COLUMN gave_up_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.reembedding FORCE ROW LEVEL SECURITY;
 
@@ -3339,9 +3895,16 @@ CREATE TABLE queue.webhook_deliveries (
     CONSTRAINT webhook_deliveries_error_check CHECK (((char_length(error) >= 1) AND (char_length(error) <= 1024))),
     CONSTRAINT webhook_deliveries_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN delivery_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_position SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN event_type SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN attempt SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN status_code SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN error SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhook_deliveries ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhook_deliveries FORCE ROW LEVEL SECURITY;
 
@@ -3372,12 +3935,19 @@ CREATE TABLE queue.webhooks (
     CONSTRAINT webhooks_state_check CHECK ((state = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
     CONSTRAINT webhooks_url_check CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2048)))
 );
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN webhook_id SET STATISTICS 1;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN url SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN types SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN secret SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN previous_secret_until SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY queue.webhooks ALTER COLUMN disabled_reason SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN failing_since SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.webhooks ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY queue.webhooks FORCE ROW LEVEL SECURITY;
 
@@ -3403,10 +3973,16 @@ CREATE TABLE state.api_keys (
     CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
     CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at))
 );
+ALTER TABLE ONLY state.api_keys ALTER COLUMN key_id SET STATISTICS 1;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN key_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.api_keys ALTER COLUMN prefix SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN revoked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.api_keys ALTER COLUMN last_used_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.api_keys FORCE ROW LEVEL SECURITY;
 
@@ -3428,12 +4004,14 @@ CREATE TABLE state.archived_entities (
     CONSTRAINT archived_entities_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT archived_entities_snapshot_check CHECK ((jsonb_typeof(snapshot) = 'object'::text))
 );
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN snapshot SET STATISTICS 0;
 ALTER TABLE ONLY state.archived_entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.archived_entities ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.archived_entities FORCE ROW LEVEL SECURITY;
 
@@ -3457,7 +4035,11 @@ CREATE TABLE state.conversations (
 ALTER TABLE ONLY state.conversations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN conversation SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN turn_count SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN last_turn_at SET STATISTICS 0;
+ALTER TABLE ONLY state.conversations ALTER COLUMN archived_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
@@ -3483,9 +4065,16 @@ CREATE TABLE state.document_chunks (
     CONSTRAINT document_chunks_start_character_check CHECK ((start_character >= 0)),
     CONSTRAINT not_empty CHECK ((end_character > start_character))
 );
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN occurrence SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN start_character SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN end_character SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN headings SET STATISTICS 0;
+ALTER TABLE ONLY state.document_chunks ALTER COLUMN page SET STATISTICS 0;
 ALTER TABLE ONLY state.document_chunks ALTER COLUMN context SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_chunks FORCE ROW LEVEL SECURITY;
@@ -3510,11 +4099,15 @@ CREATE TABLE state.document_sources (
     CONSTRAINT document_sources_sections_check CHECK ((jsonb_typeof(sections) = 'array'::text)),
     CONSTRAINT document_sources_tags_check CHECK (mnemic.are_tags(tags))
 );
+ALTER TABLE ONLY state.document_sources ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN media_type SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN content SET STATISTICS 0;
 ALTER TABLE ONLY state.document_sources ALTER COLUMN sections SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN ingested_version SET STATISTICS 0;
+ALTER TABLE ONLY state.document_sources ALTER COLUMN job_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.document_sources FORCE ROW LEVEL SECURITY;
 
@@ -3542,12 +4135,17 @@ CREATE TABLE state.entities (
     CONSTRAINT entities_salience_check CHECK (((salience >= (0)::double precision) AND (salience <= (1)::double precision))),
     CONSTRAINT entities_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entities ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN category SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN name_key SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN salience SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.entities ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN version SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entities ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entities FORCE ROW LEVEL SECURITY;
 
@@ -3572,10 +4170,17 @@ CREATE TABLE state.entity_facts (
     CONSTRAINT entity_facts_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT entity_facts_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text])))
 );
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN fact_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_facts ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN recorded_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_facts ALTER COLUMN retired_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_facts FORCE ROW LEVEL SECURITY;
 
@@ -3594,9 +4199,11 @@ CREATE TABLE state.entity_names (
     CONSTRAINT entity_names_name_key_check CHECK (((char_length(name_key) >= 1) AND (char_length(name_key) <= 256)))
 );
 ALTER TABLE ONLY state.entity_names ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN name_key SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_names ALTER COLUMN first_word SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_names ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
@@ -3642,8 +4249,15 @@ CREATE TABLE state.entity_relations (
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN to_id SET STATISTICS 1;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.entity_relations ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.entity_relations ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.entity_relations FORCE ROW LEVEL SECURITY;
 
@@ -3669,12 +4283,16 @@ CREATE TABLE state.error_events (
     CONSTRAINT error_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT error_events_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.error_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.error_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN message SET STATISTICS 0;
 ALTER TABLE ONLY state.error_events ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN severity SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.error_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.error_events FORCE ROW LEVEL SECURITY;
 
@@ -3700,58 +4318,33 @@ CREATE TABLE state.flagged_actors (
     CONSTRAINT flagged_actors_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT flagged_actors_severity_check CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text, 'critical'::text])))
 );
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flag_id SET STATISTICS 1;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN actor SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN severity SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN flagged_at SET STATISTICS 0;
+ALTER TABLE ONLY state.flagged_actors ALTER COLUMN cleared_at SET STATISTICS 0;
 ALTER TABLE ONLY state.flagged_actors ALTER COLUMN clearing_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
 
-CREATE TABLE state.grants (
+CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
-    grant_id uuid DEFAULT mnemic.new_id() NOT NULL,
-    owner text NOT NULL,
-    granted_to text NOT NULL,
-    channel text,
-    categories text[],
-    tags text[],
-    conversation text,
-    expires_at timestamp with time zone,
-    process text NOT NULL,
-    reason text,
+    name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone,
-    revoking_reason text,
-    CONSTRAINT between_two_owners CHECK ((owner <> granted_to)),
-    CONSTRAINT expires_after_it_begins CHECK ((expires_at > created_at)),
-    CONSTRAINT grants_categories_check CHECK ((((cardinality(categories) >= 1) AND (cardinality(categories) <= 7)) AND (categories <@ ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
-    CONSTRAINT grants_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
-    CONSTRAINT grants_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
-    CONSTRAINT grants_granted_to_check CHECK (((char_length(granted_to) >= 1) AND (char_length(granted_to) <= 256))),
-    CONSTRAINT grants_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
-    CONSTRAINT grants_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
-    CONSTRAINT grants_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
-    CONSTRAINT grants_revoking_reason_check CHECK (((char_length(revoking_reason) >= 1) AND (char_length(revoking_reason) <= 1024))),
-    CONSTRAINT grants_tags_check CHECK ((((cardinality(tags) >= 1) AND (cardinality(tags) <= 64)) AND mnemic.are_tags(tags))),
-    CONSTRAINT reasons_come_with_the_revocation CHECK (((revoking_reason IS NULL) OR (revoked_at IS NOT NULL)))
+    CONSTRAINT groups_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 256)) AND (name <> 'everyone'::text)))
 );
-ALTER TABLE ONLY state.grants ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN granted_to SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN channel SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN categories SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN tags SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN conversation SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN process SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN reason SET STATISTICS 0;
-ALTER TABLE ONLY state.grants ALTER COLUMN revoking_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.groups ALTER COLUMN created_at SET STATISTICS 0;
 
-ALTER TABLE ONLY state.grants FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.grants IS 'Who may recall whose memories, within which scope and until when.';
+COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
 
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
@@ -3771,6 +4364,7 @@ CREATE TABLE state.journal_events (
     CONSTRAINT journal_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT says_something CHECK ((num_nonnulls(evaluated, acted, forward) > 0))
 );
+ALTER TABLE ONLY state.journal_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN process SET STATISTICS 0;
@@ -3778,6 +4372,8 @@ ALTER TABLE ONLY state.journal_events ALTER COLUMN evaluated SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN acted SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN forward SET STATISTICS 0;
 ALTER TABLE ONLY state.journal_events ALTER COLUMN extra SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.journal_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
@@ -3790,6 +4386,8 @@ CREATE TABLE state.memory_entities (
     entity_id uuid NOT NULL
 );
 ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
 
 ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
 
@@ -3842,10 +4440,14 @@ CREATE TABLE state.memory_versions (
     content_hash bytea NOT NULL,
     words tsvector NOT NULL
 );
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN known_until SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN role SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content SET STATISTICS 0;
@@ -3855,11 +4457,31 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN metadata SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN anchored SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN merged_into SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_from SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN valid_to SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN expires_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN deleted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN changed_by SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN change_reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN whole_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_index SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN chunk_count SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN external_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN usefulness SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN salience SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN reinforcement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN retrieval_count SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
 
@@ -3968,7 +4590,12 @@ CREATE TABLE state.memory_relationships (
     CONSTRAINT memory_relationships_kind_check CHECK ((kind = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
     CONSTRAINT no_self_loop CHECK ((from_id <> to_id))
 );
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN to_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_relationships ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_relationships ALTER COLUMN created_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_relationships FORCE ROW LEVEL SECURITY;
 
@@ -3994,12 +4621,17 @@ CREATE TABLE state.metrics_events (
     CONSTRAINT metrics_events_unit_check CHECK (((char_length(unit) >= 1) AND (char_length(unit) <= 32))),
     CONSTRAINT metrics_events_value_check CHECK (((value > '-Infinity'::double precision) AND (value < 'Infinity'::double precision)))
 );
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN value SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN unit SET STATISTICS 0;
 ALTER TABLE ONLY state.metrics_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.metrics_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
@@ -4016,6 +4648,11 @@ CREATE TABLE state.near_duplicates (
     CONSTRAINT near_duplicates_similarity_check CHECK (((similarity >= (0)::double precision) AND (similarity <= (1)::double precision))),
     CONSTRAINT no_self_loop CHECK ((memory_id <> like_id))
 );
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN like_id SET STATISTICS 1;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN similarity SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN decision SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN found_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.near_duplicates FORCE ROW LEVEL SECURITY;
 
@@ -4042,8 +4679,12 @@ ALTER TABLE ONLY state.process_attributes ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN attribute SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN provenance SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN confidence SET STATISTICS 0;
 ALTER TABLE ONLY state.process_attributes ALTER COLUMN set_by SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.process_attributes ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
@@ -4071,12 +4712,18 @@ CREATE TABLE state.reference_documents (
     CONSTRAINT reference_documents_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 512))),
     CONSTRAINT reference_documents_version_check CHECK ((version > 0))
 );
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN document_id SET STATISTICS 1;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN title SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN whole_id SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN character_count SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.reference_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.reference_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.reference_documents FORCE ROW LEVEL SECURITY;
 
@@ -4104,6 +4751,7 @@ CREATE TABLE state.revenue_events (
     CONSTRAINT revenue_events_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT revenue_events_source_check CHECK (((char_length(source) >= 1) AND (char_length(source) <= 256)))
 );
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN event_id SET STATISTICS 1;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN process SET STATISTICS 0;
@@ -4112,6 +4760,8 @@ ALTER TABLE ONLY state.revenue_events ALTER COLUMN currency SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN source SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN description SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events ALTER COLUMN metadata SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.revenue_events ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
@@ -4133,7 +4783,10 @@ CREATE TABLE state.state_documents (
 ALTER TABLE ONLY state.state_documents ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN key SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN document SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN version SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.state_documents ALTER COLUMN updated_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.state_documents FORCE ROW LEVEL SECURITY;
 
@@ -4144,10 +4797,14 @@ CREATE TABLE state.tenants (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     default_schedules text[] DEFAULT '{}'::text[] NOT NULL,
+    grant_policy text DEFAULT 'ask'::text NOT NULL,
+    CONSTRAINT tenants_grant_policy_check CHECK ((grant_policy = ANY (ARRAY['ask'::text, 'accept_all'::text]))),
     CONSTRAINT tenants_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 128)) AND (name !~ '[[:cntrl:]]'::text)))
 );
 ALTER TABLE ONLY state.tenants ALTER COLUMN name SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.tenants ALTER COLUMN default_schedules SET STATISTICS 0;
+ALTER TABLE ONLY state.tenants ALTER COLUMN grant_policy SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tenants FORCE ROW LEVEL SECURITY;
 
@@ -4168,11 +4825,16 @@ CREATE TABLE state.tool_invocations (
     CONSTRAINT tool_invocations_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),
     CONSTRAINT tool_invocations_tool_check CHECK (((char_length(tool) >= 1) AND (char_length(tool) <= 256)))
 );
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN invocation_id SET STATISTICS 1;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN tool SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN arguments SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN succeeded SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN duration_ms SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
@@ -4202,13 +4864,18 @@ CREATE TABLE state.triples (
     CONSTRAINT triples_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text]))),
     CONSTRAINT triples_subject_check CHECK ((((char_length(subject) >= 1) AND (char_length(subject) <= 256)) AND (subject !~ '\n'::text)))
 );
+ALTER TABLE ONLY state.triples ALTER COLUMN triple_id SET STATISTICS 1;
 ALTER TABLE ONLY state.triples ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN subject SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN predicate SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN object_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN statement_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.triples ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.triples ALTER COLUMN recorded_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.triples FORCE ROW LEVEL SECURITY;
 
@@ -4233,11 +4900,15 @@ CREATE TABLE traces.audit_log (
     CONSTRAINT audit_log_target_check CHECK (((char_length(target) >= 1) AND (char_length(target) <= 1024))),
     CONSTRAINT outcomes_have_an_intent CHECK (((phase = 'intent'::text) = (intent_id IS NULL)))
 );
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN audit_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN intent_id SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN action SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN target SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN phase SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log ALTER COLUMN detail SET STATISTICS 0;
+ALTER TABLE ONLY traces.audit_log ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
@@ -4350,7 +5021,9 @@ CREATE TABLE traces.snapshots (
     CONSTRAINT snapshots_name_check CHECK ((name = ANY (ARRAY['tenant_summary'::text, 'metrics_24h'::text, 'stale_active'::text, 'dead_xrefs'::text, 'growth_7d'::text]))),
     CONSTRAINT snapshots_rows_check CHECK ((jsonb_typeof(rows) = 'array'::text))
 );
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN name SET STATISTICS 0;
 ALTER TABLE ONLY traces.snapshots ALTER COLUMN rows SET STATISTICS 0;
+ALTER TABLE ONLY traces.snapshots ALTER COLUMN taken_at SET STATISTICS 0;
 
 ALTER TABLE ONLY traces.snapshots FORCE ROW LEVEL SECURITY;
 
@@ -4430,7 +5103,10 @@ CREATE TABLE vectors.owner_statistics (
     CONSTRAINT owner_statistics_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN mean_bytes SET STATISTICS 0;
 ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN sample SET STATISTICS 0;
+ALTER TABLE ONLY vectors.owner_statistics ALTER COLUMN refreshed_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.owner_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4449,6 +5125,9 @@ CREATE TABLE vectors.tenant_models (
 );
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN next_model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN is_listed SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN started_at SET STATISTICS 0;
+ALTER TABLE ONLY vectors.tenant_models ALTER COLUMN switched_at SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.tenant_models FORCE ROW LEVEL SECURITY;
 
@@ -4463,6 +5142,7 @@ CREATE TABLE vectors.word_statistics (
 );
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN word SET STATISTICS 0;
+ALTER TABLE ONLY vectors.word_statistics ALTER COLUMN memory_count SET STATISTICS 0;
 
 ALTER TABLE ONLY vectors.word_statistics FORCE ROW LEVEL SECURITY;
 
@@ -4552,6 +5232,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_pkey PRIMARY KEY (tenant_id, document_id);
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_pkey PRIMARY KEY (tenant_id, grant_id, owner);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
@@ -4578,6 +5261,12 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (tenant_id, group_name, owner);
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, name);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_pkey PRIMARY KEY (tenant_id, event_id);
@@ -4688,6 +5377,8 @@ CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant
 
 CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_id, document_id, chunk_index);
 
+CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
+
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
 CREATE INDEX entity_facts_evidence ON state.entity_facts USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -4712,9 +5403,19 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE (revoked_at IS NULL);
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
+
+CREATE INDEX grants_readable ON state.grants USING btree (tenant_id, granted_to) WHERE ((accepted_at IS NOT NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 
 CREATE INDEX grants_received ON state.grants USING btree (tenant_id, granted_to, created_at DESC, grant_id DESC);
+
+CREATE INDEX grants_received_by_groups ON state.grants USING btree (tenant_id, granted_to_group, created_at DESC, grant_id DESC) WHERE (granted_to_group IS NOT NULL);
+
+CREATE INDEX grants_to_groups ON state.grants USING btree (tenant_id, granted_to_group) WHERE ((granted_to_group IS NOT NULL) AND (revoked_at IS NULL));
+
+CREATE INDEX group_members_owner ON state.group_members USING btree (tenant_id, owner);
 
 CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -4729,6 +5430,7 @@ CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
 CREATE INDEX memories_happened ON state.memories USING btree (tenant_id, owner, COALESCE(at, created_at));
+ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merged_into) WHERE (merged_into IS NOT NULL);
 
@@ -4816,13 +5518,15 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TA
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN ((old.revoked_at IS NOT NULL)) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
+CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
 CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION mnemic.refuse_reactivating_key();
 
-CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
+CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
 ALTER TABLE ONLY queue.embedding_backlog
     ADD CONSTRAINT embedding_backlog_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -4866,6 +5570,9 @@ ALTER TABLE ONLY state.document_chunks
 ALTER TABLE ONLY state.document_sources
     ADD CONSTRAINT document_sources_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.reference_documents(tenant_id, document_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.dropped_group_grants
+    ADD CONSTRAINT dropped_group_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.entities
     ADD CONSTRAINT entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -4895,6 +5602,15 @@ ALTER TABLE ONLY state.flagged_actors
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.group_members
+    ADD CONSTRAINT group_members_tenant_id_group_name_fkey FOREIGN KEY (tenant_id, group_name) REFERENCES state.groups(tenant_id, name) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.groups
+    ADD CONSTRAINT groups_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.journal_events
     ADD CONSTRAINT journal_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -5078,6 +5794,8 @@ ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.dropped_group_grants ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.entities ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.entity_facts ENABLE ROW LEVEL SECURITY;
@@ -5091,6 +5809,10 @@ ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.group_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.groups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.journal_events ENABLE ROW LEVEL SECURITY;
 
@@ -5134,6 +5856,8 @@ CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.document_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.dropped_group_grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.entity_facts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -5147,6 +5871,10 @@ CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mne
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.group_members USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.groups USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -5242,8 +5970,17 @@ GRANT ALL ON FUNCTION mnemic.begin_model_change(wanted text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.cancel_job(cancelled uuid) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner text, lines jsonb) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.claim_jobs(claimer text, known_types text[], slots integer, after_tenant uuid, only_tenant uuid) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.count_foreign_references(referring text) TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.create_log_partition(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.create_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.cron_time(minutes smallint[], hours smallint[], days smallint[], months smallint[], weekdays smallint[], either_day boolean, zone text, moment timestamp with time zone, backward boolean) TO mnemic_definer;
@@ -5307,18 +6044,28 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.granted_memories(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.group_members TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.groups_of(of_tenant uuid, member text) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.has_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.has_keys() TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, lines jsonb) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.keep_version() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.leave_pg_cron() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weights real[], memory_total integer, mean_bytes real, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
@@ -5340,6 +6087,8 @@ GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases te
 
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.open_activity_functions() TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) TO mnemic_app;
@@ -5365,6 +6114,22 @@ REVOKE ALL ON FUNCTION mnemic.publish_state_document_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.queue_metrics(most_types integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.queue_metrics(most_types integer) TO mnemic_app;
+
+GRANT SELECT,INSERT ON TABLE state.dropped_group_grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.dropped_group_grants TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
+
+GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -5509,6 +6274,13 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_all_statistics() FROM PUBLIC;
+
+REVOKE ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) FROM PUBLIC;
+GRANT ALL ON PROCEDURE mnemic.withhold_statistics(IN guarded regclass) TO mnemic_definer;
 
 GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 
@@ -5697,12 +6469,8 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
-GRANT SELECT,INSERT ON TABLE state.grants TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.grants TO mnemic_definer;
-
-GRANT UPDATE(revoked_at) ON TABLE state.grants TO mnemic_app;
-
-GRANT UPDATE(revoking_reason) ON TABLE state.grants TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
@@ -5740,6 +6508,8 @@ GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
 
 GRANT UPDATE(default_schedules) ON TABLE state.tenants TO mnemic_app;
+
+GRANT UPDATE(grant_policy) ON TABLE state.tenants TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tool_invocations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.tool_invocations TO mnemic_definer;

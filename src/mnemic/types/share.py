@@ -2,9 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, get_args
 from uuid import UUID
 
 from mnemic.types.memory import Category
+
+GrantState = Literal["offered", "active", "expired", "dropped", "revoked"]
+GRANT_STATES: tuple[GrantState, ...] = get_args(GrantState)
+OPEN_STATES: tuple[GrantState, ...] = ("offered", "active")
+"""A grant in one of the other states has ended."""
+
+GrantPolicy = Literal["ask", "accept_all"]
+GRANT_POLICIES: tuple[GrantPolicy, ...] = get_args(GrantPolicy)
+
+EVERYONE = "everyone"
+"""The group that all owners of a tenant are in. It always exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +37,30 @@ class ReadableGrant:
 
 @dataclass(frozen=True, slots=True)
 class Grant(ReadableGrant):
-    """A grant of `owner`, which lets `granted_to` recall. It ends at `expires_at`, or when it is revoked."""
+    """A grant of `owner`, which lets `granted_to`, or the members of `granted_to_group`, recall.
 
-    granted_to: str
+    `state` is `offered` until the reader accepts it, then `active`, until it is `expired`, `dropped` by the
+    reader or `revoked` by the giver. A grant to a group is active at once; each member can drop it for itself
+    only, and sees its own `state` and `dropped_at`.
+    """
+
+    granted_to: str | None
     expires_at: datetime | None
     process: str
     reason: str | None
     created_at: datetime
     revoked_at: datetime | None
     revoking_reason: str | None
+    granted_to_group: str | None
+    accepted_at: datetime | None
+    dropped_at: datetime | None
+    state: GrantState
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of owners, which grants can be given to."""
+
+    name: str
+    created_at: datetime
+    member_count: int

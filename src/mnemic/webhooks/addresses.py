@@ -4,6 +4,9 @@ Otherwise a caller that may create webhooks could make this machine call what on
 own services, its neighbours', a cloud's metadata service. The check is on the address that a name resolves
 to, whatever the name looks like (``localhost``, ``2130706433``, ``0x7f.1``, a public DNS name for 127.0.0.1).
 The sender connects to exactly the addresses checked here, because a second lookup could return others.
+
+Public is what the registries of IANA list as global unicast, without the blocks for special purposes in it.
+All else is refused, so that a block that gets a meaning later is not public before somebody says so here.
 """
 
 import asyncio
@@ -22,8 +25,48 @@ PORT_MAX = 65_535
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# IPv6 ranges that embed an IPv4 address in their last bits; a gateway may forward it anywhere.
-_TRANSLATED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+# Of IPv6, IANA has assigned only this block as global unicast. Outside of it are, among others, the
+# unspecified and the loopback address, IPv4-compatible (::/96) and IPv4-translated (::ffff:0:0:0/96,
+# 64:ff9b::/96, 64:ff9b:1::/48) addresses, the discard prefix (100::/64), segment routing (5f00::/16), unique
+# local (fc00::/7), link-local (fe80::/10), site-local (fec0::/10) and multicast addresses (ff00::/8).
+_GLOBAL_UNICAST_6 = ipaddress.IPv6Network("2000::/3")
+_SPECIAL_6 = tuple(
+    map(
+        ipaddress.IPv6Network,
+        (
+            "2001::/23",  # IETF protocol assignments: Teredo, benchmarking, ORCHID and others
+            "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4: embeds an IPv4 address, and a gateway may forward it anywhere
+            "2620:4f:8000::/48",  # AS112: answers queries for private names
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+# IPv4 is assigned in pieces below 224.0.0.0; these are in IANA's registry of special purposes.
+_UNICAST_4_END = ipaddress.IPv4Address("224.0.0.0")
+_SPECIAL_4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",  # this network
+            "10.0.0.0/8",  # private use
+            "100.64.0.0/10",  # shared by customers of a provider
+            "127.0.0.0/8",  # loopback
+            "169.254.0.0/16",  # link-local: metadata services of clouds
+            "172.16.0.0/12",  # private use
+            "192.0.0.0/24",  # IETF protocol assignments
+            "192.0.2.0/24",  # documentation
+            "192.31.196.0/24",  # AS112
+            "192.52.193.0/24",  # multicast tunnels
+            "192.88.99.0/24",  # 6to4 relays
+            "192.168.0.0/16",  # private use
+            "192.175.48.0/24",  # AS112
+            "198.18.0.0/15",  # benchmarking
+            "198.51.100.0/24",  # documentation
+            "203.0.113.0/24",  # documentation
+        ),
+    )
+)
 
 
 def check_url(value: object) -> httpx.URL:
@@ -63,12 +106,9 @@ def refusal(url: httpx.URL, addresses: Sequence[IPAddress], *, allow_private: bo
 
 
 def is_public(address: IPAddress) -> bool:
-    """Whether an address, or the IPv4 address embedded in it, is on the public internet."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        if address.sixtofour is not None or address.teredo is not None:
-            return False
-        if any(address in network for network in _TRANSLATED):
-            return False
-    return address.is_global and not address.is_multicast
+    """Whether an address is global unicast; an IPv4-mapped one counts as the IPv4 address that is used."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address < _UNICAST_4_END and not any(address in network for network in _SPECIAL_4)
+    if address.ipv4_mapped is not None:
+        return is_public(address.ipv4_mapped)
+    return address in _GLOBAL_UNICAST_6 and not any(address in network for network in _SPECIAL_6)

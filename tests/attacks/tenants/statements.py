@@ -384,24 +384,29 @@ ANY_MEMORY = (
 SEARCHES = (
     "SELECT unnest(memory_ids) AS memory_id"
     " FROM mnemic.lexical_candidates("
-    f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, {{as_of}}, 100)",
+    f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, NULL, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
+    "SELECT memory_id FROM mnemic.granted_memories("
+    f"mnemic.current_tenant(), 'somebody', {ANY_MEMORY}, {ANY_MEMORY}, {{as_of}})",
 )
 # Searches by functions that run with the caller's policies and take the tenant as a parameter.
 FIRST_TABLE = f"(SELECT table_name FROM mnemic.vector_models WHERE model = '{FIRST_MODEL}') AS first_one"
 THEIRS = "(SELECT array_agg(memory_id) FROM state.memories)"
 SEARCHES_FOR_B = (
     "SELECT unnest(found_ids) AS memory_id"
-    " FROM mnemic.recall_by_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, 100,"
-    f" {ANY_MEMORY}, {{as_of}})",
+    " FROM mnemic.recall_by_words('{b}', 'somebody', ARRAY['secret'], NULL, 1, NULL, 100,"
+    f" {ANY_MEMORY}, NULL, {{as_of}})",
     f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
     " mnemic.nearest_vectors('{b}', 'somebody', table_name, '[1,0,0]'::halfvec, NULL, 40, 100)",
     f"SELECT unnest(near_ids) AS memory_id FROM {FIRST_TABLE},"
     f" mnemic.recall_by_vector('{{b}}', 'somebody', '{FIRST_MODEL}', table_name, '[1,0,0]'::halfvec, NULL,"
     " NULL, 40, 100)",
+    f"SELECT unnest(memory_ids) AS memory_id FROM {FIRST_TABLE},"
+    f" mnemic.nearest_granted('{{b}}', 'somebody', {ANY_MEMORY}, {ANY_MEMORY}, {{as_of}}, table_name,"
+    " '[1,0,0]'::halfvec, 100)",
     "SELECT unnest(memory_ids) AS memory_id"
     f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
-    " {as_of}, 99)",
+    " NULL, {as_of}, 99)",
     "SELECT drawn.memory_id FROM mnemic.recall_vectors('{b}', 'somebody', "
     f"{THEIRS}, true, NULL::halfvec[]) AS found, unnest({THEIRS}) WITH ORDINALITY AS drawn (memory_id, place)"
     " WHERE drawn.place = ANY(found.vector_places)",

@@ -7,19 +7,23 @@ process however it ends, so after kill -9 of any process nothing is left running
 
 Read in this order: `server` (the interface), `launch` (join or start), `keeper` (the process that
 stops the server), `folder` (files and locks in the data folder), `cluster` (initdb, who may
-connect), `account` and `binaries` (running as another user than root), `socket_folder`, `settings`.
+connect), `account`, `server_uid` and `binaries` (running as another user than root), `socket_folder`,
+`settings`.
 
 Only the standard library is imported here.
 """
 
+from mnemic.db.embedded.account import AccountStatus, account_status
 from mnemic.db.embedded.binaries import missing_cpu_features, server_binaries
 from mnemic.db.embedded.cluster import ADMIN_ROLE
 from mnemic.db.embedded.server import EmbeddedServer, ServerStatus, status, stop
 
 __all__ = [
     "ADMIN_ROLE",
+    "AccountStatus",
     "EmbeddedServer",
     "ServerStatus",
+    "account_status",
     "missing_cpu_features",
     "server_binaries",
     "status",

@@ -7,15 +7,24 @@ start lock.
 
 import contextlib
 import os
+import pwd
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from mnemic.db.embedded.account import Account, can_pass_open_folders, can_use, name_of, run_as
+from mnemic.db.embedded.account import (
+    Account,
+    can_pass_open_folders,
+    can_use,
+    initdb_account,
+    name_of,
+    run_as,
+)
 from mnemic.db.embedded.binaries import Binaries
-from mnemic.db.embedded.deadline import Deadline
+from mnemic.db.embedded.deadline import LOGGER, Deadline
 from mnemic.db.embedded.folder import DataFolder, change_owner, folder_errors, replace_file
 from mnemic.db.embedded.locks import FileLock
+from mnemic.db.embedded.server_uid import FORMER_USER, give_tree
 from mnemic.errors import DataFolderError, EmbeddedServerError
 
 ADMIN_ROLE = "mnemic"
@@ -42,6 +51,7 @@ def prepare_cluster(folder: DataFolder, account: Account, binaries: Binaries, de
             shutil.rmtree(leftover)
         if not folder.pgdata.exists():
             _make_cluster(folder, account, binaries, deadline)
+        _carry_over(folder, account)
         _check_version(folder, binaries.major_version)
         _check_reach(folder, account)
         _write_access_rules(folder, account)
@@ -70,13 +80,29 @@ def _make_cluster(folder: DataFolder, account: Account, binaries: Binaries, dead
         )
     new = folder.root / f"pgdata.new-{os.urandom(6).hex()}"
     new.mkdir(mode=0o700)
+    maker = initdb_account(account)
     try:
-        _run_initdb(folder, new, account, binaries, deadline)
+        _run_initdb(folder, new, maker, binaries, deadline)
+        if maker != account:
+            give_tree(new, from_uid=maker.uid, uid=account.uid, gid=account.gid)
         new.rename(folder.pgdata)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
     _sync_folder(folder.root)
+
+
+def _carry_over(folder: DataFolder, account: Account) -> None:
+    """Give the cluster to the account if it belongs to another user; an interrupted start is continued."""
+    owner_uid = folder.pgdata.stat().st_uid
+    if not account.switched or (owner_uid == account.uid and not folder.intended_owner.exists()):
+        return
+    replace_file(folder.intended_owner, str(account.uid), uid=folder.owner_uid, gid=folder.owner_gid)
+    former_uid = pwd.getpwnam(FORMER_USER).pw_uid
+    give_tree(folder.pgdata, from_uid=former_uid, uid=account.uid, gid=account.gid)
+    _sync_folder(folder.pgdata)
+    folder.intended_owner.unlink()
+    LOGGER.warning("the cluster %s now belongs to %s and no longer to nobody", folder.pgdata, account.name)
 
 
 def _run_initdb(

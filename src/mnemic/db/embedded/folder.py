@@ -10,10 +10,12 @@
     ├── server.lock    held by keeper, postmaster and every backend (by initdb before them)
     ├── server.json    the socket folder and the settings of the latest start
     ├── server.log     the server's log; the previous one is server.log.1
+    ├── owner.new      while the cluster is given to another OS user: the id of that user
     └── keep-running   while it exists, the server keeps running without users
 
 When root uses another user's folder, the files that it makes belong to the folder's owner, who can
-then use them. Modes and owners of existing files are never changed.
+then use them. Modes of existing files are never changed, and owners only by `cluster`: it gives a cluster
+of `nobody` to a user id of its own.
 """
 
 import contextlib
@@ -88,6 +90,10 @@ class DataFolder:
         return self.root / "keep-running"
 
     @property
+    def intended_owner(self) -> Path:
+        return self.root / "owner.new"
+
+    @property
     def record(self) -> Path:
         return self.root / "server.json"
 
@@ -125,6 +131,14 @@ def write_record(folder: DataFolder, record: ServerRecord) -> None:
     text = json.dumps({"socket_dir": str(record.socket_dir), "settings": dict(record.settings)})
     with folder_errors(folder.root):
         replace_file(folder.record, text, uid=folder.owner_uid, gid=folder.owner_gid)
+
+
+def read_intended_owner(folder: DataFolder) -> int | None:
+    """The user id to which an interrupted start was giving the cluster."""
+    try:
+        return int(folder.intended_owner.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def open_log(folder: DataFolder) -> int:

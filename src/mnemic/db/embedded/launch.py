@@ -53,7 +53,7 @@ class StartOptions:
     """What a start of the server needs."""
 
     folder: DataFolder
-    server_user: str
+    server_user: str | None
     settings: Mapping[str, str]
     binaries: Path
 
@@ -105,9 +105,10 @@ def _start(options: StartOptions, deadline: Deadline) -> None:
     folder = options.folder
     account = server_account(folder, options.server_user)
     binaries = runnable_binaries(account, options.binaries, deadline)
-    prepare_cluster(folder, account, binaries, deadline)
     with folder_errors(folder.root):
+        # First, because the cluster must not be given to another user under a running server.
         remove_stale_pid_file(folder.pgdata, deadline)
+    prepare_cluster(folder, account, binaries, deadline)
     previous = read_record(folder)
     if previous is not None:
         remove_socket_folder(previous.socket_dir)

@@ -51,7 +51,7 @@ class EmbeddedServer:
         cls,
         data_dir: Path,
         *,
-        server_user: str = "nobody",
+        server_user: str | None = None,
         keep_running: bool = False,
         server_settings: Mapping[str, str] = _NO_SETTINGS,
         start_timeout_s: float = START_TIMEOUT_S,
@@ -59,8 +59,9 @@ class EmbeddedServer:
     ) -> Self:
         """Start the server of this folder, or join it if it runs; returns when it accepts connections.
 
-        Blocks. Makes the folder and the cluster if they are missing. `server_user` runs the server
-        when the caller is root; `server_settings` take effect only if this call starts it.
+        Blocks. Makes the folder and the cluster if they are missing. If the caller is root,
+        `server_user` runs the server, or without one a user id of its own. `server_settings` take effect only
+        if this call starts it.
         """
         check_cpu()
         settings = merged_settings(server_settings)

@@ -2,6 +2,7 @@
 
 - `lexical`: by the words of the query; `query_terms` reads those words and their statistics.
 - `semantic`: by the query's vector; `filtered` replaces that search where a filter leaves few memories.
+- `granted`: the searches for the reader of a grant, among the granted memories only.
 - `entities`: by the entities that the query names.
 - `time_windows`: by the times that the query names.
 - `neighbours`: the turns around the best candidates of all other searches.

@@ -80,6 +80,7 @@ async def search_lexical(
         **features_parameters(lookup, request, list(lookup.entity_hops)),
         **_search_parameters(terms, subqueries),
         "with_vectors": with_vectors,
+        "sample_owner": lookup.readable.owner if not lookup.counts_granted_only else None,
     }
     started_s = perf_counter()
     (row,) = await database.read("recall.words", parameters)
@@ -100,7 +101,7 @@ def _search_parameters(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> di
     return {
         "searched": [subquery.tsquery for subquery in subqueries],
         "weights": _subquery_weights(terms, subqueries),
-        "memory_total": terms.memory_count,
+        "memory_total": terms.weighed_count,
         "mean_bytes": terms.mean_bytes,
     }
 
@@ -123,8 +124,8 @@ def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None
             for conversation, bits in zip(row["found_conversations"], row["conversation_terms"], strict=True)
         }
     estimated = _estimated_counts(terms, counts)
-    weights = term_weights(estimated, terms.memory_count)
-    shares = estimated / max(terms.memory_count, 1)
+    weights = term_weights(estimated, terms.weighed_count)
+    shares = estimated / max(terms.weighed_count, 1)
     return LexicalMatches(terms, weights, shares, found, conversation_terms, row)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.entities import search_entities
+from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.candidates.time_windows import search_windows
 from mnemic.recall.query_analysis import QueryAnalysis
@@ -19,13 +20,15 @@ class OwnerLookup:
     """What the lexical and the semantic search of one owner start from.
 
     `entity_hops` are the candidates by entity, with how many relations they are away from the query's
-    entities; `in_windows` are memories of the times that the query names.
+    entities; `in_windows` are memories of the times that the query names. `counts_granted_only`
+    says that the searches are those of `granted`.
     """
 
     readable: ReadableOwner
     terms: QueryTerms
     entity_hops: Mapping[Key, int]
     in_windows: Sequence[Key]
+    counts_granted_only: bool = False
 
 
 async def look_up_owner(
@@ -38,10 +41,14 @@ async def look_up_owner(
     """Read the query's terms, then candidates by entity and by time."""
     with timer.measure("text"):
         terms = await read_query_terms(database, readable.owner, analysis)
+        is_confined = counts_granted_only(readable, terms)
+        if is_confined:
+            terms = terms.among_granted(await count_granted(database, readable, request))
     with timer.measure("graph"):
         entity_hops: Mapping[Key, int] = {}
-        if "graph" in request.techniques and terms.has_entities:
+        # A grant opens memories. The giver's entities, with their aliases and relations, stay closed.
+        if "graph" in request.techniques and terms.has_entities and readable.grant_id is None:
             entity_hops = await search_entities(database, readable.owner, analysis)
     with timer.measure("time"):
         in_windows = await search_windows(database, readable, request, analysis)
-    return OwnerLookup(readable, terms, entity_hops, in_windows)
+    return OwnerLookup(readable, terms, entity_hops, in_windows, is_confined)

@@ -105,7 +105,7 @@ class PoolBuilder:
             cosine_mean=mean,
             cosine_deviation=deviation,
             counts=_counts(found, columns["found_by"], self._request),
-            lacks_word_statistics=lookup.terms.lacks_statistics,
+            lacks_word_statistics=lookup.terms.lacks_statistics and lookup.readable.covers_everything,
             lacks_vector_index=semantic.lacks_index,
         )
 

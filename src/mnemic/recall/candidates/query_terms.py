@@ -5,7 +5,7 @@ quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have wor
 memories each word occurs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from mnemic.db.connection import Row
@@ -19,6 +19,9 @@ STATISTICS_AGE = timedelta(days=1)
 """Older statistics are refreshed in the background."""
 COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Without statistics, the database counts an owner's memories up to this number."""
+GRANTED_PRIOR_MEMORIES = 20
+"""Memories without any term of the query that are added to those of a grant. A grant may cover one memory, in
+which no term would be rare."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class QueryTerms:
     `tsqueries` has one PostgreSQL tsquery per term, with all forms of the word; `counts` the number of
     memories that have the term, None where statistics do not say; `mean_bytes` the mean length of the
     owner's memories, None without statistics. `vector_table` holds the vectors of the model that serves the
-    tenant.
+    tenant. `prior_count` is added to `memory_count` to tell how rare terms are.
     """
 
     lexemes: tuple[str, ...]
@@ -41,12 +44,31 @@ class QueryTerms:
     has_entities: bool
     has_grants: bool
     vector_table: VectorTable | None
+    prior_count: int = 0
+
+    @property
+    def weighed_count(self) -> int:
+        """The number of memories that the weights of terms are computed with."""
+        return self.memory_count + self.prior_count
 
     @property
     def lacks_statistics(self) -> bool:
         """Whether statistics should be made or refreshed for this owner."""
         is_large = self.memory_count > STATISTICS_MIN_MEMORIES
         return self.is_stale or (not self.has_statistics and is_large)
+
+    def among_granted(self, memory_count: int) -> "QueryTerms":
+        """The same terms, to be counted among the granted memories of the owner, without its statistics."""
+        return replace(
+            self,
+            counts=(None,) * len(self.counts),
+            memory_count=memory_count,
+            mean_bytes=None,
+            has_statistics=False,
+            is_stale=False,
+            has_entities=False,
+            prior_count=GRANTED_PRIOR_MEMORIES,
+        )
 
 
 async def read_query_terms(database: TenantDatabase, owner: str, analysis: QueryAnalysis) -> QueryTerms:

@@ -15,6 +15,7 @@ from mnemic.db.id_arrays import IdArray, Key
 from mnemic.db.vector_index import INDEX_MIN_ROWS, CosineStatistics, ef_search_for, index_name
 from mnemic.db.vectors import ModelChanged
 from mnemic.recall.candidates.filtered import FilteredMatches, search_filtered
+from mnemic.recall.candidates.granted import search_granted
 from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.candidates.neighbours import features_parameters
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
@@ -58,6 +59,8 @@ async def search_semantic(
     search = _SemanticSearch(database, lookup, request, query, by_time, timer)
     if query is None:
         return await search.run() if by_time else SemanticMatches()
+    if lookup.counts_granted_only:
+        return await search.run(await search_granted(database, query, lookup.readable, request, timer))
     if lookup.readable.filter.leaves_few and request.as_of is None:
         return await search.run(await search_filtered(database, query, lookup.readable, request, timer))
     matches = await search.run()

@@ -23,11 +23,12 @@ async def search_windows(
     """The newest memories of each window that the query names."""
     if "time" not in request.techniques or request.as_of is not None or not analysis.windows:
         return ()
+    search = "recall.find_filtered" if readable.grant_id is None else "recall.find_granted"
     found: dict[Key, None] = {}
     async with database.transaction() as transaction:
         for window in analysis.windows:
             parameters = {**_within(readable, window).parameters(request), "limit": WINDOW_MAX}
-            rows = await transaction.rows("recall.find_filtered", parameters)
+            rows = await transaction.rows(search, parameters)
             found.update((row["memory_id"].bytes, None) for row in rows)
     return tuple(found)
 

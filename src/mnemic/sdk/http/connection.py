@@ -36,7 +36,11 @@ RETRY_AFTER_MAX_S = 30.0
 """A longer `Retry-After` is not waited for: the error is raised."""
 
 REQUEST_TIMEOUT_S = 120.0
+"""Longest time of one attempt, from the connection to the last byte of the response."""
 BATCH_TIMEOUT_S = 3600.0
+"""The same for a `retain_many`, whose items may come slowly."""
+BATCH_IDLE_MAX_S = 660.0
+"""Longest silence during a `retain_many`: the server gives up after ten minutes."""
 STREAM_IDLE_MAX_S = 60.0
 """Longer silence means a lost connection, because the server sends heartbeats."""
 
@@ -68,10 +72,11 @@ class HttpConnection:
                 "Run `mnemic keys create` on the server to create one."
             )
         self._server = url.geturl()
+        self._connect_timeout_s = settings.connect_timeout_s
         self._client = httpx.AsyncClient(
             base_url=self._server,
             headers={"Authorization": _authorization(settings.api_key.get_secret_value())},
-            timeout=httpx.Timeout(REQUEST_TIMEOUT_S, connect=settings.connect_timeout_s),
+            timeout=self._timeout(REQUEST_TIMEOUT_S),
             limits=httpx.Limits(max_connections=settings.pool_size),
             # Requests to this machine must not go through a proxy of the environment.
             trust_env=not _is_loopback(url),
@@ -97,7 +102,9 @@ class HttpConnection:
     async def send_stream(self, request: Request, scope: Scope, lines: AsyncIterator[bytes]) -> bytes:
         """Send a request whose body is a stream, without retries."""
         headers = _headers(scope) | {"Content-Type": LINES_MEDIA_TYPE}
-        result = await self._attempt(request, headers, lines, timeout_s=BATCH_TIMEOUT_S)
+        result = await self._attempt(
+            request, headers, lines, timeout_s=BATCH_TIMEOUT_S, idle_max_s=BATCH_IDLE_MAX_S
+        )
         if result.error is not None:
             raise result.error
         return result.body
@@ -107,14 +114,13 @@ class HttpConnection:
         self, request: Request, scope: Scope, headers: dict[str, str]
     ) -> AsyncIterator[AsyncIterator[str]]:
         """Send a request and give the lines of its streamed response."""
-        timeout = httpx.Timeout(STREAM_IDLE_MAX_S)
         try:
             async with self._client.stream(
                 request.method,
                 _relative(request.path),
                 params=request.query,
                 headers=_headers(scope) | headers,
-                timeout=timeout,
+                timeout=self._timeout(STREAM_IDLE_MAX_S),
             ) as response:
                 if not response.is_success:
                     await response.aread()
@@ -130,18 +136,21 @@ class HttpConnection:
         content: bytes | AsyncIterator[bytes] | None,
         *,
         timeout_s: float | None = None,
+        idle_max_s: float | None = None,
     ) -> AttemptResult:
-        timeout = httpx.USE_CLIENT_DEFAULT if timeout_s is None else httpx.Timeout(timeout_s)
+        limit_s = REQUEST_TIMEOUT_S if timeout_s is None else timeout_s
         try:
-            response = await self._client.request(
-                request.method,
-                _relative(request.path),
-                params=request.query,
-                headers=headers,
-                content=content,
-                timeout=timeout,
-            )
-        except httpx.ReadTimeout as error:
+            # httpx limits each read and write. A response that drips byte by byte needs a total limit.
+            async with asyncio.timeout(limit_s):
+                response = await self._client.request(
+                    request.method,
+                    _relative(request.path),
+                    params=request.query,
+                    headers=headers,
+                    content=content,
+                    timeout=self._timeout(idle_max_s or limit_s),
+                )
+        except (httpx.ReadTimeout, TimeoutError) as error:
             # The server may still be working on the request: a retry would add load.
             return AttemptResult(error=self._unavailable(error))
         except httpx.TransportError as error:
@@ -150,8 +159,13 @@ class HttpConnection:
             return AttemptResult(body=response.content)
         return AttemptResult(error=error_from_response(response), retry_delay_s=_retry_delay_s(response))
 
-    def _unavailable(self, error: httpx.TransportError) -> ServerUnavailableError:
-        what = "did not respond in time" if isinstance(error, httpx.TimeoutException) else "cannot be reached"
+    def _timeout(self, idle_max_s: float) -> httpx.Timeout:
+        """Limits of each single step of a request."""
+        return httpx.Timeout(idle_max_s, connect=self._connect_timeout_s)
+
+    def _unavailable(self, error: httpx.TransportError | TimeoutError) -> ServerUnavailableError:
+        is_late = isinstance(error, httpx.TimeoutException | TimeoutError)
+        what = "did not respond in time" if is_late else "cannot be reached"
         unavailable = ServerUnavailableError(
             f"The Mnemic server at {self._server} {what} ({type(error).__name__}). Is it running? "
             "A write may or may not have been stored; repeating it is safe."

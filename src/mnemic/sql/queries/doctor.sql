@@ -21,3 +21,7 @@ WHERE nspname IN ('state', 'vectors', 'traces', 'queue')
       AND EXISTS (SELECT FROM pg_policy WHERE polrelid = pg_class.oid)
   )
 ORDER BY 1
+
+-- name: open_activity
+-- How many functions show this role the activity of other tenants, or let it end their sessions; there should be none.
+SELECT count(*) AS function_count FROM mnemic.open_activity_functions()

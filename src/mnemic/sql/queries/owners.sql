@@ -1,9 +1,5 @@
 -- Everything about an owner: erasing, archiving, exporting, importing.
 
--- name: take_long
--- Allows statements on all of an owner's rows more time than other statements have.
-SET LOCAL statement_timeout = '1h'
-
 -- name: hold_conversations
 -- Locks an owner's conversations: waits for calls that add turns, and blocks new ones.
 SELECT conversation FROM state.conversations
@@ -39,14 +35,18 @@ SET CONSTRAINTS ALL DEFERRED
 
 -- name: import
 -- Inserts exported lines of one table; returns how many rows were new.
-SELECT mnemic.import_rows(%(table_name)s, %(lines)s::jsonb) AS imported
+SELECT mnemic.import_rows(%(table_name)s, %(owner)s, %(lines)s::jsonb) AS imported
+
+-- name: count_foreign_references
+-- How many references an owner's rows have to rows of other owners.
+SELECT mnemic.count_foreign_references(%(owner)s) AS reference_count
 
 -- name: mark_imported
 -- Adds imported memories without a vector to the embedding backlog.
 INSERT INTO queue.embedding_backlog (tenant_id, memory_id, last_error)
 SELECT tenant_id, memory_id, 'imported'
 FROM state.memories
-WHERE memories.tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])
+WHERE memories.tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
 ON CONFLICT DO NOTHING
 
 -- name: count_imported_turns
@@ -56,7 +56,8 @@ SET turn_count = greatest(turn_count, imported.next_place)
 FROM (
     SELECT owner, conversation, max("position") + 1 AS next_place
     FROM state.memories
-    WHERE memories.tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[]) AND conversation IS NOT NULL
+    WHERE memories.tenant_id = %(tenant_id)s AND owner = %(owner)s
+      AND memory_id = ANY(%(ids)s::uuid[]) AND conversation IS NOT NULL
     GROUP BY owner, conversation
 ) AS imported
 WHERE conversations.tenant_id = %(tenant_id)s
@@ -70,6 +71,7 @@ SELECT memories.tenant_id, given.memory_id, given.retrieval_count, given.last_re
 FROM jsonb_array_elements(%(lines)s::jsonb) AS line
 CROSS JOIN jsonb_to_record(line -> 'row') AS given (memory_id uuid, retrieval_count int, last_retrieved_at timestamptz)
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+  AND memories.owner = %(owner)s
 WHERE given.retrieval_count > 0 OR given.last_retrieved_at IS NOT NULL
 ON CONFLICT DO NOTHING
 

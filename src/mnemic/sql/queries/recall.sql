@@ -14,20 +14,48 @@ SELECT found.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(mean_bytes)s::real,
-    %(limit)s, %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
+    %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
 CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],
-    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
+    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
+    %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
 CROSS JOIN LATERAL mnemic.recall_vectors(
-    entered.tenant_id, %(owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
+    entered.tenant_id, %(sample_owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
 ) AS theirs
 
 -- name: find_filtered
 -- The newest memories of an owner that match a filter.
 SELECT memory_id
 FROM mnemic.filtered_candidates(%(owner)s, %(filter)s::mnemic.recall_filter, %(limit)s) AS found (memory_id)
+
+-- name: granted
+-- How many memories a request finds through a grant.
+SELECT count(*) AS memory_count
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.granted_memories(
+    entered.tenant_id, %(owner)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
+    %(as_of)s::timestamptz
+) AS found
+
+-- name: nearest_granted
+-- The nearest memories that a grant covers, and the statistics of their cosines; see mnemic.nearest_granted.
+SELECT found.*
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.nearest_granted(
+    entered.tenant_id, %(owner)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
+    %(as_of)s::timestamptz, %(vector_table)s, %(vector)s::halfvec, %(limit)s
+) AS found
+
+-- name: find_granted
+-- The newest memories that a grant covers.
+SELECT memory_id
+FROM mnemic.granted_memories(
+    %(tenant_id)s, %(owner)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, NULL
+)
+ORDER BY happened_at DESC, memory_id DESC
+LIMIT %(limit)s
 
 -- name: mentioning
 -- The newest memories that mention one of these entities (`hops` 0) or a related one (`hops` 1), nearest first.
@@ -64,7 +92,8 @@ CROSS JOIN LATERAL mnemic.recall_by_vector(
 ) AS found
 CROSS JOIN LATERAL mnemic.candidate_features(
     %(owner)s, %(ids)s::uuid[] || found.near_ids, (%(ids)s::uuid[])[:%(expanded)s] || found.near_ids[:%(expanded)s],
-    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz, %(along_bytes)s
+    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
+    %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
 CROSS JOIN LATERAL mnemic.recall_cosines(
     entered.tenant_id, %(vector_table)s, CASE WHEN found.model = %(model)s THEN %(vector)s::halfvec END,

@@ -7,19 +7,11 @@ FROM mnemic.known_memories(
     %(tenant_id)s, %(owner)s, %(external_indexes)s::int[], %(external_ids)s::text[], %(hash_indexes)s::int[], %(hashes)s
 ) AS known
 
--- name: extend_timeout
--- A call of several batches may wait for another one, longer than a statement may usually take.
-SET LOCAL statement_timeout = '1h'
-
 -- name: lock_owner
 -- Waits until no other call of several batches writes for this owner; such calls then wait for this one.
 SELECT pg_advisory_xact_lock(hashtextextended(
     'mnemic.retain ' || mnemic.current_tenant() || ' ' || %(owner)s::text, 0
 ))
-
--- name: reset_timeout
--- Ends what `extend_timeout` began.
-SET LOCAL statement_timeout TO DEFAULT
 
 -- name: reserve_positions
 -- Creates or extends conversations; returns for each the position of its first new turn. The rows are locked in the

@@ -86,6 +86,15 @@ SELECT mnemic.verified_claim(%(purpose)s) IS NOT NULL AS holds
 -- The identity of this connection's backend process, for signatures.
 SELECT mnemic.backend_identity() AS process
 
+-- name: backend_pid
+-- The process id of the backend. Behind a pooler it differs from the one that the connection was greeted with.
+SELECT pg_backend_pid() AS pid
+
+-- name: set
+-- Sets settings of the session.
+SELECT set_config(name, setting, false)
+FROM unnest(%(names)s::text[], %(settings)s::text[]) AS given (name, setting)
+
 -- name: half_vectors
 -- The type of pgvector's half-precision vectors and of arrays of them; their oids differ between servers.
 SELECT pg_type.oid, typarray AS array_oid
@@ -131,3 +140,12 @@ SELECT count(*) AS leftover_statements FROM pg_prepared_statements WHERE from_sq
 -- Sends a wakeup to the listeners of a channel. In a transaction of its own, since NOTIFY serializes commits and
 -- this one has nothing to write.
 SELECT pg_notify(%(channel)s, '')
+
+-- name: extend_timeout
+-- Allows the statements of this transaction more time than others have: they read or write all rows of an owner, or
+-- wait for another large call. The client's limit is LONG_STATEMENT_S in db/answering_connection.py.
+SET LOCAL statement_timeout = '1h'
+
+-- name: reset_timeout
+-- Ends what `extend_timeout` began.
+SET LOCAL statement_timeout TO DEFAULT

@@ -13,5 +13,5 @@ END
 $$;
 
 CREATE OR REPLACE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW
-WHEN (NEW.revoked_at IS NULL AND current_user = 'mnemic_definer')
+WHEN (NEW.revoked_at IS NULL AND NEW.dropped_at IS NULL AND current_user = 'mnemic_definer')
 EXECUTE FUNCTION mnemic.revoke_imported_grant();

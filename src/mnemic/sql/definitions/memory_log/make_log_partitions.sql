@@ -1,6 +1,5 @@
 -- Creates the missing partitions of `first_day` and the following days and returns how many. It waits only for
--- another session that does the same: attaching a finished table takes a lock that does not block readers and
--- writers.
+-- another session that does the same.
 CREATE OR REPLACE FUNCTION mnemic.make_log_partitions(first_day date, days int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -10,8 +9,6 @@ DECLARE
     -- Limits what a hostile caller can create.
     farthest_days CONSTANT int := 400;
     made int := 0;
-    day date;
-    partition text;
 BEGIN
     IF mnemic.current_tenant() IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -22,16 +19,7 @@ BEGIN
     END IF;
     LOCK TABLE traces.memory_log IN SHARE UPDATE EXCLUSIVE MODE;
     FOR ahead IN 0 .. days - 1 LOOP
-        day := first_day + ahead;
-        partition := format('traces.memory_log_%s', to_char(day, 'YYYYMMDD'));
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
-        EXECUTE format('CREATE TABLE %s (LIKE traces.memory_log INCLUDING ALL)', partition);
-        CALL mnemic.protect(partition::regclass, 'SELECT');
-        EXECUTE format(
-            'ALTER TABLE traces.memory_log ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)',
-            partition, day::timestamptz, (day + 1)::timestamptz
-        );
-        made := made + 1;
+        made := made + mnemic.create_log_partition(first_day + ahead)::int;
     END LOOP;
     RETURN made;
 END

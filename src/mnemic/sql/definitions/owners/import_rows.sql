@@ -1,7 +1,7 @@
--- Inserts exported lines, each an object with its `row`, under the verified tenant. Rows whose primary key exists
+-- Inserts exported lines of one owner, each an object with its `row`, under the verified tenant. Rows whose primary key exists
 -- already are left as they are; any other conflict is an error, since a row that is silently left out would be a
 -- gap. Needs a proof of maintenance, so that injected SQL cannot forge history. Returns how many rows were new.
-CREATE OR REPLACE FUNCTION mnemic.import_rows(into_table text, lines jsonb) RETURNS bigint
+CREATE OR REPLACE FUNCTION mnemic.import_rows(into_table text, imported_owner text, lines jsonb) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -16,10 +16,13 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded::text = into_table;
+    SELECT owned.guarded INTO target
+    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
+    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
+    PERFORM mnemic.check_imported_rows(target, imported_owner, lines);
     SELECT
         string_agg(format('%I', attname), ', ' ORDER BY attnum),
         -- In a NOT NULL jsonb column, null in the file is JSON's null, which is a value.
@@ -51,4 +54,4 @@ BEGIN
     RETURN imported;
 END
 $$;
-CALL mnemic.run_as_definer('mnemic.import_rows(text, jsonb)');
+CALL mnemic.run_as_definer('mnemic.import_rows(text, text, jsonb)');

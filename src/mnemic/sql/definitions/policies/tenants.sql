@@ -11,7 +11,7 @@ DROP POLICY IF EXISTS opening ON state.tenants;
 CREATE POLICY opening ON state.tenants FOR INSERT
 WITH CHECK (name = (SELECT mnemic.verified_claim('opening')));
 
--- The column default_schedules is the only one that the application may update.
+-- The application may update the columns default_schedules and grant_policy, and no other.
 DROP POLICY IF EXISTS own_defaults ON state.tenants;
 CREATE POLICY own_defaults ON state.tenants FOR UPDATE
 USING (tenant_id = (SELECT mnemic.current_tenant()))

@@ -6,10 +6,11 @@
 --
 -- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
 -- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
--- privileges and policies; the plan does not depend on the arguments and is kept.
+-- privileges and policies; the plan does not depend on the arguments and is kept. `granted` is what a grant covers, NULL
+-- for an owner's own memories; see mnemic.is_granted_today.
 CREATE OR REPLACE FUNCTION mnemic.candidate_features(
     wanted_owner text, ids uuid[], expanded_ids uuid[], reach int, wanted_terms text[], filter mnemic.recall_filter,
-    as_of timestamptz, along_bytes int
+    granted mnemic.recall_filter, as_of timestamptz, along_bytes int
 )
 RETURNS TABLE (
     memory_ids uuid[], conversations text[], positions int[], roles text[], names text[], channels text[], bytes int[],
@@ -96,6 +97,10 @@ BEGIN
             FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+              )
             UNION ALL
             SELECT
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -106,6 +111,10 @@ BEGIN
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
+              AND (
+                  (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+              )
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,

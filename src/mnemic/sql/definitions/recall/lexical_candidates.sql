@@ -5,10 +5,11 @@
 -- mnemic.term_weight weighs the terms by the number of memories found. Without `mean_bytes`, the mean length is that of
 -- the memories found, each counted once per term. Returns one row: the best `most` memories; the number of memories per
 -- term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
--- which has no statistics about owners, from using an index by owner.
+-- which has no statistics about owners, from using an index by owner. `granted` is what a grant covers, NULL for the
+-- owner's own search; see mnemic.is_granted_today.
 CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
     wanted_owner text, terms text[], weights real[], memory_total int, mean_bytes real,
-    filter mnemic.recall_filter, as_of timestamptz, most int
+    filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamptz, most int
 )
 RETURNS TABLE (memory_ids uuid[], counts int[], conversations text[], conversation_terms bigint[])
 -- It returns one row. The default estimate of 1,000 would make the statement look expensive enough for JIT.
@@ -40,6 +41,10 @@ BEGIN
             WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND (
+                  as_of IS NULL OR (granted).statuses IS NULL
+                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
@@ -51,6 +56,9 @@ BEGIN
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND (
+                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+              )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
@@ -96,5 +104,6 @@ BEGIN
 END
 $$;
 CALL mnemic.run_as_definer(
-    'mnemic.lexical_candidates(text, text[], real[], int, real, mnemic.recall_filter, timestamptz, int)'
+    'mnemic.lexical_candidates(text, text[], real[], int, real, mnemic.recall_filter, mnemic.recall_filter,'
+    ' timestamptz, int)'
 );

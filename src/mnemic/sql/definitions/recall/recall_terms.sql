@@ -31,7 +31,7 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM state.grants WHERE grants.granted_to = wanted_owner AND grants.revoked_at IS NULL),
+        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions
     FROM (
         SELECT

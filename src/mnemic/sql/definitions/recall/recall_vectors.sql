@@ -1,8 +1,8 @@
 -- The vectors of candidates, for a query whose embedding is not known yet: `vectors` belong to the memories at
--- `vector_places`; `sample_vectors` are a random sample of the owner's. `vector_model` made them: the caller compares it
--- with the model that embeds its query. All are NULL unless `is_wanted`.
+-- `vector_places`; `sample_vectors` are a random sample of the vectors of `sample_owner`, if that is given.
+-- `vector_model` made them: the caller compares it with the model that embeds its query. All are NULL unless `is_wanted`.
 CREATE OR REPLACE FUNCTION mnemic.recall_vectors(
-    of_tenant uuid, wanted_owner text, ids uuid[], is_wanted boolean,
+    of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean,
     OUT vector_model text, OUT vector_places int[], INOUT vectors anyarray, OUT sample_vectors anyarray
 )
 LANGUAGE plpgsql STABLE
@@ -32,6 +32,6 @@ BEGIN
         '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
         vector_table
     )
-    INTO vector_places, vectors, sample_vectors USING ids, wanted_owner, of_tenant;
+    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
 END
 $$;

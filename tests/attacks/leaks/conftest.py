@@ -1,0 +1,9 @@
+"""Fixtures of the attacks on grants: a tenant of its own for each test."""
+
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    memory,
+    open_memory,
+    shared_database,
+    shared_database_name,
+    superuser,
+)

@@ -1,0 +1,9 @@
+"""What the attacks by models share."""
+
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)

@@ -215,7 +215,7 @@ def test_long_request_lines_and_headers_are_refused(server: RunningServer, subte
 
 def test_large_metadata_of_many_items_is_not_held_at_once() -> None:
     """512 items with a megabyte of empty lists each would take up 11 GB as objects."""
-    heavy = {"a": [[]] * 100_000}
+    heavy: dict[str, list[list[int]]] = {"a": [[]] * 100_000}
     items = ({"content": f"Tea {number}.", "metadata": heavy} for number in range(20))
     groups = list(in_groups(check_items(items, {})))
     assert max(map(len, groups)) <= 2

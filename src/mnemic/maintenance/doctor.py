@@ -6,10 +6,10 @@ others still run, except those that depend on it.
 
 import platform
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from mnemic.config import Settings
@@ -148,6 +148,8 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
         role = await transaction.one("doctor.role")
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
         open_activity = await transaction.one("doctor.open_activity")
+        locale = await transaction.one("doctor.locale")
+    yield _locale_check(locale)
     if role["is_superuser"] or role["bypasses_policies"]:
         yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
     else:
@@ -264,6 +266,28 @@ def _vector_check(version: str) -> Check:
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR_VERSION:
         return Check("pgvector", "failed", version, "Mnemic needs 0.7 or newer: update the extension.")
     return Check("pgvector", "ok", version)
+
+
+def _locale_check(locale: Mapping[str, Any]) -> Check:
+    """Whether words are folded to lower case, and whether indexes have the order of this server."""
+    found = f"ctype {locale['ctype']}"
+    if locale["built_version"] != locale["server_version"]:
+        return Check(
+            "locale",
+            "warning",
+            f"collation version {locale['server_version']}, the indexes have {locale['built_version']}",
+            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, then "
+            "ALTER DATABASE … REFRESH COLLATION VERSION.",
+        )
+    if not locale["folds_letters"]:
+        return Check(
+            "locale",
+            "warning",
+            f"{found} does not know letters beyond ASCII",
+            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup into "
+            "a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
+        )
+    return Check("locale", "ok", found)
 
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:

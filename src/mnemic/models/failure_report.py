@@ -32,7 +32,7 @@ _SECRETS = (
     # Keys as the providers make them: a short prefix and a long random part.
     (re.compile(r"\b(?:sk|pk|rk|mn|key|gsk|xai|hf|AIza)[-_]?[A-Za-z0-9_*-]{12,500}"), REDACTED),
     # Any other long run of characters that has letters and digits, such as a token without a prefix.
-    (re.compile(r"(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])(?<![\w+/=-])[\w+/=-]{32,4000}"), REDACTED),
+    (re.compile(r"(?<![\w+/=-])(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{32,4000}"), REDACTED),
 )
 
 logger = logging.getLogger("mnemic.models")

@@ -1,4 +1,4 @@
-"""Forged export files: an import takes rows of the named owner into the importing tenant only."""
+"""Forged export files: an import takes rows of the named owner into its own tenant, and nothing else."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,16 @@ import pytest
 
 from mnemic.errors import InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
-from tests.fresh_tenants import Rows, contents, memory, open_memory, rows, shared_database  # noqa: F401 (fixtures)
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    Rows,
+    contents,
+    memory,
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)
 
 Lines = list[dict[str, Any]]
 
@@ -68,7 +77,7 @@ FORGERIES: dict[str, Callable[[Lines, str], object]] = {
         }
     ),
     "history for another owner's memory": lambda lines, bobs: first(lines, "state.memory_versions").update(
-        memory_id=bobs, version=9
+        memory_id=bobs, version=0
     ),
     "a relation to another owner's memory": lambda lines, bobs: first(
         lines, "state.memory_relationships"

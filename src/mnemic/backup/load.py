@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -181,7 +181,7 @@ async def _finish(
     for table, name, clause in foreign_keys:
         # The clause comes from the catalog of a database that our own migrations have just made.
         adding = sql.SQL("ALTER TABLE {} ADD CONSTRAINT {} {}").format(
-            table, sql.Identifier(name), sql.SQL(cast(LiteralString, clause))
+            table, sql.Identifier(name), sql.SQL(clause)
         )
         await connection.execute(adding)
     await _set_policies(connection, tables.values(), sql.SQL("FORCE"))

@@ -34,6 +34,8 @@ UNITS_MAX = 150
 MATCHED_ONLY = {
     "mnemic.adapters.importing.langgraph.FILES": "names of files, by fullmatch",
     "mnemic.adapters.importing.mem0.FILES": "names of files, by fullmatch",
+    "mnemic.backup.archive._ENTRY": "lines of a list, by match",
+    "mnemic.backup.copy_script._SKIPPED": "lines of a script, by fullmatch",
     "mnemic.documents.reading.chunks._PAGE_LINKS": "lines of a piece, by fullmatch",
     "mnemic.documents.reading.html_tokens._EQUALS": "at one position, by match",
     "mnemic.recall.query_filler._FORM_OF_ANSWER": "sentences of a query, by fullmatch",

@@ -292,8 +292,8 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "locale",
             "warning",
             f"collation version {locale['server_version']}, the indexes have {locale['built_version']}",
-            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, then "
-            "ALTER DATABASE … REFRESH COLLATION VERSION.",
+            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, "
+            "then ALTER DATABASE … REFRESH COLLATION VERSION.",
         )
     if not locale["folds_letters"]:
         return Check(

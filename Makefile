@@ -14,7 +14,7 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow lint format demo generate version-fixture lock clean
+.PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
 
 help:  ## Show this list
@@ -66,6 +66,20 @@ test-sdk: lint
 SLOW := tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
+	@$(MAKE) --no-print-directory test-postgres
+
+# Debian: apt-get install postgresql-15, and pgvector for it: the package postgresql-15-pgvector of the PostgreSQL project,
+# or built with postgresql-server-dev-15. Folders that run on the server under test (tests/postgres_binaries.py).
+OTHER_POSTGRES := /usr/lib/postgresql/15/bin
+ON_OTHER_POSTGRES := tests/db tests/sql tests/backup tests/retain tests/recall tests/govern
+test-postgres: $(INSTALLED)  ## Run the tests of the database on another PostgreSQL; OTHER_POSTGRES=its folder of programs
+	@if [ ! -e $(OTHER_POSTGRES)/initdb ]; then \
+	  echo "Skipped: there is no PostgreSQL in $(OTHER_POSTGRES). Install it, or set OTHER_POSTGRES."; \
+	elif [ ! -e "$$($(OTHER_POSTGRES)/pg_config --sharedir)/extension/vector.control" ]; then \
+	  echo "Skipped: the PostgreSQL in $(OTHER_POSTGRES) has no pgvector."; \
+	else \
+	  MNEMIC_TEST_POSTGRES_BIN=$(OTHER_POSTGRES) $(BIN)/python -m pytest $(ON_OTHER_POSTGRES) $(ARGS); \
+	fi
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet
@@ -113,7 +127,7 @@ generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and
 version-fixture: $(INSTALLED)  ## Keep data of the committed version (or COMMIT=…) for the tests of later ones
 	@$(BIN)/python tools/make_version_fixture.py $(COMMIT)
 
-lock:  ## Pin every dependency of pyproject.toml in constraints.txt and constraints-dev.txt
+lock:  ## Pin every dependency of pyproject.toml in constraints.txt, -extras.txt and -dev.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)
 
 clean:  ## Remove the environment and everything that was generated beside the code
@@ -134,8 +148,9 @@ $(INSTALLED_BASE): pyproject.toml constraints.txt
 	@! $(PIP) check | grep '^mnemic ' >&2 || $(MISFIT)
 	@touch $@
 
-$(INSTALLED): $(INSTALLED_BASE) constraints-dev.txt
+$(INSTALLED): $(INSTALLED_BASE) constraints-extras.txt constraints-dev.txt
 	@echo "Adding to $(VENV) what checks and tests need …"
+	@$(BIN)/python tools/install.py constraints-extras.txt
 	@$(BIN)/python tools/install.py constraints-dev.txt
 	@found=$$($(PIP) check) || { echo "$$found" >&2; $(MISFIT); }
 	@touch $@

@@ -27,6 +27,7 @@ from mnemic.db.database import Database
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.db.tenancy import Tenant
 from tests.password_server import PasswordServer
+from tests.postgres_binaries import let_connect, tested_binaries
 from tests.proofs import begin_as
 
 # Processes that a shell starts in the background ignore SIGINT, and so would the server.
@@ -62,7 +63,10 @@ def _roomy_folder() -> Path:
 def server(memory_dir: Path) -> Iterator[EmbeddedServer]:
     """The embedded server of this session."""
     data_dir = memory_dir / "server"
-    with EmbeddedServer.start(data_dir, server_settings=SERVER_SETTINGS) as server:
+    with EmbeddedServer.start(
+        data_dir, server_settings=SERVER_SETTINGS, binaries=tested_binaries()
+    ) as server:
+        let_connect(data_dir)
         yield server
     assert stop(data_dir), "the server ends with the session"
 

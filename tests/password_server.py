@@ -16,10 +16,10 @@ from urllib.parse import quote
 import psycopg
 from psycopg.rows import TupleRow
 
-from mnemic.db.embedded import server_binaries
 from mnemic.db.embedded.account import Account
 from mnemic.db.embedded.binaries import runnable_binaries
 from mnemic.db.embedded.deadline import Deadline
+from tests.postgres_binaries import tested_binaries
 from tests.waiting import wait_until
 
 SUPERUSER = "postgres"
@@ -42,7 +42,7 @@ class PasswordServer:
     def start(cls, parent: Path) -> Self:
         """Make a cluster in a new folder below `parent`, which all users can enter, and run it."""
         account = _account()
-        binaries = runnable_binaries(account, server_binaries(), Deadline(START_TIMEOUT_S)).folder
+        binaries = runnable_binaries(account, tested_binaries(), Deadline(START_TIMEOUT_S)).folder
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)
         server = cls(folder, account, binaries, _free_port(), secrets.token_hex(8))

@@ -170,12 +170,15 @@ def test_estimates_would_depend_on_it_with_statistics_on_a_single_number(both: l
     assert all('"value"' in text for text in found)
 
 
-def test_statistics_of_an_earlier_version_are_removed(both: list[Filled]) -> None:
+@pytest.mark.parametrize("target", [-1, 0])
+def test_statistics_of_an_earlier_version_are_removed(both: list[Filled], target: int) -> None:
+    """Also after their target was set to 0, which alone removes nothing."""
     admin = both[0].admin
     admin.execute(WEAKEN)
+    admin.execute(f"ALTER TABLE state.metrics_events ALTER COLUMN value SET STATISTICS {target}".encode())
     held = "SELECT attname, n_distinct FROM pg_stats WHERE tablename = 'metrics_events' ORDER BY attname"
     assert admin.execute(held).fetchall() == [("event_id", -1.0), ("tenant_id", 1.0), ("value", -1.0)]
-    admin.execute("CALL mnemic.withhold_statistics('state.metrics_events')")
+    admin.execute("CALL mnemic.withhold_all_statistics()")
     assert admin.execute(held).fetchall() == [("event_id", -1.0), ("tenant_id", 1.0)]
 
 
@@ -193,6 +196,7 @@ VISIBLE_ACTIVITY = (
     "SELECT * FROM pg_stat_ssl",
     "SELECT * FROM pg_stat_replication",
     "SELECT * FROM pg_stat_wal",
+    "SELECT pg_stat_get_xact_tuples_inserted('state.memories'::regclass)",
     "SELECT pg_stat_get_live_tuples('state.memories'::regclass)",
     "SELECT pg_stat_get_last_analyze_time('state.memories'::regclass)",
     "SELECT * FROM pg_locks",
@@ -212,6 +216,7 @@ DISTURBANCES = (
     "SELECT pg_logical_emit_message(false, 'much', repeat('x', 1000))",
     "CALL mnemic.withhold_activity()",
     "CALL mnemic.withhold_statistics('state.memories')",
+    "CALL mnemic.withhold_all_statistics()",
 )
 
 

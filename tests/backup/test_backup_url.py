@@ -203,3 +203,18 @@ async def test_a_password_is_never_shown(own: OwnDatabases, tmp_path: Path) -> N
             await restore_storage(load_settings(database_url=url), tmp_path / "backup", replace=False)
         assert "hunter2" not in str(caught.value)
         assert own.server.password not in str(caught.value)
+
+
+async def test_names_are_folded_also_where_the_database_does_not_know_the_letters(own: OwnDatabases) -> None:
+    """The server has the ctype C, in which lower('É') is 'É'."""
+    name = await own.make_migrated()
+    settings = load_settings(database_url=own.server.url(dbname=name))
+    async with AsyncMemory(settings=settings, owner="alice", embedder="test") as memory:
+        await memory.entities.upsert("École", "ÉMILE  Żuławski", facts={"city": "Łódź"})
+        found = await memory.entities.get("école", "émile żuławski")
+        assert (found.category, found.name) == ("école", "ÉMILE  Żuławski")
+        assert len(await memory.entities.list()) == 1
+    report = await diagnose(settings)
+    (check,) = [check for check in report.checks if check.name == "locale"]
+    assert check.state == "warning"
+    assert "ctype C does not know" in check.found

@@ -15,6 +15,10 @@ from tests.proofs import begin_as
 
 EVENTS = 50_000
 
+# Withheld from the application, see mnemic.withhold_activity.
+COUNTERS = """
+    GRANT EXECUTE ON FUNCTION pg_stat_get_xact_tuples_returned, pg_stat_get_xact_tuples_fetched TO mnemic_app
+"""
 FILL = f"""
     INSERT INTO state.tenants (name) VALUES ('large'), ('small');
     INSERT INTO queue.events (tenant_id, "position", owner, type, subject, data, at)
@@ -44,6 +48,7 @@ def large(
     name = databases.make(template=DATABASE_NAME)
     with psycopg.connect(server.conninfo(user=ADMIN_ROLE, dbname=name), autocommit=True) as admin:
         admin.execute(FILL)
+        admin.execute(COUNTERS)
         ((tenant_id,),) = admin.execute("SELECT tenant_id FROM state.tenants WHERE name = 'large'").fetchall()
     access = access_to(template_access, name)
     tenant = Tenant(tenant_id, "large")

@@ -240,6 +240,7 @@ async def test_a_recall_looks_counts_up_by_key(
     memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs
 ) -> None:
     admin.execute(MANY, [memory.tenant.id])
+    admin.execute("GRANT EXECUTE ON FUNCTION pg_stat_get_xact_numscans TO mnemic_app")
     connection = connect_as(memory.tenant)
     (one,) = connection.execute("SELECT memory_id FROM state.recall_counts LIMIT 1").fetchone() or (None,)
     scans = (

@@ -6,10 +6,10 @@ others still run, except those that depend on it.
 
 import platform
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from mnemic.config import Settings
@@ -22,6 +22,7 @@ from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, s
 from mnemic.embeddings.model_change import read_change
 from mnemic.errors import MnemicError
 from mnemic.models.embedding import open_embedder
+from mnemic.models.failure_report import detail_of
 from mnemic.runtime.storage import Storage, check_settings, limits_of, open_storage
 from mnemic.types.embedding import ModelChange
 
@@ -148,6 +149,9 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
         role = await transaction.one("doctor.role")
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
         open_activity = await transaction.one("doctor.open_activity")
+        locale = await transaction.one("doctor.locale")
+        retention = await transaction.one("doctor.retention_lag")
+    yield _locale_check(locale)
     if role["is_superuser"] or role["bypasses_policies"]:
         yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
     else:
@@ -162,6 +166,7 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
     else:
         yield Check("row security", "ok", "forced on every table")
     yield _activity_check(open_activity["function_count"])
+    yield _clock_check(retention["lag_days"])
     yield Check("tenant", "ok", f"{storage.tenant.name} ({storage.tenant.id})")
     yield await _embedder_check(settings)
     change = await read_change(storage.tenant_database)
@@ -182,6 +187,18 @@ def _activity_check(open_count: int) -> Check:
     return Check("activity", "ok", "withheld from other tenants")
 
 
+def _clock_check(lag_days: float) -> Check:
+    """Whether retention follows the server's clock, see `retention/retention_time.sql`."""
+    if lag_days < 1:
+        return Check("clock", "ok", "retention follows the server's clock")
+    return Check(
+        "clock",
+        "warning",
+        f"the server's clock has jumped; old rows are kept {lag_days:,.0f} days longer",
+        "If the clock is wrong, correct it now. If it is right, it is followed after a week.",
+    )
+
+
 async def _embedder_check(settings: Settings) -> Check:
     """Embed one word, which loads the model or calls the provider."""
     try:
@@ -191,7 +208,8 @@ async def _embedder_check(settings: Settings) -> Check:
         finally:
             await embedder.aclose()
     except MnemicError as error:
-        return Check("embedder", "failed", settings.embedder, str(error))
+        cause = f" The cause: {detail_of(error.__cause__)}" if error.__cause__ is not None else ""
+        return Check("embedder", "failed", settings.embedder, f"{error}{cause}")
     return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
 
 
@@ -264,6 +282,28 @@ def _vector_check(version: str) -> Check:
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VECTOR_VERSION:
         return Check("pgvector", "failed", version, "Mnemic needs 0.7 or newer: update the extension.")
     return Check("pgvector", "ok", version)
+
+
+def _locale_check(locale: Mapping[str, Any]) -> Check:
+    """Whether words are folded to lower case, and whether indexes have the order of this server."""
+    found = f"ctype {locale['ctype']}"
+    if locale["built_version"] != locale["server_version"]:
+        return Check(
+            "locale",
+            "warning",
+            f"collation version {locale['server_version']}, the indexes have {locale['built_version']}",
+            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, then "
+            "ALTER DATABASE … REFRESH COLLATION VERSION.",
+        )
+    if not locale["folds_letters"]:
+        return Check(
+            "locale",
+            "warning",
+            f"{found} does not know letters beyond ASCII",
+            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup into "
+            "a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
+        )
+    return Check("locale", "ok", found)
 
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:

@@ -576,6 +576,7 @@ CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigi
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     log queue.event_logs;
     first_kept bigint;
 BEGIN
@@ -595,7 +596,7 @@ BEGIN
     FROM (
         SELECT "position" FROM queue.events
         WHERE tenant_id = verified_tenant AND "position" <= log.dropped_position + most
-          AND at >= now() - make_interval(days => keep_days)
+          AND at >= kept_since
         ORDER BY "position" LIMIT 1
     ) AS young;
     first_kept := coalesce(first_kept, least(log.dropped_position + most, log.last_position) + 1);
@@ -612,6 +613,7 @@ CREATE FUNCTION mnemic.drop_log_partitions(keep_days integer) RETURNS SETOF text
     SET lock_timeout TO '5s'
     AS $$
 DECLARE
+    today CONSTANT date := mnemic.retention_time()::date;
     partition text;
 BEGIN
     IF keep_days IS NULL OR keep_days < 1 THEN
@@ -620,7 +622,7 @@ BEGIN
     FOR partition IN
         SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
         WHERE inhparent = 'traces.memory_log'::regclass
-          AND to_date(right(relname, 8), 'YYYYMMDD') < current_date - keep_days
+          AND to_date(right(relname, 8), 'YYYYMMDD') < today - keep_days
         ORDER BY relname
     LOOP
         EXECUTE format('DROP TABLE traces.%I', partition);
@@ -677,6 +679,7 @@ CREATE FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) 
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     dropped bigint;
 BEGIN
     IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
@@ -688,7 +691,7 @@ BEGIN
     DELETE FROM queue.webhook_deliveries
     WHERE tenant_id = verified_tenant AND delivery_id = ANY (ARRAY(
         SELECT old.delivery_id FROM queue.webhook_deliveries AS old
-        WHERE old.tenant_id = verified_tenant AND old.at < now() - make_interval(days => keep_days)
+        WHERE old.tenant_id = verified_tenant AND old.at < kept_since
         ORDER BY old.at LIMIT most
     ));
     GET DIAGNOSTICS dropped = ROW_COUNT;
@@ -982,6 +985,10 @@ BEGIN
     RETURN cardinality(ids);
 END
 $_$;
+
+CREATE FUNCTION mnemic.fold(given text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
 
 CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1300,14 +1307,34 @@ CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weigh
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    few_max CONSTANT int := 2000;
+    few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
+    IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
+        AND num_nonnulls((filter).tags, (filter).any_tags, (filter).categories, (filter).conversation) > 0
+    THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM mnemic.granted_memories(verified_tenant, wanted_owner, filter, granted, NULL) AS found
+        );
     END IF;
     RETURN QUERY
     WITH term AS MATERIALIZED (
         SELECT given.term::tsquery AS term, given.place::int AS place
         FROM unnest(terms) WITH ORDINALITY AS given (term, place)
+    ),
+    few_memories AS MATERIALIZED (
+        SELECT found.memory_id, found.conversation, octet_length(found.content)::float8 AS bytes, found.words
+        FROM unnest(few) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT now.memory_id, now.conversation, now.content, now.words FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.memory_id = given.memory_id
+            OFFSET 0
+        ) AS found
     ),
     hit AS MATERIALIZED (
         SELECT term.place, found.memory_id, found.conversation, found.bytes
@@ -1315,7 +1342,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
             FROM state.memories AS now
-            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
+            WHERE few IS NULL
+              AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
               AND (
@@ -1326,6 +1354,10 @@ BEGIN
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
               )
+            UNION ALL
+            SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
+            FROM few_memories
+            WHERE few_memories.words @@ term.term
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
@@ -1568,7 +1600,7 @@ CREATE FUNCTION mnemic.model_lock_key() RETURNS bigint
 
 CREATE FUNCTION mnemic.name_key(name text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN lower(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
+    RETURN mnemic.fold(btrim(regexp_replace(NORMALIZE(name, NFKC), '\s+'::text, ' '::text, 'g'::text)));
 
 CREATE FUNCTION mnemic.nearest_granted(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, vector_table text, wanted anyelement, most integer, OUT memory_ids uuid[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -1644,7 +1676,7 @@ CREATE FUNCTION mnemic.open_activity_functions() RETURNS SETOF regprocedure
     BEGIN ATOMIC
  SELECT (pg_proc.oid)::regprocedure AS oid
     FROM pg_proc
-   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND ((pg_proc.proname ~ '^pg_stat_get_(?!xact_)'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
+   WHERE ((pg_proc.pronamespace = ('pg_catalog'::regnamespace)::oid) AND has_function_privilege('public'::name, pg_proc.oid, 'EXECUTE'::text) AND (starts_with((pg_proc.proname)::text, 'pg_stat_get_'::text) OR (pg_proc.proname = ANY (ARRAY['pg_stat_have_stats'::name, 'pg_lock_status'::name, 'pg_blocking_pids'::name, 'pg_safe_snapshot_blocking_pids'::name, 'pg_isolation_test_session_is_blocked'::name, 'pg_prepared_xact'::name, 'pg_get_multixact_members'::name, 'pg_current_wal_lsn'::name, 'pg_current_wal_insert_lsn'::name, 'pg_current_wal_flush_lsn'::name, 'pg_control_checkpoint'::name, 'pg_last_committed_xact'::name, 'pg_xact_commit_timestamp'::name, 'pg_xact_commit_timestamp_origin'::name, 'pg_available_wal_summaries'::name, 'pg_wal_summary_contents'::name, 'pg_get_replication_slots'::name, 'pg_notification_queue_usage'::name, 'pg_cancel_backend'::name, 'pg_terminate_backend'::name, 'lo_creat'::name, 'lo_create'::name, 'lo_from_bytea'::name, 'pg_logical_emit_message'::name]))))
  UNION ALL
   SELECT (pg_depend.objid)::regprocedure AS objid
     FROM (pg_depend
@@ -1740,6 +1772,7 @@ CREATE FUNCTION mnemic.prune_jobs(keep_days integer, most integer) RETURNS bigin
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     pruned bigint;
 BEGIN
     PERFORM mnemic.require_worker_proof();
@@ -1748,7 +1781,7 @@ BEGIN
     END IF;
     WITH old AS (
         SELECT finished_jobs.tenant_id, finished_jobs.job_id FROM queue.finished_jobs
-        WHERE finished_jobs.finished_at < clock_timestamp() - make_interval(days => keep_days)
+        WHERE finished_jobs.finished_at < kept_since
         LIMIT most FOR UPDATE SKIP LOCKED
     ),
     gone AS (
@@ -2794,6 +2827,53 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
 END
 $$;
 
+CREATE FUNCTION mnemic.retention_time() RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    gap_max CONSTANT interval := '3 days';
+    gap_counts CONSTANT interval := '1 day';
+    confirmed_after CONSTANT interval := '7 days';
+    written_every CONSTANT interval := '1 minute';
+    server_time CONSTANT timestamptz := clock_timestamp();
+    clock mnemic.retention_clock;
+    gap interval;
+BEGIN
+    INSERT INTO mnemic.retention_clock (retention_time, seen_at)
+    SELECT server_time, server_time WHERE NOT EXISTS (SELECT FROM mnemic.retention_clock)
+    ON CONFLICT DO NOTHING;
+    SELECT * INTO clock FROM mnemic.retention_clock;
+    gap := server_time - clock.seen_at;
+    IF gap BETWEEN interval '0' AND written_every THEN
+        RETURN least(clock.retention_time + gap, server_time);
+    END IF;
+    PERFORM FROM mnemic.retention_clock WHERE seen_at = clock.seen_at FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        -- Another transaction sets it at this moment. Until then the time that it had is early enough.
+        RETURN least(clock.retention_time, server_time);
+    END IF;
+    IF gap < interval '0' THEN
+        clock.retention_time := least(clock.retention_time, server_time);
+        clock.observed := CASE WHEN server_time - clock.retention_time > gap_max THEN coalesce(clock.observed, '0') END;
+    ELSIF gap > gap_max THEN
+        clock.observed := coalesce(clock.observed + gap_counts, '0');
+    ELSE
+        clock.retention_time := clock.retention_time + gap;
+        clock.observed := clock.observed + gap;
+    END IF;
+    IF clock.observed >= confirmed_after THEN
+        clock.observed := NULL;
+    END IF;
+    IF clock.observed IS NULL AND gap >= interval '0' THEN
+        clock.retention_time := server_time;
+    END IF;
+    UPDATE mnemic.retention_clock
+    SET retention_time = clock.retention_time, seen_at = server_time, observed = clock.observed;
+    RETURN clock.retention_time;
+END
+$$;
+
 CREATE FUNCTION mnemic.retry_delay(attempts integer) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (LEAST(((30)::double precision * ((2)::double precision ^ ((attempts - 1))::double precision)), (3600)::double precision) * '00:00:01'::interval);
@@ -3368,34 +3448,40 @@ CREATE PROCEDURE mnemic.withhold_statistics(IN guarded regclass)
     AS $_$
 DECLARE
     altered record;
+    is_changed boolean := false;
 BEGIN
     FOR altered IN
         SELECT
-            relation.oid::regclass AS name, nspname, relname, reltuples > 0 AS is_analysed,
+            relation.oid AS relation_id, nspname, relname, reltuples > 0 AS is_analysed,
             array_agg(attname) FILTER (WHERE target = 0) AS withheld,
             'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
-            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ') AS statement
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
+                FILTER (WHERE target <> current_target) AS statement
         FROM (
             SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         ) AS relation
         LEFT JOIN pg_index ON indexrelid = relation.oid
         JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
         CROSS JOIN LATERAL (
             SELECT
                 -- Columns of an index are named by their number.
                 CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
                 CASE
+                    WHEN current_target <> -1 THEN current_target
                     WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
                     WHEN attname = 'tenant_id' THEN -1
                     ELSE 1
                 END AS target
         ) AS wanted
-        WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
-          AND coalesce(attstattarget, -1) = -1 AND target <> -1
+        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
-        EXECUTE altered.statement;
+        IF altered.statement IS NOT NULL THEN
+            EXECUTE altered.statement;
+            is_changed := true;
+        END IF;
         CONTINUE WHEN NOT altered.is_analysed;
         IF current_setting('server_version_num')::int >= 180000 THEN
             EXECUTE
@@ -3404,12 +3490,12 @@ BEGIN
             USING altered.nspname, altered.relname, altered.withheld;
         ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
             DELETE FROM pg_statistic USING pg_attribute
-            WHERE starelid = altered.name AND attrelid = starelid AND attnum = staattnum
+            WHERE starelid = altered.relation_id AND attrelid = starelid AND attnum = staattnum
               AND attname = ANY (altered.withheld);
         END IF;
     END LOOP;
-    -- Those of ids are made again with the new target.
-    IF (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+    -- Statistics of ids are made again with their new target.
+    IF is_changed AND (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
         EXECUTE format('ANALYZE %s', guarded);
     END IF;
 END
@@ -3457,6 +3543,16 @@ CREATE TABLE mnemic.pg_cron_entry (
     made_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT pg_cron_entry_only_row_check CHECK (only_row)
 );
+
+CREATE TABLE mnemic.retention_clock (
+    only_row boolean DEFAULT true NOT NULL,
+    retention_time timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    observed interval,
+    CONSTRAINT retention_clock_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE mnemic.retention_clock IS 'Time as far as it has passed for the deletion of old rows.';
 
 CREATE TABLE mnemic.signing_key (
     only_row boolean DEFAULT true NOT NULL,
@@ -5151,6 +5247,9 @@ ALTER TABLE ONLY mnemic.migrations
 ALTER TABLE ONLY mnemic.pg_cron_entry
     ADD CONSTRAINT pg_cron_entry_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY mnemic.retention_clock
+    ADD CONSTRAINT retention_clock_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY mnemic.signing_key
     ADD CONSTRAINT signing_key_pkey PRIMARY KEY (only_row);
 
@@ -6217,6 +6316,9 @@ REVOKE ALL ON PROCEDURE mnemic.restore_definer_ownership() FROM PUBLIC;
 
 GRANT SELECT,INSERT ON TABLE traces.memory_log TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.retention_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.retention_time() TO mnemic_app;
+
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_definer;
 
@@ -6281,6 +6383,8 @@ GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 GRANT SELECT ON TABLE mnemic.migrations TO mnemic_app;
 
 GRANT SELECT ON TABLE mnemic.pg_cron_entry TO mnemic_definer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE mnemic.retention_clock TO mnemic_definer;
 
 GRANT SELECT ON TABLE mnemic.signing_key TO mnemic_definer;
 

@@ -36,10 +36,10 @@ _INITDB_OPTIONS = (
     f"--username={ADMIN_ROLE}",
     "--auth=peer",
     "--encoding=UTF8",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--locale=C",
 )
+_BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+_LIBC_LOCALE = ("--locale-provider=libc", "--locale=C.UTF-8")
+_FIRST_WITH_BUILTIN_LOCALE = 17
 _NOTE = "# Mnemic overwrites this file at each start.\n"
 _FULL_DISK = ("No space left on device", "Disk quota exceeded")
 
@@ -114,7 +114,9 @@ def _run_initdb(
         FileLock.acquire(folder.server_lock, deadline, exclusive=True, waiting_for=waiting_for) as lock,
         _owned_by(account, new) as (path, fds),
     ):
-        command = [str(binaries.folder / "initdb"), "-D", path, *_INITDB_OPTIONS]
+        has_builtin = int(binaries.major_version) >= _FIRST_WITH_BUILTIN_LOCALE
+        locale = _BUILTIN_LOCALE if has_builtin else _LIBC_LOCALE
+        command = [str(binaries.folder / "initdb"), "-D", path, *_INITDB_OPTIONS, *locale]
         done = run_as(account, command, timeout_s=deadline.remaining_s, pass_fds=(lock.fileno(), *fds))
     if done.returncode != 0:
         raise server_failure(folder, "the database could not be made", done.stdout.strip())

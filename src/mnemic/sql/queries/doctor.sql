@@ -25,3 +25,17 @@ ORDER BY 1
 -- name: open_activity
 -- How many functions show this role the activity of other tenants, or let it end their sessions; there should be none.
 SELECT count(*) AS function_count FROM mnemic.open_activity_functions()
+
+-- name: locale
+-- The ctype of this database, whether it folds letters beyond ASCII, and the versions of its collation: the one that
+-- its indexes were built with and the one that the server has now.
+SELECT
+    datctype AS ctype,
+    lower('É') = 'é' AS folds_letters,
+    datcollversion AS built_version,
+    pg_database_collation_actual_version(oid) AS server_version
+FROM pg_database WHERE datname = current_database()
+
+-- name: retention_lag
+-- How far the time by which retention counts is behind the server's clock, in days; zero unless the clock has jumped.
+SELECT extract(epoch FROM clock_timestamp() - mnemic.retention_time())::float8 / 86400 AS lag_days

@@ -7,7 +7,7 @@ USING (
     SELECT tenant_id, key_id, request_hash
     FROM queue.idempotent_requests
     WHERE idempotent_requests.tenant_id = %(tenant_id)s
-      AND started_at < now() - make_interval(secs => %(kept_s)s::float8)
+      AND started_at < (SELECT mnemic.retention_time()) - make_interval(secs => %(kept_s)s::float8)
     ORDER BY started_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
@@ -25,9 +25,10 @@ WITH begun AS (
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET started_at = now(), attempt_id = excluded.attempt_id, owner = excluded.owner,
         body_hash = NULL, status = NULL, content_type = NULL, answer = NULL
-    WHERE kept.started_at < now() - make_interval(
-        secs => CASE WHEN kept.status IS NULL THEN %(stale_s)s::float8 ELSE %(kept_s)s::float8 END
-    )
+    WHERE kept.started_at < CASE
+        WHEN kept.status IS NULL THEN now() - make_interval(secs => %(stale_s)s::float8)
+        ELSE mnemic.retention_time() - make_interval(secs => %(kept_s)s::float8)
+    END
     RETURNING attempt_id
 )
 SELECT count(*) = 1 AS is_begun FROM begun

@@ -8,8 +8,9 @@ BEGIN ATOMIC
     WHERE pronamespace = 'pg_catalog'::regnamespace
       AND has_function_privilege('public', pg_proc.oid, 'EXECUTE')
       AND (
-          -- Statements, waits and counters of all sessions; those of the own transaction are no secret.
-          proname ~ '^pg_stat_get_(?!xact_)'
+          -- Statements, waits and counters of all sessions. Those of the own transaction include what the connection
+          -- did before, for another tenant.
+          starts_with(proname, 'pg_stat_get_')
           OR proname IN (
               'pg_stat_have_stats',
               -- Locks, and who waits for whom.

@@ -17,34 +17,40 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     altered record;
+    is_changed boolean := false;
 BEGIN
     FOR altered IN
         SELECT
-            relation.oid::regclass AS name, nspname, relname, reltuples > 0 AS is_analysed,
+            relation.oid AS relation_id, nspname, relname, reltuples > 0 AS is_analysed,
             array_agg(attname) FILTER (WHERE target = 0) AS withheld,
             'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
-            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ') AS statement
+            || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
+                FILTER (WHERE target <> current_target) AS statement
         FROM (
             SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         ) AS relation
         LEFT JOIN pg_index ON indexrelid = relation.oid
         JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
+        CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
         CROSS JOIN LATERAL (
             SELECT
                 -- Columns of an index are named by their number.
                 CASE WHEN is_index THEN attnum::text ELSE quote_ident(attname) END AS label,
                 CASE
+                    WHEN current_target <> -1 THEN current_target
                     WHEN is_index OR NOT attnotnull OR atttypid <> 'uuid'::regtype THEN 0
                     WHEN attname = 'tenant_id' THEN -1
                     ELSE 1
                 END AS target
         ) AS wanted
-        WHERE (relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0)
-          AND coalesce(attstattarget, -1) = -1 AND target <> -1
+        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
-        EXECUTE altered.statement;
+        IF altered.statement IS NOT NULL THEN
+            EXECUTE altered.statement;
+            is_changed := true;
+        END IF;
         CONTINUE WHEN NOT altered.is_analysed;
         IF current_setting('server_version_num')::int >= 180000 THEN
             EXECUTE
@@ -53,12 +59,12 @@ BEGIN
             USING altered.nspname, altered.relname, altered.withheld;
         ELSIF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
             DELETE FROM pg_statistic USING pg_attribute
-            WHERE starelid = altered.name AND attrelid = starelid AND attnum = staattnum
+            WHERE starelid = altered.relation_id AND attrelid = starelid AND attnum = staattnum
               AND attname = ANY (altered.withheld);
         END IF;
     END LOOP;
-    -- Those of ids are made again with the new target.
-    IF (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
+    -- Statistics of ids are made again with their new target.
+    IF is_changed AND (SELECT reltuples > 0 FROM pg_class WHERE oid = guarded) THEN
         EXECUTE format('ANALYZE %s', guarded);
     END IF;
 END

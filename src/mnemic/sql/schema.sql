@@ -5496,7 +5496,7 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE (COALESCE(revoked_at, dropped_at) IS NULL);
 
 CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 

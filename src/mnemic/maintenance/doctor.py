@@ -276,16 +276,16 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "locale",
             "warning",
             f"collation version {locale['server_version']}, the indexes have {locale['built_version']}",
-            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, then "
-            "ALTER DATABASE … REFRESH COLLATION VERSION.",
+            "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, "
+            "then ALTER DATABASE … REFRESH COLLATION VERSION.",
         )
     if not locale["folds_letters"]:
         return Check(
             "locale",
             "warning",
             f"{found} does not know letters beyond ASCII",
-            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup into "
-            "a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
+            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup "
+            "into a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
         )
     return Check("locale", "ok", found)
 

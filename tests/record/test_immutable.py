@@ -75,8 +75,8 @@ FORBIDDEN = (
     "SELECT mnemic.create_vector_table('forged', 3)",
     "SELECT mnemic.create_log_partition('2026-01-01')",
     "SELECT mnemic.erase_owner('alice')",
-    "SELECT mnemic.import_rows('state.memories', '[]')",
-    "SELECT mnemic.import_rows('state.memory_versions', '[]')",
+    "SELECT mnemic.import_rows('state.memories', 'alice', '[]')",
+    "SELECT mnemic.import_rows('state.memory_versions', 'alice', '[]')",
 )
 
 

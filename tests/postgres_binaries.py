@@ -1,9 +1,9 @@
 """The PostgreSQL that the tests run: the wheel's, or the one of ``MNEMIC_TEST_POSTGRES_BIN``.
 
 The variable names a folder with `initdb` and `postgres` of another version, for example
-``/usr/lib/postgresql/15/bin``, whose server has pgvector. The fixtures `server` and `password_server` start it,
-and so every test that uses a database through them runs on it. Tests that open a data folder (``Memory()``) use
-the wheel's.
+``/usr/lib/postgresql/15/bin``, whose server has pgvector. The fixtures `server` and `password_server` start
+it, and so every test that uses a database through them runs on it. Tests that open a data folder
+(``Memory()``) use the wheel's.
 """
 
 import os
@@ -22,7 +22,7 @@ def tested_binaries() -> Path:
 
 
 def let_connect(data_dir: Path) -> None:
-    """Let every role connect without a password, on a server that does not know the rules of the embedded one.
+    """Let every role connect without a password, where the rules of the embedded server do not work.
 
     Before PostgreSQL 16, ``pg_ident.conf`` cannot map a user to all roles. The socket is in a private folder.
     """

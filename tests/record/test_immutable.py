@@ -72,10 +72,11 @@ FORBIDDEN = (
     "SET ROLE mnemic_definer",
     "SELECT key FROM mnemic.signing_key",
     "CALL mnemic.protect('state.memories', 'ALL')",
-    "CALL mnemic.restore_definer_ownership()",
+    "SELECT mnemic.create_vector_table('forged', 3)",
+    "SELECT mnemic.create_log_partition('2026-01-01')",
     "SELECT mnemic.erase_owner('alice')",
-    "SELECT mnemic.import_rows('state.memories', '[]')",
-    "SELECT mnemic.import_rows('state.memory_versions', '[]')",
+    "SELECT mnemic.import_rows('state.memories', 'alice', '[]')",
+    "SELECT mnemic.import_rows('state.memory_versions', 'alice', '[]')",
 )
 
 

@@ -300,8 +300,8 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "locale",
             "warning",
             f"{found} does not know letters beyond ASCII",
-            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup into "
-            "a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
+            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup "
+            "into a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
         )
     return Check("locale", "ok", found)
 

@@ -2716,32 +2716,6 @@ BEGIN
 END
 $$;
 
-CREATE PROCEDURE mnemic.restore_definer_ownership()
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    unsealed regprocedure;
-    made regclass;
-BEGIN
-    GRANT CREATE ON SCHEMA mnemic TO mnemic_definer;
-    FOR unsealed IN
-        SELECT pg_proc.oid FROM pg_proc WHERE pronamespace = 'mnemic'::regnamespace AND prosecdef
-    LOOP
-        EXECUTE format('ALTER FUNCTION %s OWNER TO mnemic_definer', unsealed);
-    END LOOP;
-    REVOKE CREATE ON SCHEMA mnemic FROM mnemic_definer;
-    FOR made IN
-        SELECT pg_class.oid FROM pg_class
-        WHERE relkind IN ('r', 'p') AND (
-            relnamespace = 'vectors'::regnamespace
-            OR pg_class.oid IN (SELECT relid FROM pg_partition_tree('traces.memory_log'))
-        )
-    LOOP
-        EXECUTE format('ALTER TABLE %s OWNER TO mnemic_definer', made);
-    END LOOP;
-END
-$$;
-
 CREATE TABLE traces.memory_log (
     tenant_id uuid NOT NULL,
     log_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -6311,8 +6285,6 @@ REVOKE ALL ON FUNCTION mnemic.requeue_jobs_of_dead_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.requeue_jobs_of_dead_workers() TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.require_worker_proof() TO mnemic_definer;
-
-REVOKE ALL ON PROCEDURE mnemic.restore_definer_ownership() FROM PUBLIC;
 
 GRANT SELECT,INSERT ON TABLE traces.memory_log TO mnemic_app;
 

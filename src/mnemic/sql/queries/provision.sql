@@ -118,10 +118,6 @@ CALL mnemic.make_login(%(login)s, %(verifier)s)
 -- Creates the database of the embedded server.
 CREATE DATABASE mnemic
 
--- name: seal_again
--- Restores the owners of functions and tables after a backup was restored.
-CALL mnemic.restore_definer_ownership()
-
 -- name: has_mnemic
 -- Whether this database has any schema of Mnemic.
 SELECT EXISTS (

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -11,11 +12,13 @@ import httpx
 import psycopg
 import pytest
 
+from mnemic.govern import idempotent_requests
 from mnemic.retain.pipeline import retain_items
 from mnemic.sdk.memory import AsyncMemory
 from tests.server.conftest import OpenClient
 from tests.server.running import RunningServer
 from tests.server.test_authentication import is_problem
+from tests.waiting import wait_until
 
 TEA = {"content": "Alice drinks tea.", "owner": "alice"}
 
@@ -98,28 +101,65 @@ def test_an_answer_without_a_body_is_repeated_too(writer: httpx.Client) -> None:
     assert (gone[0].status_code, gone[0].content) == (gone[1].status_code, gone[1].content)
 
 
-def test_repetitions_get_409_while_the_first_request_runs(
-    server: RunningServer, writer: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun, may_go_on = threading.Event(), threading.Event()
+@dataclass(frozen=True)
+class SlowRetain:
+    """A retain that waits: `begun` is set when it is called, and it goes on when `may_go_on` is set."""
 
-    async def slow(*arguments: Any, **options: Any) -> Any:
-        begun.set()
-        await asyncio.to_thread(may_go_on.wait, 30)
+    begun: threading.Event
+    may_go_on: threading.Event
+
+
+@pytest.fixture
+def slow_retain(monkeypatch: pytest.MonkeyPatch) -> SlowRetain:
+    made = SlowRetain(threading.Event(), threading.Event())
+
+    async def wait_and_retain(*arguments: Any, **options: Any) -> Any:
+        made.begun.set()
+        await asyncio.to_thread(made.may_go_on.wait, 60)
         return await retain_items(*arguments, **options)
 
-    monkeypatch.setattr("mnemic.sdk.memory.retain_items", slow)
+    monkeypatch.setattr("mnemic.sdk.memory.retain_items", wait_and_retain)
+    return made
+
+
+def test_repetitions_get_409_while_the_first_request_runs(
+    server: RunningServer, writer: httpx.Client, slow_retain: SlowRetain
+) -> None:
     headers = word()
     with ThreadPoolExecutor() as pool:
         first = pool.submit(writer.post, "/v1/memories", json=TEA, headers=headers)
-        assert begun.wait(30)
+        assert slow_retain.begun.wait(60)
         second = writer.post("/v1/memories", json=TEA, headers=headers)
-        may_go_on.set()
+        slow_retain.may_go_on.set()
         assert first.result().json()["stored_count"] == 1
     assert is_problem(second, 409, "ConflictError")
     assert int(second.headers["retry-after"]) >= 1
     third = writer.post("/v1/memories", json=TEA, headers=headers)
     assert third.content == first.result().content
+
+
+def test_a_request_that_takes_long_is_not_taken_for_dead(
+    writer: httpx.Client,
+    tenant: str,
+    admin_of: psycopg.Connection[Any],
+    slow_retain: SlowRetain,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(idempotent_requests, "RENEW_EVERY_S", 0.01)
+    ours = "tenant_id = (SELECT tenant_id FROM state.tenants WHERE name = %s)"
+    age = f"UPDATE queue.idempotent_requests SET started_at = now() - interval '1 h' WHERE {ours}".encode()
+    fresh = (
+        f"SELECT started_at > now() - interval '1 min' FROM queue.idempotent_requests WHERE {ours}".encode()
+    )
+    headers = word()
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(writer.post, "/v1/memories", json=TEA, headers=headers)
+        assert slow_retain.begun.wait(60)
+        admin_of.execute(age, [tenant])
+        wait_until(lambda: admin_of.execute(fresh, [tenant]).fetchone() == (True,), what="the renewal")
+        assert writer.post("/v1/memories", json=TEA, headers=headers).status_code == 409
+        slow_retain.may_go_on.set()
+        assert first.result().json()["stored_count"] == 1
 
 
 def test_many_at_once_are_carried_out_once(writer: httpx.Client) -> None:
@@ -202,7 +242,7 @@ def test_responses_are_kept_for_a_day_and_dead_executions_are_taken_over(
     assert len(journal(writer)) == 2
     admin_of.execute(die, [tenant])
     assert writer.post("/v1/journal", json=entry, headers=headers).status_code == 409
-    admin_of.execute(age, ["1 h", tenant])
+    admin_of.execute(age, ["11 s", tenant])
     writer.post("/v1/journal", json=entry, headers=headers).raise_for_status()
     assert len(journal(writer)) == 3
 

@@ -63,7 +63,7 @@ test-sdk: lint
 	@$(PYTEST) $(SDK)
 
 # Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
+SLOW := tests/attacks tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 	@$(MAKE) --no-print-directory test-postgres
@@ -127,7 +127,7 @@ generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and
 version-fixture: $(INSTALLED)  ## Keep data of the committed version (or COMMIT=…) for the tests of later ones
 	@$(BIN)/python tools/make_version_fixture.py $(COMMIT)
 
-lock:  ## Pin every dependency of pyproject.toml in constraints.txt and constraints-dev.txt
+lock:  ## Pin every dependency of pyproject.toml in constraints.txt, -extras.txt and -dev.txt
 	@PYTHON="$(PYTHON)" tools/lock.sh $(ARGS)
 
 clean:  ## Remove the environment and everything that was generated beside the code
@@ -148,8 +148,9 @@ $(INSTALLED_BASE): pyproject.toml constraints.txt
 	@! $(PIP) check | grep '^mnemic ' >&2 || $(MISFIT)
 	@touch $@
 
-$(INSTALLED): $(INSTALLED_BASE) constraints-dev.txt
+$(INSTALLED): $(INSTALLED_BASE) constraints-extras.txt constraints-dev.txt
 	@echo "Adding to $(VENV) what checks and tests need …"
+	@$(BIN)/python tools/install.py constraints-extras.txt
 	@$(BIN)/python tools/install.py constraints-dev.txt
 	@found=$$($(PIP) check) || { echo "$$found" >&2; $(MISFIT); }
 	@touch $@

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Pin all direct and indirect dependencies in pyproject.toml, for Python 3.11 and newer on every platform:
-# constraints.txt lists the dependencies of Mnemic itself and of its build, constraints-dev.txt those that the
-# extras and the dev group add. Versions change only if they no longer fit; `--upgrade` upgrades all of them.
+# constraints.txt lists the dependencies of Mnemic itself and of its build, constraints-extras.txt those that the
+# extras add, and constraints-dev.txt those that only the dev group adds. Versions change only if they no longer
+# fit; `--upgrade` upgrades all of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,16 +21,23 @@ compile() {
 
 # uv keeps the versions that it finds in the file it writes: those of the last lock, and then for the
 # base those of the whole.
-cat constraints.txt constraints-dev.txt >"$work/all.txt"
+cat constraints.txt constraints-extras.txt constraints-dev.txt >"$work/all.txt"
 compile --group dev --all-extras --output-file "$work/all.txt" "$@"
+cp "$work/all.txt" "$work/users.txt"
+compile --group build --all-extras --output-file "$work/users.txt"
 cp "$work/all.txt" "$work/base.txt"
 compile --group build --output-file "$work/base.txt"
 
 # An entry begins with "name==version ; marker". The marker counts: a package that the extras need on more
 # platforms than the base does stands in both files.
-awk 'NR == FNR { if (/^[^ #]/) base[$0]; next }
-     /^[^ ]/ { added = !($0 in base) }
-     added' "$work/base.txt" "$work/all.txt" >"$work/added.txt"
+added() {
+  awk 'NR == FNR { if (/^[^ #]/) base[$0]; next }
+       /^[^ ]/ { added = !($0 in base) }
+       added' "$1" "$2"
+}
+added "$work/base.txt" "$work/users.txt" >"$work/extras.txt"
+added "$work/users.txt" "$work/all.txt" >"$work/dev.txt"
 
 cp "$work/base.txt" constraints.txt
-cp "$work/added.txt" constraints-dev.txt
+cp "$work/extras.txt" constraints-extras.txt
+cp "$work/dev.txt" constraints-dev.txt

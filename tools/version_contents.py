@@ -33,6 +33,8 @@ def fill(memory: Memory) -> None:
     memory.state.set("plan", {"step": 3})
     memory.journal.append(evaluated="the plan", acted="nothing yet")
     memory.schedules.set("weekly", "acme.report", every_s=604_800, owner="alice")
+    memory.shares.grant("bob", reason="they share a house")
+    memory.shares.revoke(memory.shares.grant("carol").grant_id)
     memory.documents.ingest(JOB_FILE, JOB_TEXT)
     assert memory.recall("Which instrument does Alice play?").hits
 

@@ -174,3 +174,9 @@ class DataFolderError(EmbeddedServerError):
 
 class UnsupportedMachineError(EmbeddedServerError):
     """This machine cannot run the PostgreSQL that Mnemic ships."""
+
+
+def install_extra(*extras: str) -> str:
+    """How to install a missing extra, for error messages: from a package index, and from a clone."""
+    names = ",".join(extras)
+    return f"Install it: pip install 'mnemic[{names}]', or in a clone of Mnemic pip install -e '.[{names}]'"

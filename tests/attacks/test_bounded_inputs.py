@@ -8,6 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from mnemic.retain.batches import BATCH_ROWS, in_groups
+from mnemic.retain.items import check_items
 from mnemic.server.request_body import COMPRESSION_MAX_RATIO
 from mnemic.server.routes import EMPTY_LINES_MAX
 from tests.attacks.http_server import (
@@ -209,3 +211,13 @@ def test_long_request_lines_and_headers_are_refused(server: RunningServer, subte
             closing = headers | {"Connection": "close"}
             answer = send_raw(server, head("GET", target, closing) + b"\r\n")
             assert status_in(answer) in (400, 414, 431), answer[:200]
+
+
+def test_large_metadata_of_many_items_is_not_held_at_once() -> None:
+    """512 items with a megabyte of empty lists each would take up 11 GB as objects."""
+    heavy: dict[str, list[list[int]]] = {"a": [[]] * 100_000}
+    items = ({"content": f"Tea {number}.", "metadata": heavy} for number in range(20))
+    groups = list(in_groups(check_items(items, {})))
+    assert max(map(len, groups)) <= 2
+    light = ({"content": f"Tea {number}.", "metadata": {"a": 1}} for number in range(BATCH_ROWS))
+    assert len(list(in_groups(check_items(light, {})))) == 1

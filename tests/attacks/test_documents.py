@@ -31,8 +31,8 @@ from tests.waiting import wait_for, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 READER = "mnemic.documents.reading.process"
-# CPU time of this process between two turns of its event loop, and in all. Reading one of these documents
-# in it took 12 to 54 s; what is left is to write bytes to a pipe and rows to the database.
+# CPU time of this process between two turns of its event loop, and in all. Reading one of these documents in
+# it took 15 s and more; what is left is to write bytes to a pipe and rows to the database.
 STALL_MAX_S = 2.0
 CPU_MAX_S = 5.0
 KIB, MIB = 1 << 10, 1 << 20

@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -61,9 +61,18 @@ def server(disk: Path) -> Iterator[RunningServer]:
         yield server
 
 
+def admin_of(server: RunningServer) -> psycopg.Connection[tuple[object, ...]]:
+    place = server.tenants._host.storage.server
+    assert place is not None
+    return psycopg.connect(place.conninfo(user="mnemic", dbname="mnemic"), autocommit=True)
+
+
 @contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """The disk while nothing more fits on it."""
+def filled(server: RunningServer, disk: Path) -> Iterator[None]:
+    """The disk while nothing more fits on it, except in a new file of the write-ahead log."""
+    with admin_of(server) as admin:
+        admin.execute("SELECT pg_switch_wal()")
+        admin.execute("SELECT pg_logical_emit_message(true, 'test', 'begins the new file')")
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
         for size in (ROUND, 4096):
@@ -107,7 +116,7 @@ def test_a_full_disk_is_507_and_not_ready(server: RunningServer, disk: Path) -> 
     with server.client(new_key(server, owner="alice").key) as client:
         client.post("/v1/memories", json={"content": "Before."}).raise_for_status()
         assert is_ready(server)
-        with filled(disk):
+        with filled(server, disk):
             acknowledged, answer = retain_until_refused(client)
             assert is_problem(answer, 507, "DiskFullError")
             assert "disk" in answer.json()["detail"]
@@ -127,6 +136,29 @@ def test_a_full_disk_is_507_and_not_ready(server: RunningServer, disk: Path) -> 
         client.post("/v1/memories", json={"content": "After."}).raise_for_status()
 
 
+@pytest.mark.skipif(
+    "SLOW_TESTS" not in os.environ, reason="make test-slow: waits 10 s for a connection, then for a restart"
+)
+def test_a_database_that_a_full_disk_stopped_is_507_and_starts_again(
+    server: RunningServer, disk: Path
+) -> None:
+    """PostgreSQL stops when it cannot create the next file of its write-ahead log."""
+    with server.client(new_key(server, owner="alice").key) as client:
+        client.post("/v1/memories", json={"content": "Before."}).raise_for_status()
+        with filled(server, disk):
+            with suppress(psycopg.Error), admin_of(server) as admin:
+                admin.execute("SELECT pg_switch_wal()")
+                admin.execute("SELECT pg_logical_emit_message(true, 'test', 'needs a new file')")
+            answer = client.post("/v1/memories", json={"content": "Refused."})
+            assert is_problem(answer, 507, "DiskFullError")
+            assert "has stopped" in answer.json()["detail"]
+            assert is_problem(client.get("/readyz"), 503, "DiskFullError")
+        wait_until(lambda: is_ready(server), what="the database to start again")
+        client.post("/v1/memories", json={"content": "After."}).raise_for_status()
+        stored = {memory["content"] for memory in client.get("/v1/memories").json()}
+        assert stored - {"Refused."} == {"Before.", "After."}
+
+
 def test_a_full_disk_is_the_same_error_over_all_transports(
     server: RunningServer, disk: Path, subtests: pytest.Subtests
 ) -> None:
@@ -136,7 +168,7 @@ def test_a_full_disk_is_the_same_error_over_all_transports(
     for name, opened in {"HTTP": remote, "this process": embedded}.items():
         with subtests.test(name), opened as memory:
             memory.retain("Before.")
-            with filled(disk), pytest.raises(DiskFullError, match="Nothing was written"):
+            with filled(server, disk), pytest.raises(DiskFullError, match="Nothing was written"):
                 retain_forever(memory)
             memory.retain("After.")
 

@@ -29,6 +29,7 @@ from tools.freeze_migrations import FOLDER, frozen
 from tools.version_contents import JOB_FILE, TURNS
 
 FIXTURES = sorted((Path(__file__).parent / "versions").glob("*.sql.xz"))
+FIRST_WITH_CONSENT = "0016"
 JOB_TIMEOUT_S = 120.0
 
 # A client other than psql does not know these; the setting is missing in servers before 17.
@@ -74,6 +75,8 @@ def test_every_fixture_opens_with_its_data_recall_jobs_and_the_catalog_of_a_new_
             conninfo = load(own_server, fixture)
             for tenant in ("default", "acme"):
                 check_contents(own_server.data_dir, tenant)
+                if fixture.name < FIRST_WITH_CONSENT:
+                    check_grant(own_server.data_dir, tenant)
             with psycopg.connect(conninfo) as connection:
                 found = comparable(whole_catalog(connection))
             differing = {name for name in found | expected if found.get(name) != expected.get(name)}
@@ -106,8 +109,15 @@ def check_contents(data_dir: Path, tenant: str) -> None:
         assert memory.entities.get("person", "Dr. Okafor").facts == {"profession": "dentist"}
         assert "weekly" in {schedule.name for schedule in memory.schedules.list()}
         assert "Alice plays the cello." in memory.recall("Alice plays the cello").text
+        assert [grant.granted_to for grant in memory.shares.list()] == ["bob"]
         check_job(memory)
         memory.retain("Written after the upgrade.")
+
+
+def check_grant(data_dir: Path, tenant: str) -> None:
+    """A grant from before readers had to accept them stays in effect."""
+    with Memory(data_dir=data_dir, tenant=tenant, owner="bob", embedder="test") as memory:
+        assert "Alice plays the cello." in memory.recall("Alice plays the cello").text
 
 
 def check_job(memory: Memory) -> None:

@@ -12,7 +12,7 @@ import pytest
 from mnemic import Memory
 from mnemic.db.embedded import stop
 from mnemic.db.migrate import migrate, read_status
-from mnemic.db.schema_version import digest_of, expected_digest, session_name
+from mnemic.db.schema_version import admin_session_name, digest_of, expected_digest, session_name
 from mnemic.errors import DatabaseInUseError, DatabaseTooNewError, SchemaChangedError
 from mnemic.sql import query
 from mnemic.sql.migration_files import Migration, all_migrations, installed_files
@@ -80,7 +80,7 @@ def test_a_newer_version_waits_until_the_older_one_has_closed_and_then_keeps_it_
     with process:
         assert process.answer() == "open"
         assert process.retain("by the newer version") == "retained"
-        with pytest.raises(DatabaseTooNewError, match=r"_mood, which this version does not know"):
+        with pytest.raises(DatabaseTooNewError, match=r"_mood, which this version .* does not know"):
             open_memory(folder)
 
 
@@ -129,6 +129,7 @@ async def test_sessions_of_this_version_and_of_other_programs_do_not_delay_a_mig
 ) -> None:
     with (
         psycopg.connect(admin_conninfo, application_name=session_name()),
+        psycopg.connect(admin_conninfo, application_name=admin_session_name()),
         psycopg.connect(admin_conninfo, application_name="psql"),
     ):
         await migrate(admin_conninfo, IMPATIENT, migrations=new_migrations())
@@ -147,6 +148,7 @@ def test_the_database_and_this_code_compute_the_same_digest(admin: AppConnection
 def test_the_name_of_a_session_fits_into_an_identifier() -> None:
     assert session_name().endswith(f"/{os.getpid()}")
     assert len(session_name().encode()) <= 63
+    assert len(admin_session_name().encode()) <= 63
 
 
 def test_backup_and_export_work_on_a_database_of_another_version_and_leave_it_alone(

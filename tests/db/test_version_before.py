@@ -34,6 +34,24 @@ async def test_a_carried_over_database_keeps_its_rows(template_access: object, e
         assert connection.execute(counted).fetchone() == before == (2, 10)
 
 
+async def test_grants_from_before_acceptance_stay_in_effect(
+    template_access: object, empty_conninfo: str
+) -> None:
+    make_old_database(empty_conninfo)
+    with psycopg.connect(empty_conninfo, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO state.grants (tenant_id, owner, granted_to, process, revoked_at)"
+            " SELECT tenant_id, 'alice', 'bob', 'p', ended"
+            " FROM state.tenants, unnest(ARRAY[NULL, now()]) AS ended"
+        )
+        await migrate(empty_conninfo, LIMITS)
+        found = connection.execute(
+            "SELECT mnemic.grant_state(accepted_at, expires_at, dropped_at, revoked_at),"
+            " accepted_at = created_at FROM state.grants ORDER BY 1"
+        )
+        assert found.fetchall() == [("active", True), ("revoked", None)]
+
+
 async def test_its_status_is_the_baseline_with_outdated_definitions(
     template_access: object, empty_conninfo: str
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.errors import PermanentJobError
 from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import ENQUEUE_MANY_MAX
 from mnemic.jobs.worker import Worker
@@ -51,6 +52,19 @@ async def test_a_job_runs_once_and_its_result_is_stored(
     (attempt,) = job.history
     assert (attempt.outcome, attempt.worker) == ("done", worker.name)
     assert 0 <= attempt.duration_s < WAIT_S
+
+
+async def test_a_permanent_error_makes_a_dead_letter_without_another_attempt(
+    memory: AsyncMemory, start_worker: StartWorker
+) -> None:
+    async def refuse(job: RunningJob) -> JsonValue:
+        raise PermanentJobError("The text is too long.")
+
+    await start_worker({"refuse": refuse})
+    job = await memory.jobs.wait((await memory.jobs.enqueue("refuse", max_attempts=3)).job_id)
+    assert (job.state, job.attempts) == ("dead", 1)
+    assert job.error is not None
+    assert (job.error.type, job.error.message) == ("PermanentJobError", "The text is too long.")
 
 
 async def test_the_handler_gets_all_fields_of_its_job(

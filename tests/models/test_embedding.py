@@ -86,7 +86,9 @@ def test_an_invalid_embedder_is_a_configuration_error(spec: Any) -> None:
 def test_the_error_without_pydantic_ai_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mnemic.models.pydantic_bridge")
     monkeypatch.setitem(sys.modules, "pydantic_ai.embeddings", None)
-    with pytest.raises(ConfigurationError, match=r'pip install "mnemic\[providers\]"'):
+    with pytest.raises(
+        ConfigurationError, match=r"'mnemic\[providers\]', or in a clone .* -e '\.\[providers\]'"
+    ):
         open_embedder("openai:text-embedding-3-small")
 
 

@@ -1,4 +1,4 @@
-"""Installing from a clone: two pinned lists, of which the demo needs one, and a tool that shows progress."""
+"""Installing from a clone: three pinned lists, one of them for the demo, and a tool that shows progress."""
 
 import base64
 import hashlib
@@ -7,14 +7,18 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = ROOT / "constraints.txt"
-ADDED = ROOT / "constraints-dev.txt"
+EXTRAS = ROOT / "constraints-extras.txt"
+DEV = ROOT / "constraints-dev.txt"
 SECONDS_MAX = 300
 
 
@@ -32,15 +36,43 @@ def test_the_first_list_has_every_dependency_of_mnemic_and_nothing_of_the_extras
     needed = names(project["project"]["dependencies"]) | names(project["dependency-groups"]["build"])
     assert needed <= names(entries(BASE))
     extras = set().union(*map(names, project["project"]["optional-dependencies"].values()))
-    assert extras <= names(entries(ADDED))
+    assert extras <= names(entries(EXTRAS))
     assert not extras & names(entries(BASE))
+    assert not extras & names(entries(DEV))
+
+
+def test_the_lists_for_users_have_all_that_the_extras_need_directly_or_not() -> None:
+    """Follow the requirements of the installed packages, as far as they concern this platform."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    waiting = [Requirement(text) for texts in project["optional-dependencies"].values() for text in texts]
+    listed = {canonicalize_name(name) for name in names(entries(BASE)) | names(entries(EXTRAS))}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        needed = waiting.pop()
+        name, wanted = canonicalize_name(needed.name), frozenset(needed.extras)
+        if (name, wanted) in seen or (needed.marker and not needed.marker.evaluate({"extra": ""})):
+            continue
+        seen.add((name, wanted))
+        assert name in listed
+        for other in map(Requirement, requires(name) or ()):
+            if other.marker is None or any(other.marker.evaluate({"extra": each}) for each in ("", *wanted)):
+                other.marker = None
+                waiting.append(other)
+    assert len(seen) > len(project["optional-dependencies"])
+
+
+def test_every_extra_is_bounded_above() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for extra, requirements in project["optional-dependencies"].items():
+        for requirement in requirements:
+            assert "<" in requirement.partition(";")[0] or "==" in requirement, (extra, requirement)
 
 
 def test_the_lists_pin_versions_and_hashes_once_and_name_no_place_to_download_from() -> None:
-    listed = entries(BASE) + entries(ADDED)
+    listed = entries(BASE) + entries(EXTRAS) + entries(DEV)
     assert len(set(listed)) == len(listed)
     assert [entry for entry in listed if "==" not in entry] == []
-    assert "://" not in BASE.read_text("utf-8") + ADDED.read_text("utf-8")
+    assert not any("://" in pinned.read_text("utf-8") for pinned in (BASE, EXTRAS, DEV))
 
 
 def wheel(folder: Path, name: str) -> str:
@@ -95,7 +127,7 @@ def test_a_wrong_hash_installs_nothing_and_shows_what_pip_printed(tmp_path: Path
     assert not (tmp_path / "installed").exists()
 
 
-@pytest.mark.parametrize(("target", "lists"), [("demo", [BASE]), ("setup", [BASE, ADDED])])
+@pytest.mark.parametrize(("target", "lists"), [("demo", [BASE]), ("setup", [BASE, EXTRAS, DEV])])
 def test_the_demo_installs_the_first_list_only(target: str, lists: list[Path], tmp_path: Path) -> None:
     done = subprocess.run(
         ["make", "--dry-run", target, f"VENV={tmp_path / 'new'}"],

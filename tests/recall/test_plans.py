@@ -16,6 +16,7 @@ from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.sdk.memory import AsyncMemory
+from tests.accepted_grants import accepted_grant
 from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
 from tests.opened import core_of, opened
 
@@ -157,6 +158,20 @@ async def test_filters_are_found_by_their_index(
     without = await watched.recall("rare7", **options, techniques=["text"])
     assert_found_by(used, index, fetched_max=3_000)
     assert used[index] > without.get(index, 0), "the search by the filter itself"
+
+
+@pytest.mark.parametrize(
+    ("scope", "index"),
+    [({"tags": ["tag7"]}, "memories_words"), ({"conversation": "talk 0"}, "memories_turn")],
+)
+async def test_few_granted_memories_are_read_without_the_others(
+    watched: Watched, scope: dict[str, Any], index: str
+) -> None:
+    """Also where every memory of the giver has the words of the query."""
+    reader = f"reader of {index}"
+    await accepted_grant(watched.memory, reader, **scope)
+    used = await watched.recall("memory number rare7", owner=reader)
+    assert_found_by(used, index, fetched_max=1_000)
 
 
 async def test_a_time_in_the_query_is_found_by_its_index(watched: Watched) -> None:

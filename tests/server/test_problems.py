@@ -7,15 +7,15 @@ from typing import cast
 from fastapi import Request
 
 from mnemic import errors
-from mnemic.errors import DeliveryError, MnemicError, ServerError
+from mnemic.errors import DeliveryError, MnemicError, PermanentJobError, ServerError
 from mnemic.sdk.http.connection import BUSY_STATUSES
 from mnemic.server.problems import STATUSES, problem_of
 
 
 def test_every_kind_of_error_is_in_the_table() -> None:
-    """A server never raises the errors of a remote memory."""
+    """A request never raises the errors of a remote memory or of a job's handler."""
     kinds = {kind for kind in vars(errors).values() if MnemicError in getattr(kind, "__bases__", ())}
-    assert kinds - {ServerError} <= STATUSES.keys()
+    assert kinds - {ServerError, PermanentJobError} <= STATUSES.keys()
 
 
 def test_the_error_of_a_webhook_receiver_is_returned() -> None:

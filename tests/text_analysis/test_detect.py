@@ -280,7 +280,7 @@ def test_the_longest_text_is_read_in_reasonable_time(text: str) -> None:
 
 def test_spacy_is_missing_with_advice_or_finds_names() -> None:
     if find_spec(spacy_names.MODEL) is None:
-        with pytest.raises(ConfigurationError, match=r'pip install "mnemic\[spacy\]"'):
+        with pytest.raises(ConfigurationError, match=r"pip install 'mnemic\[spacy\]'"):
             detect_names("Alice moved to Berlin.", engine="spacy")
         pytest.skip('the extra is not installed: pip install "mnemic[spacy]"')
     found = detect_names("Alice moved from Paris to Berlin; see @ada.", engine="spacy")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mnemic.errors import ConfigurationError, InvalidInputError, MnemicError, NotFoundError
+from mnemic.errors import ConfigurationError, InvalidInputError, MnemicError, NotFoundError, install_extra
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import Category
 from mnemic.types.recalled import Recalled
@@ -40,7 +40,7 @@ def memory_toolset(memory: AsyncMemory) -> "FunctionToolset[Any]":
     try:
         from pydantic_ai.toolsets import FunctionToolset  # noqa: PLC0415  # The extra `providers`.
     except ImportError as error:
-        raise ConfigurationError("The toolset needs pydantic-ai: pip install 'mnemic[providers]'") from error
+        raise ConfigurationError(f"The toolset needs pydantic-ai. {install_extra('providers')}.") from error
     tools = _Tools(memory)
     toolset: FunctionToolset[Any] = FunctionToolset(id="mnemic")
     for function in (tools.retain, tools.recall, tools.forget):

@@ -34,7 +34,7 @@ FIELD = re.compile(r"\A(?P<name>[a-z_]+)(?= (?:must|has|may|is|cannot)\b|:)")
 SETTING = re.compile(r"\b({})\b".format("|".join(name for name in Settings.model_fields if "_" in name)))
 # The same in a message that lists them.
 BAD_SETTING = re.compile(r"(?P<name>{})(?=: [A-Z])".format("|".join(Settings.model_fields)))
-LOCAL_ONLY = re.compile(r"memory\.(?P<path>[a-z_.]+) is not there over HTTP")
+LOCAL_ONLY = re.compile(r"memory\.(?P<path>[a-z_.]{1,100}) is not there over HTTP")
 
 
 def message_of(error: MnemicError, command: typer.core.TyperCommand | None) -> str:

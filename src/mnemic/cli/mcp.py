@@ -10,7 +10,7 @@ import typer
 
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import Channel, DataDir, Embedder, Owner, TenantName, Url
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, install_extra
 
 Compat = Annotated[
     list[str] | None,
@@ -39,8 +39,7 @@ def mcp(
         from mnemic.mcp.stdio import serve_stdio  # noqa: PLC0415 - the extra mcp
     except ImportError as error:
         raise ConfigurationError(
-            f"`mnemic mcp` needs the package mcp, which cannot be imported ({error}). "
-            "Install it: pip install 'mnemic[mcp]'"
+            f"`mnemic mcp` needs the package mcp, which cannot be imported ({error}). {install_extra('mcp')}."
         ) from error
     chosen = check_compat(compat or ())
     memory = memory_from(

@@ -15,7 +15,7 @@ import typer
 from mnemic.cli.options import DataDir, Embedder, Json, Url, settings_from
 from mnemic.cli.output import print_json, print_line, remark
 from mnemic.config import Settings
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, install_extra
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
 
@@ -121,4 +121,4 @@ def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
 def _require(extra: str, modules: tuple[str, ...]) -> None:
     """ConfigurationError that names the extra if a package of it is missing."""
     if any(find_spec(module) is None for module in modules):
-        raise ConfigurationError(f"This needs an extra: pip install 'mnemic[{extra}]'")
+        raise ConfigurationError(f"This needs an extra. {install_extra(extra)}.")

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 
 from mnemic.db.answering_connection import ANSWER_MARGIN_S, AnsweringConnection
 from mnemic.db.pooler import is_pooled, refusal_of_settings, require_session_pooling, send_settings
-from mnemic.db.schema_version import session_name
+from mnemic.db.schema_version import admin_session_name, session_name
 from mnemic.db.tenancy import LOGIN_PREFIX, Purpose, SigningKey
 from mnemic.db.translate import translated
 from mnemic.db.wakeups import Wakeup, wakeups_in
@@ -58,7 +58,9 @@ AppConnection = AnsweringConnection[DictRow]
 @asynccontextmanager
 async def admin_connection(conninfo: str, limits: Limits) -> AsyncIterator[AppConnection]:
     """A single connection outside the pool, in autocommit mode, for opening and migrating."""
-    started = with_session(conninfo, limits, statement_timeout_s=0)
+    started = make_conninfo(
+        with_session(conninfo, limits, statement_timeout_s=0), application_name=admin_session_name()
+    )
     with translated():
         connection = await _connect(started)
     async with connection:

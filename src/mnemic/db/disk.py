@@ -21,6 +21,12 @@ DATABASE_READ_ONLY = (
     "The database is read-only: it is a standby, or its disk was remounted read-only after an error. Nothing "
     "was written."
 )
+DATABASE_STOPPED = (
+    "The disk of the database is full, and the database has stopped. Free some space on it, and it starts "
+    "again by itself. A write that was in progress may or may not have been stored; repeating it is safe."
+)
+STOPPED_MAX_FREE_BYTES = 16 * 1024**2
+"""PostgreSQL stops if it cannot create the next file of its write-ahead log, which has this size."""
 OWN_DISK_FULL = (
     "The disk for temporary files is full. Nothing was written: free some space on it, or set TMPDIR to "
     "another disk, then try again."
@@ -42,6 +48,17 @@ def translated_disk_errors() -> Iterator[None]:
 def disk_error(error: OSError) -> MnemicError | None:
     """The Mnemic error for an error of the operating system, if the disk for temporary files is full."""
     return DiskFullError(OWN_DISK_FULL) if error.errno in FULL else None
+
+
+def explain_unavailable(error: MnemicError, folder: Path) -> MnemicError:
+    """A DiskFullError in place of an error about an embedded server that stopped because its disk is full."""
+    try:
+        check_data_folder(folder, min_free_bytes=STOPPED_MAX_FREE_BYTES)
+    except DiskFullError:
+        return DiskFullError(DATABASE_STOPPED)
+    except MnemicError:
+        return error
+    return error
 
 
 def check_data_folder(folder: Path, *, min_free_bytes: int) -> None:

@@ -55,6 +55,14 @@ def session_name() -> str:
     return f"{NAME_PREFIX}/{__version__[:NAMED_VERSION_CHARACTERS]}/{digest}/{os.getpid()}"
 
 
+def admin_session_name() -> str:
+    """The `application_name` of sessions that open or migrate a database.
+
+    They do not count as users: of two processes that wait in order to migrate, none would be first.
+    """
+    return f"{NAME_PREFIX} admin/{__version__[:NAMED_VERSION_CHARACTERS]}/{os.getpid()}"
+
+
 class SchemaCheck:
     """Checks each connection once that its database has the schema with which it was opened."""
 

@@ -2,8 +2,9 @@
 
 A request is *unknown*, then *running* after `begin`, then *done* after `finish` has stored its response,
 which is kept for `KEPT_S`. A request that fails is abandoned and *unknown* again: nothing was written, so it
-may be retried. An attempt that has been running for `STALE_S` died with its server, and the next attempt
-replaces it. In that case a write may happen twice, as without a key; `retain` recognises duplicates.
+may be retried. A server renews its running attempts every `RENEW_EVERY_S`. An attempt that was not renewed
+for `STALE_S` died with its server, and the next attempt replaces it. In that case a write may happen twice,
+as without a key; `retain` recognises duplicates.
 
 `begin` and `finish` are one statement each (docs/adr/0017-statements-that-carry-their-signature.md), because
 every write of the SDK over HTTP waits for both.
@@ -17,8 +18,9 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.types.identity import new_id
 
 KEPT_S = 24 * 3600.0
-STALE_S = 900.0
-"""Longer than any request may take."""
+RENEW_EVERY_S = 2.0
+STALE_S = 10.0
+"""Several times `RENEW_EVERY_S`, so that a busy server is not taken for a dead one."""
 ANSWER_MAX_BYTES = 8 * 1024**2
 
 
@@ -88,6 +90,12 @@ async def finish(
         "answer": answer.body if fits else None,
     }
     await database.signed_row("idempotent_requests.finish", parameters)
+
+
+async def renew(database: TenantDatabase, request: IdempotentRequest, attempt_id: UUID) -> None:
+    """Note that this attempt is still running."""
+    async with database.transaction() as transaction:
+        await transaction.execute("idempotent_requests.renew", _attempt(database, request, attempt_id))
 
 
 async def abandon(database: TenantDatabase, request: IdempotentRequest, attempt_id: UUID) -> None:

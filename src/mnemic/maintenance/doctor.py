@@ -22,6 +22,7 @@ from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, s
 from mnemic.embeddings.model_change import read_change
 from mnemic.errors import MnemicError
 from mnemic.models.embedding import open_embedder
+from mnemic.models.failure_report import detail_of
 from mnemic.runtime.storage import Storage, check_settings, limits_of, open_storage
 from mnemic.types.embedding import ModelChange
 
@@ -149,6 +150,7 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
         unprotected = [row["table_name"] for row in await transaction.rows("doctor.unprotected_tables")]
         open_activity = await transaction.one("doctor.open_activity")
         locale = await transaction.one("doctor.locale")
+        retention = await transaction.one("doctor.retention_lag")
     yield _locale_check(locale)
     if role["is_superuser"] or role["bypasses_policies"]:
         yield Check("role", "failed", f"{role['role']} gets around policies", "Work with a plain login role.")
@@ -164,6 +166,7 @@ async def _server_checks(storage: Storage, settings: Settings, dsn: str | None) 
     else:
         yield Check("row security", "ok", "forced on every table")
     yield _activity_check(open_activity["function_count"])
+    yield _clock_check(retention["lag_days"])
     yield Check("tenant", "ok", f"{storage.tenant.name} ({storage.tenant.id})")
     yield await _embedder_check(settings)
     change = await read_change(storage.tenant_database)
@@ -184,6 +187,18 @@ def _activity_check(open_count: int) -> Check:
     return Check("activity", "ok", "withheld from other tenants")
 
 
+def _clock_check(lag_days: float) -> Check:
+    """Whether retention follows the server's clock, see `retention/retention_time.sql`."""
+    if lag_days < 1:
+        return Check("clock", "ok", "retention follows the server's clock")
+    return Check(
+        "clock",
+        "warning",
+        f"the server's clock has jumped; old rows are kept {lag_days:,.0f} days longer",
+        "If the clock is wrong, correct it now. If it is right, it is followed after a week.",
+    )
+
+
 async def _embedder_check(settings: Settings) -> Check:
     """Embed one word, which loads the model or calls the provider."""
     try:
@@ -193,7 +208,8 @@ async def _embedder_check(settings: Settings) -> Check:
         finally:
             await embedder.aclose()
     except MnemicError as error:
-        return Check("embedder", "failed", settings.embedder, str(error))
+        cause = f" The cause: {detail_of(error.__cause__)}" if error.__cause__ is not None else ""
+        return Check("embedder", "failed", settings.embedder, f"{error}{cause}")
     return Check("embedder", "ok", f"{embedder.name}, {len(vector)} dimensions")
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
-from mnemic.errors import ConfigurationError, EmbeddingError
+from mnemic.errors import ConfigurationError, EmbeddingError, install_extra
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 from mnemic.models.local import MiniLM
 from mnemic.models.model_calls import ModelCalls, UnusableResult
@@ -173,5 +173,5 @@ def _bridge() -> ModuleType:
     except ImportError as error:
         raise ConfigurationError(
             f"Embedding through a provider needs pydantic-ai, which cannot be imported ({error}). "
-            'Install it: pip install "mnemic[providers]", or "mnemic[openai]" for OpenAI and the like.'
+            f"{install_extra('providers')}; the extra for OpenAI and the like is openai."
         ) from error

@@ -32,7 +32,7 @@ _SECRETS = (
     # Keys as the providers make them: a short prefix and a long random part.
     (re.compile(r"\b(?:sk|pk|rk|mn|key|gsk|xai|hf|AIza)[-_]?[A-Za-z0-9_*-]{12,500}"), REDACTED),
     # Any other long run of characters that has letters and digits, such as a token without a prefix.
-    (re.compile(r"(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])(?<![\w+/=-])[\w+/=-]{32,4000}"), REDACTED),
+    (re.compile(r"(?<![\w+/=-])(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{32,4000}"), REDACTED),
 )
 
 logger = logging.getLogger("mnemic.models")
@@ -41,7 +41,7 @@ logger = logging.getLogger("mnemic.models")
 def report_failure(model: str, error: BaseException) -> str:
     """Log a failure of a model; returns the kind of error and the reference, for the caller's message."""
     reference = secrets.token_hex(4)
-    logger.warning("%s failed (reference %s): %s", model, reference, _detail(error))
+    logger.warning("%s failed (reference %s): %s", model, reference, detail_of(error))
     return f"{type(error).__name__} (reference {reference}; the log has the details)"
 
 
@@ -52,8 +52,11 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _detail(error: BaseException) -> str:
-    """The exception in one line of bounded length. Cut before the search for secrets, which takes time."""
+def detail_of(error: BaseException) -> str:
+    """For operators: the exception without secrets, in one line of bounded length.
+
+    The message is cut before the search for secrets, which takes time.
+    """
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 — `__str__` of a foreign exception may raise anything; it is only logged

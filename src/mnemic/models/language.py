@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from pydantic import BaseModel
 
-from mnemic.errors import ConfigurationError, LanguageModelError
+from mnemic.errors import ConfigurationError, LanguageModelError, install_extra
 from mnemic.models.model_calls import ModelCalls, kind_of
 
 if TYPE_CHECKING:
@@ -123,6 +123,6 @@ def _pydantic_ai_models() -> Any:
     except ImportError as error:
         raise ConfigurationError(
             f"A language model needs pydantic-ai, which cannot be imported ({error}). "
-            'Install it: pip install "mnemic[providers]", or "mnemic[openai]" for OpenAI and the like.'
+            f"{install_extra('providers')}; the extra for OpenAI and the like is openai."
         ) from error
     return models

@@ -17,6 +17,8 @@ import unicodedata
 from functools import cache
 from importlib.resources import files
 
+from mnemic.types.unicode_forms import normalize
+
 CLS_ID, SEP_ID, UNKNOWN_ID = 101, 102, 100
 
 MAX_WORD_CHARACTERS = 100
@@ -65,7 +67,7 @@ def encode(text: str, max_tokens: int) -> list[int]:
 
 def _words(text: str) -> list[str]:
     # `str.lower` handles the Greek final sigma; the reference lowers letter by letter and does not.
-    lowered = unicodedata.normalize("NFD", text).replace("\N{GREEK CAPITAL LETTER SIGMA}", "σ").lower()
+    lowered = normalize("NFD", text).replace("\N{GREEK CAPITAL LETTER SIGMA}", "σ").lower()
     return lowered.translate(_character_table()).split()
 
 

@@ -1,7 +1,9 @@
 """Batches: the unit in which the items of a call are deduplicated, embedded and stored."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from mnemic.db.vectors import Vectors
@@ -11,6 +13,7 @@ from mnemic.types.retained import Duplicate, Refused
 
 BATCH_ROWS = 512
 BATCH_CHARACTERS = 1_000_000
+"""Characters of the contents and, as JSON, of the metadata of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def in_groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
     group: list[Draft] = []
     rows = characters = 0
     for draft in drafts:
-        size = len(draft.item.content)
+        size = len(draft.item.content) + _metadata_characters(draft.item.metadata)
         if group and (rows + len(draft.chunks) > BATCH_ROWS or characters + size > BATCH_CHARACTERS):
             yield group
             group, rows, characters = [], 0, 0
@@ -62,3 +65,8 @@ def in_groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
         characters += size
     if group:
         yield group
+
+
+def _metadata_characters(metadata: Mapping[str, Any]) -> int:
+    """Its size as JSON. Metadata may be larger than the content, and its objects take up more memory."""
+    return len(json.dumps(metadata)) if metadata else 0

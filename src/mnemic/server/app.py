@@ -76,6 +76,7 @@ def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | No
         lifespan=_lifespan(tenants, authenticator),
         middleware=_layers(authenticator, bounds),
     )
+    app.state.data_folder = settings.data_dir if settings.database_url is None else None
     app.include_router(page_routes(app))
     add_routes(app, authenticator.require)
     app.include_router(stream_routes(authenticator, streams))

@@ -67,6 +67,8 @@ class Readiness:
     async def _check(self) -> MnemicError | None:
         try:
             async with asyncio.timeout(READY_TIMEOUT_S):
+                # First, because a full disk may be the reason why the database does not answer.
+                await self._check_folder()
                 await self._check_migrations()
                 return await self._check_disk()
         except TimeoutError:
@@ -88,14 +90,17 @@ class Readiness:
             self._disk_checked_s = monotonic()
         return self._disk_error
 
-    async def _use_disk(self) -> None:
-        """Read the free space of the embedded server's disk; let the database write a temporary file."""
+    async def _check_folder(self) -> None:
+        """Read the free space on the disk of the embedded server."""
         if self._settings.database_url is None:
             await asyncio.to_thread(
                 check_data_folder,
                 self._settings.data_dir,
                 min_free_bytes=self._settings.min_free_disk_bytes,
             )
+
+    async def _use_disk(self) -> None:
+        """Let the database write a temporary file."""
         async with self._tenants.database.privileged_transaction("key", ANY_KEY) as queries:
             await queries.rows("health.sort_on_disk")
             if (await queries.one("health.write_to_disk"))["is_read_only"]:

@@ -12,9 +12,12 @@ channel and the process. The owner may also be a field of the body. So two owner
 neither gets the other's answer. Within one scope, another body is another request, which gets 422.
 """
 
+import asyncio
 import json
+import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -27,7 +30,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemic.db.database import TenantDatabase
-from mnemic.errors import ConflictError, InvalidInputError
+from mnemic.errors import ConflictError, InvalidInputError, MnemicError
 from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.govern.keys import AuthenticatedKey
@@ -43,6 +46,8 @@ REPLAYED = {"Idempotency-Replayed": "true"}
 KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,255}")
 WRITE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 RETRY_AFTER_S = 1
+
+logger = logging.getLogger("mnemic.server")
 
 OpenDatabase = Callable[[Scope], Awaitable[TenantDatabase]]
 """Returns the database of the tenant of a request's key."""
@@ -146,7 +151,8 @@ class RecordedExecution:
         """Call the route; record its response if it succeeded, otherwise abandon the request."""
         is_recorded = False
         try:
-            await call(self._hold)
+            async with self._renewed():
+                await call(self._hold)
             is_recorded = await self._record()
         finally:
             if not is_recorded:
@@ -154,6 +160,25 @@ class RecordedExecution:
         if self.start is not None:
             await self.send(self.start)
             await self.send({"type": "http.response.body", "body": bytes(self.answer)})
+
+    @asynccontextmanager
+    async def _renewed(self) -> AsyncIterator[None]:
+        """Renew the attempt while the block runs."""
+        renewing = asyncio.create_task(self._renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(idempotent_requests.RENEW_EVERY_S)
+            try:
+                await idempotent_requests.renew(self.database, self.request, self.attempt_id)
+            except MnemicError as error:
+                # The request goes on. If the database stays away, it fails by itself.
+                logger.warning("a running request could not be renewed: %s", error)
 
     async def _hold(self, message: Message) -> None:
         if message["type"] == "http.response.start":

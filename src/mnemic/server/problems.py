@@ -9,6 +9,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from mnemic.db.disk import disk_error
+from mnemic.db.disk import disk_error, explain_unavailable
 from mnemic.errors import (
     ClosedError,
     ConfigurationError,
@@ -124,6 +125,9 @@ def problem_of(request: Request, error: Exception) -> Response:
     """The response to a request that raised this error."""
     if isinstance(error, OSError):
         error = disk_error(error) or error
+    if isinstance(error, DatabaseUnavailableError | EmbeddedServerError):
+        folder: Path | None = request.app.state.data_folder
+        error = explain_unavailable(error, folder) if folder is not None else error
     if isinstance(error, MnemicError):
         return ours(request, error, status_of(error))
     if isinstance(error, RequestValidationError):

@@ -576,6 +576,7 @@ CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigi
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     log queue.event_logs;
     first_kept bigint;
 BEGIN
@@ -595,7 +596,7 @@ BEGIN
     FROM (
         SELECT "position" FROM queue.events
         WHERE tenant_id = verified_tenant AND "position" <= log.dropped_position + most
-          AND at >= now() - make_interval(days => keep_days)
+          AND at >= kept_since
         ORDER BY "position" LIMIT 1
     ) AS young;
     first_kept := coalesce(first_kept, least(log.dropped_position + most, log.last_position) + 1);
@@ -612,6 +613,7 @@ CREATE FUNCTION mnemic.drop_log_partitions(keep_days integer) RETURNS SETOF text
     SET lock_timeout TO '5s'
     AS $$
 DECLARE
+    today CONSTANT date := mnemic.retention_time()::date;
     partition text;
 BEGIN
     IF keep_days IS NULL OR keep_days < 1 THEN
@@ -620,7 +622,7 @@ BEGIN
     FOR partition IN
         SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
         WHERE inhparent = 'traces.memory_log'::regclass
-          AND to_date(right(relname, 8), 'YYYYMMDD') < current_date - keep_days
+          AND to_date(right(relname, 8), 'YYYYMMDD') < today - keep_days
         ORDER BY relname
     LOOP
         EXECUTE format('DROP TABLE traces.%I', partition);
@@ -677,6 +679,7 @@ CREATE FUNCTION mnemic.drop_webhook_deliveries(keep_days integer, most integer) 
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     dropped bigint;
 BEGIN
     IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
@@ -688,7 +691,7 @@ BEGIN
     DELETE FROM queue.webhook_deliveries
     WHERE tenant_id = verified_tenant AND delivery_id = ANY (ARRAY(
         SELECT old.delivery_id FROM queue.webhook_deliveries AS old
-        WHERE old.tenant_id = verified_tenant AND old.at < now() - make_interval(days => keep_days)
+        WHERE old.tenant_id = verified_tenant AND old.at < kept_since
         ORDER BY old.at LIMIT most
     ));
     GET DIAGNOSTICS dropped = ROW_COUNT;
@@ -1304,14 +1307,34 @@ CREATE FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[], weigh
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    few_max CONSTANT int := 2000;
+    few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
+    IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
+        AND num_nonnulls((filter).tags, (filter).any_tags, (filter).categories, (filter).conversation) > 0
+    THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM mnemic.granted_memories(verified_tenant, wanted_owner, filter, granted, NULL) AS found
+        );
     END IF;
     RETURN QUERY
     WITH term AS MATERIALIZED (
         SELECT given.term::tsquery AS term, given.place::int AS place
         FROM unnest(terms) WITH ORDINALITY AS given (term, place)
+    ),
+    few_memories AS MATERIALIZED (
+        SELECT found.memory_id, found.conversation, octet_length(found.content)::float8 AS bytes, found.words
+        FROM unnest(few) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT now.memory_id, now.conversation, now.content, now.words FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.memory_id = given.memory_id
+            OFFSET 0
+        ) AS found
     ),
     hit AS MATERIALIZED (
         SELECT term.place, found.memory_id, found.conversation, found.bytes
@@ -1319,7 +1342,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
             FROM state.memories AS now
-            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
+            WHERE few IS NULL
+              AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
               AND (
@@ -1330,6 +1354,10 @@ BEGIN
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
               )
+            UNION ALL
+            SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
+            FROM few_memories
+            WHERE few_memories.words @@ term.term
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
@@ -1744,6 +1772,7 @@ CREATE FUNCTION mnemic.prune_jobs(keep_days integer, most integer) RETURNS bigin
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     pruned bigint;
 BEGIN
     PERFORM mnemic.require_worker_proof();
@@ -1752,7 +1781,7 @@ BEGIN
     END IF;
     WITH old AS (
         SELECT finished_jobs.tenant_id, finished_jobs.job_id FROM queue.finished_jobs
-        WHERE finished_jobs.finished_at < clock_timestamp() - make_interval(days => keep_days)
+        WHERE finished_jobs.finished_at < kept_since
         LIMIT most FOR UPDATE SKIP LOCKED
     ),
     gone AS (
@@ -2772,6 +2801,53 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
 END
 $$;
 
+CREATE FUNCTION mnemic.retention_time() RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    gap_max CONSTANT interval := '3 days';
+    gap_counts CONSTANT interval := '1 day';
+    confirmed_after CONSTANT interval := '7 days';
+    written_every CONSTANT interval := '1 minute';
+    server_time CONSTANT timestamptz := clock_timestamp();
+    clock mnemic.retention_clock;
+    gap interval;
+BEGIN
+    INSERT INTO mnemic.retention_clock (retention_time, seen_at)
+    SELECT server_time, server_time WHERE NOT EXISTS (SELECT FROM mnemic.retention_clock)
+    ON CONFLICT DO NOTHING;
+    SELECT * INTO clock FROM mnemic.retention_clock;
+    gap := server_time - clock.seen_at;
+    IF gap BETWEEN interval '0' AND written_every THEN
+        RETURN least(clock.retention_time + gap, server_time);
+    END IF;
+    PERFORM FROM mnemic.retention_clock WHERE seen_at = clock.seen_at FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        -- Another transaction sets it at this moment. Until then the time that it had is early enough.
+        RETURN least(clock.retention_time, server_time);
+    END IF;
+    IF gap < interval '0' THEN
+        clock.retention_time := least(clock.retention_time, server_time);
+        clock.observed := CASE WHEN server_time - clock.retention_time > gap_max THEN coalesce(clock.observed, '0') END;
+    ELSIF gap > gap_max THEN
+        clock.observed := coalesce(clock.observed + gap_counts, '0');
+    ELSE
+        clock.retention_time := clock.retention_time + gap;
+        clock.observed := clock.observed + gap;
+    END IF;
+    IF clock.observed >= confirmed_after THEN
+        clock.observed := NULL;
+    END IF;
+    IF clock.observed IS NULL AND gap >= interval '0' THEN
+        clock.retention_time := server_time;
+    END IF;
+    UPDATE mnemic.retention_clock
+    SET retention_time = clock.retention_time, seen_at = server_time, observed = clock.observed;
+    RETURN clock.retention_time;
+END
+$$;
+
 CREATE FUNCTION mnemic.retry_delay(attempts integer) RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (LEAST(((30)::double precision * ((2)::double precision ^ ((attempts - 1))::double precision)), (3600)::double precision) * '00:00:01'::interval);
@@ -3441,6 +3517,16 @@ CREATE TABLE mnemic.pg_cron_entry (
     made_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT pg_cron_entry_only_row_check CHECK (only_row)
 );
+
+CREATE TABLE mnemic.retention_clock (
+    only_row boolean DEFAULT true NOT NULL,
+    retention_time timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    observed interval,
+    CONSTRAINT retention_clock_only_row_check CHECK (only_row)
+);
+
+COMMENT ON TABLE mnemic.retention_clock IS 'Time as far as it has passed for the deletion of old rows.';
 
 CREATE TABLE mnemic.signing_key (
     only_row boolean DEFAULT true NOT NULL,
@@ -5135,6 +5221,9 @@ ALTER TABLE ONLY mnemic.migrations
 ALTER TABLE ONLY mnemic.pg_cron_entry
     ADD CONSTRAINT pg_cron_entry_pkey PRIMARY KEY (only_row);
 
+ALTER TABLE ONLY mnemic.retention_clock
+    ADD CONSTRAINT retention_clock_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY mnemic.signing_key
     ADD CONSTRAINT signing_key_pkey PRIMARY KEY (only_row);
 
@@ -5381,7 +5470,7 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
-CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE ((revoked_at IS NULL) AND (dropped_at IS NULL));
+CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE (COALESCE(revoked_at, dropped_at) IS NULL);
 
 CREATE INDEX grants_offered ON state.grants USING btree (tenant_id, granted_to, owner) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL) AND (dropped_at IS NULL));
 
@@ -6199,6 +6288,9 @@ GRANT ALL ON FUNCTION mnemic.require_worker_proof() TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE traces.memory_log TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.retention_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.retention_time() TO mnemic_app;
+
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.retry_delay(attempts integer) TO mnemic_definer;
 
@@ -6263,6 +6355,8 @@ GRANT SELECT ON TABLE mnemic.definitions TO mnemic_app;
 GRANT SELECT ON TABLE mnemic.migrations TO mnemic_app;
 
 GRANT SELECT ON TABLE mnemic.pg_cron_entry TO mnemic_definer;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE mnemic.retention_clock TO mnemic_definer;
 
 GRANT SELECT ON TABLE mnemic.signing_key TO mnemic_definer;
 

@@ -7,11 +7,11 @@ names that are everyday words: `May` is not found in `you may`.
 """
 
 import re
-import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
+
+from mnemic.types.unicode_forms import normalize
 
 EntityId = TypeVar("EntityId")
 
@@ -58,7 +58,7 @@ EVERYDAY_WORDS = UNINDEXED_WORDS | frozenset(_EVERYDAY_TEXT.split())
 
 def split_words(text: str) -> list[str]:
     """The words of a text, in order and with their case."""
-    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    return _WORD.findall(normalize("NFKC", text))
 
 
 def first_word(name: str) -> str | None:
@@ -81,54 +81,75 @@ def is_found_by_text_search(name: str) -> bool:
 def spelling_variants(name: str) -> set[str]:
     """Spellings of a name that this module treats as equal and PostgreSQL does not."""
     apostrophes = name, name.replace("’", "'"), name.replace("'", "’")
-    return {unicodedata.normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
+    return {normalize(form, spelling) for spelling in apostrophes for form in _FORMS}
 
 
-@dataclass(frozen=True)
-class _KnownName(Generic[EntityId]):
-    """A name to search for; `written` is set if its case matters."""
+@dataclass(slots=True)
+class _Node(Generic[EntityId]):
+    """The names that consist of the words on the way here, and the next words of longer ones.
 
-    folded: tuple[str, ...]
-    written: tuple[str, ...] | None
-    entity_id: EntityId
+    `entities` have such a name in any case of letters, `entities_by_spelling` as it is written.
+    """
+
+    following: "dict[str, _Node[EntityId]]" = field(default_factory=dict)
+    entities: set[EntityId] = field(default_factory=set)
+    entities_by_spelling: dict[tuple[str, ...], set[EntityId]] = field(default_factory=dict)
 
 
 class NameMatcher(Generic[EntityId]):
-    """Finds known names in texts. Several entities may have the same name."""
+    """Finds known names in texts. Several entities may have the same name.
+
+    The names are a tree of their words, so that many names with the same beginning take no longer.
+    """
 
     def __init__(self, names: Iterable[tuple[str, EntityId]]) -> None:
-        self._by_first_word: dict[str, list[_KnownName[EntityId]]] = defaultdict(list)
+        self._root: _Node[EntityId] = _Node()
         for name, entity_id in names:
             words = tuple(split_words(name))
             if words:
-                folded = tuple(word.casefold() for word in words)
-                known = _KnownName(folded, words if EVERYDAY_WORDS.issuperset(folded) else None, entity_id)
-                self._by_first_word[folded[0]].append(known)
-        for same_start in self._by_first_word.values():
-            same_start.sort(key=lambda known: -len(known.folded))
+                self._add(words, entity_id)
+
+    def _add(self, words: tuple[str, ...], entity_id: EntityId) -> None:
+        node = self._root
+        folded = [word.casefold() for word in words]
+        for word in folded:
+            node = node.following.setdefault(word, _Node())
+        if EVERYDAY_WORDS.issuperset(folded):
+            node.entities_by_spelling.setdefault(words, set()).add(entity_id)
+        else:
+            node.entities.add(entity_id)
 
     def find(self, words: Sequence[str]) -> set[EntityId]:
         """The entities named in these words. If names overlap, the first and longest one counts."""
         folded = [word.casefold() for word in words]
-        found = set[EntityId]()
+        # By identity, so that a name that many entities have is collected once, however often it occurs.
+        named: dict[int, set[EntityId]] = {}
         index = 0
         while index < len(words):
-            length = 1
-            for known in self._at(words, folded, index):
-                found.add(known.entity_id)
-                length = len(known.folded)
-            index += length
-        return found
+            length, entities = self._longest_at(words, folded, index)
+            named |= {id(each): each for each in entities}
+            index += max(1, length)
+        return set[EntityId]().union(*named.values())
 
-    def _at(self, words: Sequence[str], folded: list[str], index: int) -> Iterator[_KnownName[EntityId]]:
-        """The longest names that begin at this index."""
-        longest = 0
-        for known in self._by_first_word.get(folded[index], ()):
-            end = index + len(known.folded)
-            if len(known.folded) < longest:
-                return
-            if tuple(folded[index:end]) == known.folded and (
-                known.written is None or tuple(words[index:end]) == known.written
-            ):
-                longest = len(known.folded)
-                yield known
+    def _longest_at(
+        self, words: Sequence[str], folded: Sequence[str], index: int
+    ) -> tuple[int, list[set[EntityId]]]:
+        """The length of the longest name that begins at this index, and the entities that have it."""
+        length, entities = 0, list[set[EntityId]]()
+        node = self._root.following.get(folded[index])
+        end = index
+        while node is not None:
+            end += 1
+            if named := _named(node, words, index, end):
+                length, entities = end - index, named
+            node = node.following.get(folded[end]) if end < len(folded) else None
+        return length, entities
+
+
+def _named(node: _Node[EntityId], words: Sequence[str], start: int, end: int) -> list[set[EntityId]]:
+    """The entities whose name ends at this node."""
+    named = [node.entities] if node.entities else []
+    if node.entities_by_spelling:
+        as_written = node.entities_by_spelling.get(tuple(words[start:end]))
+        named += [as_written] if as_written is not None else []
+    return named

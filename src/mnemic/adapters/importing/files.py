@@ -86,7 +86,18 @@ def _members(path: Path, archive: zipfile.ZipFile, wanted: re.Pattern[str]) -> l
         raise NotFoundError(f"{path} has no member whose name matches {wanted.pattern}.")
     for member in found:
         _check_member(path, member)
+    _check_total(path, found)
     return sorted(found, key=lambda member: member.filename)
+
+
+def _check_total(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Members of a bomb share their compressed data: each is harmless, all together are not."""
+    size = sum(member.file_size for member in members)
+    if size > max(RATIO_CHECKED_MIN_BYTES, COMPRESSION_MAX_RATIO * path.stat().st_size):
+        raise InvalidInputError(
+            f"{path} is compressed by more than {COMPRESSION_MAX_RATIO} times, unlike any export. If you "
+            "trust it, extract it first, and import the files."
+        )
 
 
 def _check_member(path: Path, member: zipfile.ZipInfo) -> None:

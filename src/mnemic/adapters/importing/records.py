@@ -67,6 +67,7 @@ def _object(text: "_Text", wrappers: Collection[str]) -> Iterator[Record]:
         return
     found: dict[str, Any] = {}
     is_wrapper = False
+    characters = 0
     text.take("{")
     while text.peek() != "}":
         if text.peek() != '"':
@@ -77,7 +78,11 @@ def _object(text: "_Text", wrappers: Collection[str]) -> Iterator[Record]:
             is_wrapper = True
             yield from _array(text)
         else:
+            began = text.position
             found[key] = text.value()
+            characters += text.position - began
+            if characters > RECORD_MAX_CHARACTERS:
+                raise text.too_long()
         if text.peek() != "}":
             text.take(",")
     text.take("}")
@@ -94,6 +99,7 @@ class _Text:
         self._held = ""
         self._at = 0
         self._lines_gone = 0
+        self._characters_gone = 0
         self._count = 0
         self._has_ended = False
 
@@ -129,6 +135,11 @@ class _Text:
                     self._at = end
                     return value
 
+    @property
+    def position(self) -> int:
+        """The number of characters that were consumed."""
+        return self._characters_gone + self._at
+
     def record(self, value: dict[str, Any]) -> Record:
         """The record, with its place."""
         self._count += 1
@@ -141,6 +152,10 @@ class _Text:
             f"{self._name} is not the expected JSON at record {self._count + 1}, line {line}: {what}."
         )
 
+    def too_long(self) -> InvalidInputError:
+        """An error about the size of a record."""
+        return self.error(f"a record has more than {RECORD_MAX_CHARACTERS:,} characters")
+
     def _read_on(self, error: json.JSONDecodeError) -> None:
         """Read more if the value was cut off at the end of the buffer; otherwise it is malformed."""
         is_cut_off = error.msg.startswith("Unterminated") or (
@@ -148,7 +163,7 @@ class _Text:
         )
         length = len(self._held) - self._at
         if is_cut_off and length > RECORD_MAX_CHARACTERS:
-            raise self.error(f"a record has more than {RECORD_MAX_CHARACTERS:,} characters")
+            raise self.too_long()
         # Double the size each time, so that a long record is parsed a few times, not once per chunk.
         if not is_cut_off or not self._read(max(CHUNK_CHARACTERS, length)):
             self._at = min(error.pos, len(self._held))
@@ -164,5 +179,6 @@ class _Text:
             raise self.error(f"it is not UTF-8 ({error.reason})") from None
         self._has_ended = not more
         self._lines_gone += self._held.count("\n", 0, self._at)
+        self._characters_gone += self._at
         self._held, self._at = self._held[self._at :] + more, 0
         return bool(more)

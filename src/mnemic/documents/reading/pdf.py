@@ -4,7 +4,7 @@ import io
 import logging
 
 from mnemic.documents.reading.text import PAGES_MAX, Reading, Section, storable
-from mnemic.errors import ConfigurationError, InvalidInputError
+from mnemic.errors import ConfigurationError, InvalidInputError, install_extra
 
 # pypdf logs every oddity of a file; the error below reports once what cannot be read.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
@@ -16,8 +16,7 @@ def read(data: bytes, *, pages_max: int = PAGES_MAX) -> Reading:
         from pypdf import PdfReader  # noqa: PLC0415 (the extra `documents`)
     except ImportError as error:
         raise ConfigurationError(
-            f"Reading PDF needs pypdf, which cannot be imported ({error}). "
-            "Install it: pip install 'mnemic[documents]'."
+            f"Reading PDF needs pypdf, which cannot be imported ({error}). {install_extra('documents')}."
         ) from error
     try:
         reader = PdfReader(io.BytesIO(data))

@@ -35,3 +35,7 @@ SELECT
     datcollversion AS built_version,
     pg_database_collation_actual_version(oid) AS server_version
 FROM pg_database WHERE datname = current_database()
+
+-- name: retention_lag
+-- How far the time by which retention counts is behind the server's clock, in days; zero unless the clock has jumped.
+SELECT extract(epoch FROM clock_timestamp() - mnemic.retention_time())::float8 / 86400 AS lag_days

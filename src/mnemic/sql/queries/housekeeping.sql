@@ -30,7 +30,7 @@ FROM (
               last_injected_at
           ),
           created_at
-      ) < now() - make_interval(days => %(unused_days)s)
+      ) < (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
       AND NOT EXISTS (
           SELECT FROM state.memories AS chunk
           LEFT JOIN state.recall_counts AS recalled
@@ -40,7 +40,7 @@ FROM (
             AND (
                 chunk.salience >= 0.1 OR chunk.anchored
                 OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
-                    >= now() - make_interval(days => %(unused_days)s)
+                    >= (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
             )
       )
     ORDER BY memory_id
@@ -56,7 +56,7 @@ SET archived_at = now()
 FROM (
     SELECT tenant_id, owner, conversation FROM state.conversations
     WHERE conversations.tenant_id = %(tenant_id)s
-      AND archived_at IS NULL AND last_turn_at < now() - make_interval(days => %(silent_days)s)
+      AND archived_at IS NULL AND last_turn_at < (SELECT mnemic.retention_time()) - make_interval(days => %(silent_days)s)
     ORDER BY owner, conversation
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED

@@ -7,7 +7,7 @@ USING (
     SELECT tenant_id, key_id, request_hash
     FROM queue.idempotent_requests
     WHERE idempotent_requests.tenant_id = %(tenant_id)s
-      AND started_at < now() - make_interval(secs => %(kept_s)s::float8)
+      AND started_at < (SELECT mnemic.retention_time()) - make_interval(secs => %(kept_s)s::float8)
     ORDER BY started_at
     LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
@@ -17,7 +17,7 @@ WHERE old.tenant_id = %(tenant_id)s
 
 -- name: begin
 -- Reserves a request for this attempt; `is_begun` is false if another attempt runs or has a response. An attempt
--- that has run for too long died with its server and is replaced. Signed: a transaction by itself.
+-- that was not renewed for too long died with its server and is replaced. Signed: a transaction by itself.
 WITH begun AS (
     INSERT INTO queue.idempotent_requests AS kept (tenant_id, key_id, request_hash, owner, attempt_id)
     SELECT tenant_id, %(key_id)s, %(request_hash)s, %(owner)s, %(attempt_id)s
@@ -25,9 +25,10 @@ WITH begun AS (
     ON CONFLICT (tenant_id, key_id, request_hash) DO UPDATE
     SET started_at = now(), attempt_id = excluded.attempt_id, owner = excluded.owner,
         body_hash = NULL, status = NULL, content_type = NULL, answer = NULL
-    WHERE kept.started_at < now() - make_interval(
-        secs => CASE WHEN kept.status IS NULL THEN %(stale_s)s::float8 ELSE %(kept_s)s::float8 END
-    )
+    WHERE kept.started_at < CASE
+        WHEN kept.status IS NULL THEN now() - make_interval(secs => %(stale_s)s::float8)
+        ELSE mnemic.retention_time() - make_interval(secs => %(kept_s)s::float8)
+    END
     RETURNING attempt_id
 )
 SELECT count(*) = 1 AS is_begun FROM begun
@@ -55,6 +56,12 @@ WITH finished AS (
     RETURNING attempt_id
 )
 SELECT count(*) = 1 AS is_kept FROM finished
+
+-- name: renew
+-- Notes that an attempt is still running; `started_at` is then the time of the last renewal.
+UPDATE queue.idempotent_requests SET started_at = now()
+WHERE tenant_id = %(tenant_id)s
+  AND key_id = %(key_id)s AND request_hash = %(request_hash)s AND attempt_id = %(attempt_id)s AND status IS NULL
 
 -- name: abandon
 -- Deletes a request that was not carried out, so that it can be repeated.

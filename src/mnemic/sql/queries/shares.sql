@@ -11,17 +11,18 @@ SELECT pg_advisory_xact_lock(hashtextextended(%(tenant_id)s::text || %(granted_t
 
 -- name: counts
 -- What the limits count: open and active grants of the giver, and of the giver to this reader; open offers to the reader,
--- and of the giver to this reader; active grants of the reader.
+-- and of the giver to this reader; active grants of the reader. Those of a giver are found by the index grants_held, which
+-- repeats their coalesce(); those of a reader by grants_offered and grants_readable.
 SELECT
     (
         SELECT count(*) FROM state.grants
-        WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND revoked_at IS NULL AND dropped_at IS NULL
+        WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND coalesce(revoked_at, dropped_at) IS NULL
           AND (expires_at IS NULL OR expires_at > statement_timestamp())
     ) AS of_giver,
     (
         SELECT count(*) FROM state.grants
         WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND granted_to = %(granted_to)s
-          AND revoked_at IS NULL AND dropped_at IS NULL
+          AND coalesce(revoked_at, dropped_at) IS NULL
           AND (expires_at IS NULL OR expires_at > statement_timestamp())
     ) AS of_pair,
     (

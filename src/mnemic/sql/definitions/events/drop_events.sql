@@ -7,6 +7,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     log queue.event_logs;
     first_kept bigint;
 BEGIN
@@ -26,7 +27,7 @@ BEGIN
     FROM (
         SELECT "position" FROM queue.events
         WHERE tenant_id = verified_tenant AND "position" <= log.dropped_position + most
-          AND at >= now() - make_interval(days => keep_days)
+          AND at >= kept_since
         ORDER BY "position" LIMIT 1
     ) AS young;
     first_kept := coalesce(first_kept, least(log.dropped_position + most, log.last_position) + 1);

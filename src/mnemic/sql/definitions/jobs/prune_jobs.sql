@@ -5,6 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     pruned bigint;
 BEGIN
     PERFORM mnemic.require_worker_proof();
@@ -13,7 +14,7 @@ BEGIN
     END IF;
     WITH old AS (
         SELECT finished_jobs.tenant_id, finished_jobs.job_id FROM queue.finished_jobs
-        WHERE finished_jobs.finished_at < clock_timestamp() - make_interval(days => keep_days)
+        WHERE finished_jobs.finished_at < kept_since
         LIMIT most FOR UPDATE SKIP LOCKED
     ),
     gone AS (

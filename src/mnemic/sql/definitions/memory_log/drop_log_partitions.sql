@@ -9,6 +9,7 @@ SET timezone = 'UTC'
 SET lock_timeout = '5s'
 AS $$
 DECLARE
+    today CONSTANT date := mnemic.retention_time()::date;
     partition text;
 BEGIN
     IF keep_days IS NULL OR keep_days < 1 THEN
@@ -17,7 +18,7 @@ BEGIN
     FOR partition IN
         SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
         WHERE inhparent = 'traces.memory_log'::regclass
-          AND to_date(right(relname, 8), 'YYYYMMDD') < current_date - keep_days
+          AND to_date(right(relname, 8), 'YYYYMMDD') < today - keep_days
         ORDER BY relname
     LOOP
         EXECUTE format('DROP TABLE traces.%I', partition);

@@ -23,14 +23,34 @@ AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    few_max CONSTANT int := 2000;
+    few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
+    IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
+        AND num_nonnulls((filter).tags, (filter).any_tags, (filter).categories, (filter).conversation) > 0
+    THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM mnemic.granted_memories(verified_tenant, wanted_owner, filter, granted, NULL) AS found
+        );
     END IF;
     RETURN QUERY
     WITH term AS MATERIALIZED (
         SELECT given.term::tsquery AS term, given.place::int AS place
         FROM unnest(terms) WITH ORDINALITY AS given (term, place)
+    ),
+    few_memories AS MATERIALIZED (
+        SELECT found.memory_id, found.conversation, octet_length(found.content)::float8 AS bytes, found.words
+        FROM unnest(few) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT now.memory_id, now.conversation, now.content, now.words FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.memory_id = given.memory_id
+            OFFSET 0
+        ) AS found
     ),
     hit AS MATERIALIZED (
         SELECT term.place, found.memory_id, found.conversation, found.bytes
@@ -38,7 +58,8 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT now.memory_id, now.conversation, octet_length(now.content)::float8 AS bytes
             FROM state.memories AS now
-            WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
+            WHERE few IS NULL
+              AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR now.recorded_at <= as_of)
               AND (
@@ -49,6 +70,10 @@ BEGIN
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
                   now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
               )
+            UNION ALL
+            SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
+            FROM few_memories
+            WHERE few_memories.words @@ term.term
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past

@@ -5,6 +5,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
+    kept_since CONSTANT timestamptz := mnemic.retention_time() - make_interval(days => keep_days);
     dropped bigint;
 BEGIN
     IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
@@ -16,7 +17,7 @@ BEGIN
     DELETE FROM queue.webhook_deliveries
     WHERE tenant_id = verified_tenant AND delivery_id = ANY (ARRAY(
         SELECT old.delivery_id FROM queue.webhook_deliveries AS old
-        WHERE old.tenant_id = verified_tenant AND old.at < now() - make_interval(days => keep_days)
+        WHERE old.tenant_id = verified_tenant AND old.at < kept_since
         ORDER BY old.at LIMIT most
     ));
     GET DIAGNOSTICS dropped = ROW_COUNT;

@@ -133,10 +133,12 @@ CHECKS = {
         WHERE pronamespace::regnamespace::text IN ('mnemic', 'public', {TENANT_SCHEMAS[1:]}
           AND prosecdef
           AND NOT coalesce(proconfig, '{{}}') && ARRAY['search_path=pg_catalog, pg_temp']""",
-    "every SECURITY DEFINER function that bypasses policies checks its caller": r"""
+    "every SECURITY DEFINER function that bypasses policies checks its caller": rf"""
         SELECT DISTINCT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc JOIN pg_policy ON prosrc ~ format('\m%s\M', polrelid::regclass)
+        CROSS JOIN LATERAL aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
         WHERE prosecdef AND prorettype <> 'trigger'::regtype
+          AND (acl.grantee = 0 OR acl.grantee IN ({APP_ROLES}))
           AND polroles = ARRAY['mnemic_definer'::regrole::oid] AND pg_get_expr(polqual, polrelid) = 'true'
           AND prosrc !~ 'mnemic\.(require_worker_proof|may_run_schedules|current_tenant|signature)\('""",
     "PUBLIC may not execute procedures or SECURITY DEFINER functions": f"""
@@ -149,7 +151,8 @@ CHECKS = {
         SELECT pg_proc.oid::regprocedure::text AS name
         FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
         WHERE pg_proc.oid IN (
-            'mnemic.protect'::regproc, 'mnemic.run_as_definer'::regproc, 'mnemic.make_login'::regproc
+            'mnemic.protect'::regproc, 'mnemic.run_as_definer'::regproc, 'mnemic.make_login'::regproc,
+            'mnemic.create_vector_table'::regproc, 'mnemic.create_log_partition'::regproc
         ) AND acl.grantee IN ({APP_ROLES})""",
     "the application may not create objects in a schema or in the database": f"""
         SELECT DISTINCT nspname::text AS name

@@ -14,6 +14,8 @@ import psycopg
 import pytest
 
 from mnemic import Memory
+from mnemic.backup.dump import back_up
+from mnemic.backup.restore import restore_storage
 from mnemic.config import load_settings
 from mnemic.db.access import DATABASE_NAME
 from mnemic.db.database_swap import drop_database, make_database
@@ -82,6 +84,24 @@ def test_every_fixture_opens_with_its_data_recall_jobs_and_the_catalog_of_a_new_
             differing = {name for name in found | expected if found.get(name) != expected.get(name)}
             assert differing == set()
             assert asyncio.run(read_status(conninfo, LIMITS)).is_current
+
+
+def test_a_backup_of_every_fixture_is_restored_and_migrated(
+    own_server: EmbeddedServer, admin: AppConnection, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """The tables are created as the backup's version had them, filled, and then migrated."""
+    expected = comparable(whole_catalog(admin))
+    settings = load_settings(data_dir=own_server.data_dir)
+    for fixture in FIXTURES:
+        with subtests.test(fixture.name):
+            conninfo = load(own_server, fixture)
+            asyncio.run(back_up(conninfo, tmp_path / "backup", replace=True))
+            asyncio.run(restore_storage(settings, tmp_path / "backup", replace=True))
+            check_contents(own_server.data_dir, "acme")
+            with psycopg.connect(conninfo) as connection:
+                found = comparable(whole_catalog(connection))
+            differing = {name for name in found | expected if found.get(name) != expected.get(name)}
+            assert differing == set()
 
 
 def comparable(catalog: dict[str, str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ DATA ?= bench/data
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-queue
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -114,6 +114,9 @@ bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma an
 
 bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls in-process
 	@$(BIN)/python -m bench.load $(ARGS)
+
+bench-hostile: $(INSTALLED)  ## Measure what hostile clients do to the other tenants of a server
+	@$(BIN)/python -m bench.hostile $(ARGS)
 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue_speed $(ARGS)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import LiteralString
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import sql
@@ -33,6 +34,10 @@ from tests.proofs import begin_as
 # Processes that a shell starts in the background ignore SIGINT, and so would the server.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("any time", deadline=None)
+hypothesis.settings.load_profile("any time")
 
 LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
 

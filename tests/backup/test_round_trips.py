@@ -118,7 +118,7 @@ def rows_of(path: Path) -> Counter[str]:
 
 @given(steps=STEPS)
 @example(steps=[("state", ("key", None)), ("entity", ("Bonn", {"nothing": None}))])
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(max_examples=10, suppress_health_check=list(HealthCheck), print_blob=True)
 async def test_an_owner_is_the_same_after_moving(
     shared_database: Database, tmp_path: Path, steps: list[tuple[str, Any]]
 ) -> None:

@@ -108,7 +108,7 @@ class Model:
 
 
 @given(steps=STEPS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck), print_blob=True)
 async def test_exactly_the_active_grants_let_their_readers_read(
     database: Database, admin: AppConnection, steps: list[tuple[str, Any]]
 ) -> None:

@@ -23,7 +23,7 @@ PROSE = st.lists(
 @given(text=TEXT | PROSE, limit=st.integers(1, 60))
 @example(text="\u0301" * 300, limit=64)
 @example(text="a" + "\u200d" * 200, limit=3)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_the_chunks_of_any_text_join_to_it(text: str, limit: int) -> None:
     chunks = list(split(text, limit))
     assert "".join(chunks) == text
@@ -31,7 +31,7 @@ def test_the_chunks_of_any_text_join_to_it(text: str, limit: int) -> None:
 
 
 @given(seed=PROSE.filter(bool), extra=TEXT)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_chunks_of_a_long_text_join_to_it(seed: str, extra: str) -> None:
     text = seed * (1 + 3 * CONTENT_MAX_CHARACTERS // len(seed)) + extra
     chunks = list(split(text))

@@ -40,7 +40,7 @@ def test_checked_tags_satisfy_the_database(superuser: AppConnection, tags: list[
 
 
 @given(tag=TAG)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_normal_tag_is_its_own_normal_form(tag: str) -> None:
     assert normal_tag(normal_tag(tag)) == normal_tag(tag)
     assert len(normal_tag(tag)) <= len(tag)

@@ -244,7 +244,7 @@ def test_several_times_come_in_their_order_and_do_not_overlap() -> None:
     assert [detected.text for detected in found] == ["Last Friday", "March 2024", "yesterday", "2024-01-01"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200) | st.text("Aa. @\"'\n2410-/ Marchtuesdylw", max_size=200))
 def test_no_text_breaks_detection(text: str) -> None:
     names = detect_names(text)

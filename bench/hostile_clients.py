@@ -20,7 +20,7 @@ REFUSED_PAUSE_S = 0.05
 TIMEOUT_S = 30.0
 STREAMS = 250
 IDLE_CONNECTIONS = 200
-BOMB_BYTES = 512 * 1024**2
+BOMB_BYTES = 128 * 1024**2
 HEADING_BYTES = 300 * 1024
 HTML_BYTES = 80 * 1024
 LINE_BYTES = 64 * 1024**2
@@ -77,7 +77,8 @@ async def trickled_headers(hostile: Hostile) -> None:
     try:
         for letter in "GET /v1/memories HTTP/1.1\r\nHost: x\r\nX-Slow: " + "a" * 60:
             for _, writer in writers:
-                writer.write(letter.encode())
+                if not writer.is_closing():
+                    writer.write(letter.encode())
             await asyncio.sleep(1)
         hostile.note("trickled_headers", "sent")
     finally:

@@ -6,11 +6,12 @@
 
 import asyncio
 import json
+import os
+import sys
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -133,13 +134,13 @@ async def large_call(
 ) -> AsyncIterator[asyncio.Task[FloatArray]]:
     """A call of some twenty seconds whose first batch is running and whose others are queued."""
     under_way = threading.Event()
-    embed_batch = local_module._embed_batch
+    run = local_module._run
 
-    def embed_batch_and_tell(*batch: Any) -> None:
+    def run_and_tell(inputs: local_module.Inputs) -> FloatArray:
         under_way.set()
-        embed_batch(*batch)
+        return run(inputs)
 
-    monkeypatch.setattr(local_module, "_embed_batch", embed_batch_and_tell)
+    monkeypatch.setattr(local_module, "_run", run_and_tell)
     call = asyncio.create_task(local.embed_documents([LONG_TEXT] * 400))
     await wait_for(under_way.is_set, what="the first batch")
     yield call
@@ -151,6 +152,25 @@ async def test_queries_do_not_wait_for_a_large_call(
 ) -> None:
     async with asyncio.timeout(60):
         await local.embed_query("Where does Alice live?")
+
+
+async def test_long_texts_and_many_are_embedded_with_a_lower_priority(local: TextEmbedder) -> None:
+    priorities = set[tuple[bool, int]]()
+    run = local_module._run
+
+    def run_and_note(inputs: local_module.Inputs) -> FloatArray:
+        is_short = inputs["input_ids"].size < 20
+        priorities.add((is_short, os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
+        return run(inputs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_module, "_run", run_and_note)
+        await local.embed_query("Where does Alice live?")
+        await local.embed_query(LONG_TEXT)
+        await local.embed_documents([LONG_TEXT, LONG_TEXT])
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    lower = min(19, local_module.BULK_NICENESS) if sys.platform == "linux" else ours
+    assert priorities == {(True, ours), (False, lower)}
 
 
 async def test_cancelling_a_call_cancels_its_queued_batches(

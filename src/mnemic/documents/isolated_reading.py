@@ -10,6 +10,7 @@ too much, or when the call is cancelled. It is always awaited, so it leaves no z
 """
 
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -29,6 +30,8 @@ from mnemic.runtime.core import Core
 
 HEADER_MAX_BYTES = 64 * 1024
 OUTPUT_BLOCK_BYTES = 1 << 20
+NICENESS = 10
+"""How much a reading process gives way to others."""
 CPU_MARGIN_S = 2
 """CPU time beyond the time limit after which the kernel ends a process whose parent could not."""
 
@@ -102,7 +105,7 @@ async def _start(request: Request) -> asyncio.subprocess.Process:
     # Relative entries would depend on the current folder.
     path = [_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))]
     try:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-I", "-S", "-c", _PROGRAM, as_argument(request), *path),
             stdin=asyncio.subprocess.PIPE,
@@ -117,6 +120,10 @@ async def _start(request: Request) -> asyncio.subprocess.Process:
             f"Documents are read in a process of their own, which cannot be started: {error.strerror} "
             f"({sys.executable})."
         ) from error
+    # From here and not in the process itself: starting Python takes longer than reading most documents.
+    with contextlib.suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+    return process
 
 
 async def _exchange(process: asyncio.subprocess.Process, source: bytes) -> bytes:

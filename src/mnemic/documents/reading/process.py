@@ -32,8 +32,6 @@ MESSAGE_MAX_CHARACTERS = 1_000
 TITLE_MAX_CHARACTERS = 1_000
 MEMORY_EXIT_STATUS = 71
 """How the process says that its memory was not enough: there may be none left to say it otherwise."""
-NICENESS = 10
-"""Reading gives way to calls that somebody waits for."""
 WATCH_EVERY_S = 0.2
 PR_SET_PDEATHSIG = 1
 
@@ -111,7 +109,6 @@ def check_chunk_count(count: int) -> None:
 
 def limit(request: Request) -> None:
     """Set the limits that the kernel enforces, and make sure that this process ends with its parent."""
-    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lower(resource.RLIMIT_CPU, request.cpu_s)
     if sys.platform == "linux":

@@ -176,10 +176,13 @@ async def _attack(options: argparse.Namespace) -> Counter[str]:
             for number in range(options.hostile)
         ]
         await asyncio.sleep(options.seconds)
+        hostile.is_stopped = True
         for task in tasks:
             task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-    failures = [each for each in ended if isinstance(each, Exception)]
+        done, _ = await asyncio.wait(tasks, timeout=CALL_TIMEOUT_S)
+    failures = [
+        error for task in done if not task.cancelled() and isinstance(error := task.exception(), Exception)
+    ]
     if failures:
         raise ExceptionGroup("hostile clients failed", failures)
     return hostile.outcomes

@@ -35,6 +35,7 @@ class Hostile:
     client: httpx.AsyncClient
     outcomes: Counter[str] = field(default_factory=Counter)
     numbers: Iterator[int] = field(default_factory=count)
+    is_stopped: bool = False
 
     @property
     def headers(self) -> dict[str, str]:
@@ -50,8 +51,8 @@ Attack = Callable[[Hostile], Awaitable[None]]
 
 
 async def repeat(attack: Attack, hostile: Hostile) -> None:
-    """Repeat an attack until cancelled; whatever the server does to it is counted."""
-    while True:
+    """Repeat an attack until stopped and cancelled; whatever the server does to it is counted."""
+    while not hostile.is_stopped:
         try:
             await attack(hostile)
         except (httpx.HTTPError, OSError) as error:

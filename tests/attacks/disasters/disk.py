@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-SIZE_BYTES = 1024**3
+SIZE_BYTES = 3 * 1024**3
+"""Room for all that the clients write, and for as much write-ahead log as PostgreSQL keeps."""
 BLOCK = b"\0" * 1024**2
 
 

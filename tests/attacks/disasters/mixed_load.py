@@ -90,6 +90,8 @@ class MixedLoad:
             for number in self._until_stopped():
                 if self._call(client, "/v1/recall", json={"query": f"note {who} {number}", "owner": "o"}):
                     self.recalled += 1
+                else:
+                    self._stopped.wait(REPEAT_PAUSE_S)
 
     def _until_stopped(self) -> Iterator[int]:
         for number in count():

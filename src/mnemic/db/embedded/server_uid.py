@@ -1,6 +1,6 @@
 """A user id of its own for each server that root runs, and how a cluster is given to it.
 
-Whoever shares the user of the server owns the data: such a process can open the server's files through /proc,
+A process with the user id of the server owns the data: it can open the server's files through /proc,
 trace the server and kill it. `nobody`, as which root's servers ran before, is shared by many services. So the
 server gets a number of a range that neither distributions nor systemd assign, that no user, group or process
 has, and that is below 65536, so that it also exists in containers with a user namespace. There is no entry in

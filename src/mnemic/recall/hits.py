@@ -6,6 +6,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.ranking import conversation_terms
+from mnemic.recall.refusal import Decision
 from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
@@ -20,6 +21,20 @@ def make_hits(
 ) -> tuple[Hit, ...]:
     """A hit for each candidate, in order, with what `explain` and `include` ask for."""
     return tuple(_hit(candidate, records, entity_names, request) for candidate in candidates)
+
+
+def drop_low_scores(
+    candidates: Sequence[RankedCandidate], min_score: float | None, decision: Decision
+) -> tuple[Sequence[RankedCandidate], Decision]:
+    """The candidates with at least this score; a refusal if there were some and none has it."""
+    if min_score is None or not candidates:
+        return candidates, decision
+    kept = [candidate for candidate in candidates if candidate.score >= min_score]
+    if kept:
+        return kept, decision
+    best = max(candidate.score for candidate in candidates)
+    reason = f"No memory has a score of min_score ({min_score:.2f}) or more; the best has {best:.2f}."
+    return (), decision.without_hits(reason)
 
 
 async def read_entity_names(

@@ -4,17 +4,17 @@ Each hit is an entry that starts at the beginning of a line with square brackets
 belongs to another owner, who shares it. Memories hold text of strangers, which must not look like another
 entry or hide whose text it is. So everything after the brackets, name and content, is indented from its
 second line on, and a name inside the brackets is escaped: no memory and no name can begin an entry or close
-the brackets.
+the brackets. If the hits are weak, a sentence in the first line says so; no entry can begin like it, because
+entries begin with a bracket.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from mnemic.models.tokens import count_tokens
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Hit, Recalled, packed_on_first_read
+from mnemic.types.recalled import Hit, Outcome, Recalled, packed_on_first_read
 
 INDENT = "  "
 _PLAIN_NAME = re.compile(r"[\w@.+-]+")
@@ -29,18 +29,50 @@ class Packed:
     notes: tuple[str, ...] = ()
 
 
-def pack_hits(hits: Sequence[Hit], max_tokens: int | None, reader: str | None) -> Packed:
-    """One entry per hit, best first. Without a budget nothing is packed yet: see `pack_on_first_read`.
+@dataclass(frozen=True)
+class Packing:
+    """What a text says besides its memories: whose are shared with the reader, and whether they are weak."""
 
-    A hit that does not fit is left out whole; a shorter one after it may still fit. `reader` is the owner who
-    recalls.
-    """
-    return Packed() if max_tokens is None else _pack(hits, max_tokens, reader)
+    reader: str | None
+    outcome: Outcome
+    confidence: float
+
+    def pack(self, hits: Sequence[Hit], max_tokens: int | None) -> Packed:
+        """One entry per hit, best first. Without a budget nothing is packed yet: see `on_first_read`.
+
+        A hit that does not fit is left out whole; a shorter one after it may still fit.
+        """
+        return Packed() if max_tokens is None else self._pack(hits, max_tokens)
+
+    def on_first_read(self, recalled: Recalled) -> Recalled:
+        """Pack all hits when `text` or `token_count` is first read: many callers need only the hits."""
+        return packed_on_first_read(recalled, self._pack_all)
+
+    def _pack(self, hits: Sequence[Hit], max_tokens: int | None) -> Packed:
+        head = weakness(self.confidence) if self.outcome == "weak" else None
+        lines = [] if head is None else [head]
+        used = 0 if head is None else count_tokens(head + "\n")
+        packed_count = 0
+        for hit in hits:
+            entry = _entry(hit.memory, self.reader)
+            cost = count_tokens(entry + "\n")
+            if max_tokens is None or used + cost <= max_tokens:
+                lines.append(entry)
+                used += cost
+                packed_count += 1
+        left_out = len(hits) - packed_count
+        notes = (f"{left_out} of the hits did not fit into max_tokens.",) if left_out else ()
+        # The sentence alone says nothing, and may itself be longer than the budget.
+        return Packed("\n".join(lines), used, notes) if packed_count else Packed(notes=notes)
+
+    def _pack_all(self, hits: Sequence[Hit]) -> tuple[str, int]:
+        packed = self._pack(hits, None)
+        return packed.text, packed.token_count
 
 
-def pack_on_first_read(recalled: Recalled, reader: str | None) -> Recalled:
-    """Pack all hits when `text` or `token_count` is first read: many callers need only the hits."""
-    return packed_on_first_read(recalled, partial(_pack_all, reader))
+def weakness(confidence: float) -> str:
+    """The sentence that marks weak hits."""
+    return f"These memories may not answer the question (confidence {confidence:.2f})."
 
 
 def prompt_line(memory: MemoryRecord) -> str:
@@ -60,25 +92,6 @@ def indented(text: str) -> str:
     """The text with an indent on every line but the first, whatever character ends its lines."""
     first, *others = text.splitlines() or [""]
     return "\n".join([first, *(f"{INDENT}{line}" if line else "" for line in others)])
-
-
-def _pack(hits: Sequence[Hit], max_tokens: int | None, reader: str | None) -> Packed:
-    entries: list[str] = []
-    used = 0
-    for hit in hits:
-        entry = _entry(hit.memory, reader)
-        cost = count_tokens(entry + "\n")
-        if max_tokens is None or used + cost <= max_tokens:
-            entries.append(entry)
-            used += cost
-    left_out = len(hits) - len(entries)
-    notes = (f"{left_out} of the hits did not fit into max_tokens.",) if left_out else ()
-    return Packed("\n".join(entries), used, notes)
-
-
-def _pack_all(reader: str | None, hits: Sequence[Hit]) -> tuple[str, int]:
-    packed = _pack(hits, None, reader)
-    return packed.text, packed.token_count
 
 
 def _entry(memory: MemoryRecord, reader: str | None) -> str:

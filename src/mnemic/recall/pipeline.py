@@ -10,20 +10,20 @@ from functools import partial
 
 from mnemic.models.embedding import TextEmbedder
 from mnemic.recall.candidates.collection import collect_candidates
-from mnemic.recall.hits import make_hits, read_entity_names
+from mnemic.recall.hits import drop_low_scores, make_hits, read_entity_names
 from mnemic.recall.index_maintenance import request_index_maintenance
-from mnemic.recall.packing import pack_hits, pack_on_first_read
+from mnemic.recall.packing import Packing
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.recall.query_embedding import embed_query, with_serving_embedder
 from mnemic.recall.query_expansion import expand_query
 from mnemic.recall.ranking import rank
 from mnemic.recall.records import read_records
-from mnemic.recall.refusal import decide_refusal
+from mnemic.recall.refusal import decide_outcome, refusal_threshold
 from mnemic.recall.request import Request
 from mnemic.recall.reranking import rerank, rerank_limit
 from mnemic.recall.selection import select_candidates
 from mnemic.recall.stage_timer import StageTimer
-from mnemic.recall.usage import count_recalled, log_recall
+from mnemic.recall.usage import record_recall
 from mnemic.runtime.core import Caller
 from mnemic.types.recalled import Recalled
 
@@ -34,8 +34,8 @@ async def recall_request(caller: Caller, request: Request) -> Recalled:
     with caller.core.call_metrics.call("recall") as call:
         recalled = await with_serving_embedder(caller.core, partial(_recall, caller, request))
         call.refused, call.memory_count = recalled.refused, len(recalled)
-    await log_recall(caller, request, recalled, timer.elapsed_ms)
-    count_recalled(caller.core, recalled)
+    if request.record:
+        await record_recall(caller, request, recalled, timer.elapsed_ms)
     return recalled
 
 
@@ -54,17 +54,10 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
 
     with timer.measure("rank"):
         rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
-        refusal = decide_refusal(
-            pools,
-            rankings,
-            analysis,
-            candidates.model,
-            request.scope.owner,
-            request.refuse_below,
-            core.settings.refuse_below,
-        )
+        threshold = refusal_threshold(request.refuse_below, core.settings.refuse_below, strict=request.strict)
+        decision = decide_outcome(pools, rankings, analysis, candidates.model, request.scope.owner, threshold)
         limit = max(request.limit, rerank_limit(core.reranker))
-        selected = [] if refusal.reason else select_candidates(pools, rankings, limit)
+        selected = [] if decision.refused else select_candidates(pools, rankings, limit)
 
     with timer.measure("records"):
         records = await read_records(database, request, selected)
@@ -72,19 +65,22 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     reranked = await rerank(core.reranker, request.query, selected, records, timer)
 
     with timer.measure("pack"):
-        hits = make_hits(reranked.candidates[: request.limit], records, entity_names, request)
-        packed = pack_hits(hits, request.max_tokens, request.scope.owner)
+        ranked, decision = drop_low_scores(reranked.candidates, request.min_score, decision)
+        hits = make_hits(ranked[: request.limit], records, entity_names, request)
+        packing = Packing(request.scope.owner, decision.outcome, decision.confidence)
+        packed = packing.pack(hits, request.max_tokens)
 
     recalled = Recalled(
         query=request.query,
         hits=hits,
-        refused=refusal.reason is not None,
-        reason=refusal.reason,
-        confidence=refusal.confidence,
+        outcome=decision.outcome,
+        refused=decision.refused,
+        reason=decision.reason,
+        confidence=decision.confidence,
         text=packed.text,
         token_count=packed.token_count,
         timings=timer.timings(),
         counts=candidates.counts,
         notes=(*request.notes, *expansion.notes, *candidates.notes, *reranked.notes, *packed.notes),
     )
-    return recalled if request.max_tokens is not None else pack_on_first_read(recalled, request.scope.owner)
+    return recalled if request.max_tokens is not None else packing.on_first_read(recalled)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from mnemic.recall.request import Filter, Request
 from mnemic.types.memory import STATUSES
 from mnemic.types.share import ReadableGrant
@@ -58,6 +60,10 @@ def _written(wanted: Filter, moment: datetime, *, is_past: bool) -> tuple[Any, .
         _list(wanted.statuses),
         moment,
         is_past,
+        wanted.role,
+        wanted.name,
+        wanted.source,
+        Jsonb(wanted.metadata) if wanted.metadata is not None else None,
     )
 
 

@@ -1,4 +1,9 @@
-"""Refusal: recall returns nothing if the owner's memories know nothing about the query.
+"""The outcome of a recall: found, weak or refused.
+
+Below `REFUSE_BELOW` recall refuses: the owner's memories know nothing about the query. Below `WEAK_BELOW` it
+returns hits and says that they may not answer the query. A false refusal is worse than a weak answer, so the
+default refuses only what is foreign; `strict` refuses everything below `STRICT_BELOW`, and `refuse_below`
+sets the threshold itself.
 
 Confidence is the logistic function of a weighted sum:
 
@@ -30,8 +35,14 @@ import numpy.typing as npt
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.ranking import Ranking, in_windows
+from mnemic.types.recalled import Outcome
 
-REFUSE_BELOW = 0.5
+REFUSE_BELOW = 0.1
+"""The default threshold of refusal."""
+WEAK_BELOW = 0.5
+"""Hits with a lower confidence are marked as weak."""
+STRICT_BELOW = 0.5
+"""The threshold of refusal with `strict`."""
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000
 """The number of memories is clipped to this range: smaller and larger owners were not measured."""
 
@@ -74,43 +85,60 @@ UNCALIBRATED = Calibration(
 )
 # The test models hash words: without a common word the cosine is near 0, any common word means a match.
 TESTING_PREFIX = "test:"
-TESTING = Calibration(cosine=8.0, best_words=3.0, known_words=1.0, offset=-2.0)
+TESTING = Calibration(cosine=8.0, best_words=3.0, known_words=1.0, offset=-3.0)
 WORDS_ONLY = Calibration(best_words=7.0, known_words=1.6, log_memories=-0.62)
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """How sure recall is that it knows something about the query; `reason` is set if it refuses."""
+class Decision:
+    """The outcome, and the confidence that decided it; `reason` is set if recall refuses."""
 
+    outcome: Outcome
     confidence: float
     reason: str | None = None
 
+    @property
+    def refused(self) -> bool:
+        """Whether there are no hits."""
+        return self.outcome == "refused"
 
-def decide_refusal(
+    def without_hits(self, reason: str) -> "Decision":
+        """A refusal with the same confidence."""
+        return Decision("refused", self.confidence, reason)
+
+
+def decide_outcome(
     pools: Sequence[CandidatePool],
     rankings: Sequence[Ranking],
     analysis: QueryAnalysis,
     model: str | None,
     owner: str | None,
-    *thresholds: float | None,
-) -> Refusal:
-    """Refuse if the owner has no memories, or none is a candidate, or the confidence is too low.
-
-    The threshold is the first one that is not None, else `REFUSE_BELOW`.
-    """
+    threshold: float,
+) -> Decision:
+    """Refuse if the owner has no memories, or none is a candidate, or the confidence is too low."""
     sure = confidence(pools, rankings, analysis, model)
+    decided = Decision("found" if sure >= WEAK_BELOW else "weak", sure)
     if not any(pool.lexical.terms.memory_count for pool in pools):
-        return Refusal(sure, f"The owner {owner!r} has no memories.")
+        return decided.without_hits(f"The owner {owner!r} has no memories.")
     if not any(len(pool) for pool in pools):
-        return Refusal(sure, "Nothing that this owner may read passes the filters.")
-    threshold = next(each for each in (*thresholds, REFUSE_BELOW) if each is not None)
-    if sure >= threshold:
-        return Refusal(sure)
-    return Refusal(
-        sure,
-        f"Nothing stored is close enough to the query: confidence {sure:.2f}, below the threshold "
-        f"{threshold:.2f}.",
-    )
+        return decided.without_hits("Nothing that this owner may read passes the filters.")
+    if sure < threshold:
+        return decided.without_hits(
+            f"Nothing stored is close enough to the query: confidence {sure:.2f}, below the threshold "
+            f"{threshold:.2f}."
+        )
+    return decided
+
+
+def refusal_threshold(given: float | None, setting: float | None, *, strict: bool) -> float:
+    """The confidence below which recall refuses: `refuse_below` of the call, else of the settings.
+
+    `strict` only ever raises the threshold of the settings; `refuse_below` of the call wins over it.
+    """
+    if given is not None:
+        return given
+    usual = REFUSE_BELOW if setting is None else setting
+    return max(usual, STRICT_BELOW) if strict else usual
 
 
 def confidence(

@@ -1,13 +1,14 @@
 """A validated recall request: query, filters, limits, techniques."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import InvalidInputError
-from mnemic.types.checks import check_choice, check_share, check_text, check_time, check_window
-from mnemic.types.memory import CATEGORIES, STATUSES
+from mnemic.types.checks import check_choice, check_flag, check_share, check_text, check_time, check_window
+from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.recalled import INCLUDES, TECHNIQUES
 from mnemic.types.scope import Scope, check_name
 from mnemic.types.tags import check_tags
@@ -18,6 +19,10 @@ QUERY_MAX_CHARACTERS = 4_000
 LIMIT_MAX = 1_000
 MAX_TOKENS_MAX = 1_000_000
 CHANNELS_MAX = 32
+METADATA_MAX_BYTES = 4_096
+"""As JSON. Metadata to filter by names a few keys; every candidate is compared with it."""
+DOCUMENT_KEY = "document"
+"""The key under which the metadata of a chunk has the name of its document."""
 GLOBAL_CHANNEL = "_global"
 SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
 
@@ -35,16 +40,28 @@ class Filter:
     until: datetime | None = None
     min_confidence: float | None = None
     statuses: tuple[str, ...] = ("active",)
+    role: str | None = None
+    name: str | None = None
+    source: str | None = None
+    metadata: Mapping[str, Any] | None = None
 
     @property
     def leaves_few(self) -> bool:
-        """Whether so few memories probably pass that the filter should be searched first."""
-        return any((self.tags, self.any_tags, self.conversation, self.since, self.until, self.categories))
+        """Whether so few memories probably pass that the filter should be searched first.
+
+        Only filters that an index finds: `role`, `name` and `source` are checked on what other searches find.
+        """
+        labels = (self.tags, self.any_tags, self.metadata)
+        return any((*labels, self.conversation, self.since, self.until, self.categories))
 
 
 @dataclass(frozen=True)
 class Request:
-    """One recall. `names_channels` says that the caller named channels."""
+    """One recall. `names_channels` says that the caller named channels.
+
+    `min_score` leaves out hits; `strict` refuses unless the hits probably answer the query; without `record`
+    the call is neither counted nor logged.
+    """
 
     query: str
     scope: Scope
@@ -59,6 +76,9 @@ class Request:
     include: frozenset[str]
     names_channels: bool = False
     notes: tuple[str, ...] = ()
+    min_score: float | None = None
+    strict: bool = False
+    record: bool = True
 
     @property
     def moment(self) -> datetime:
@@ -82,9 +102,17 @@ def check_request(
     at: object,
     min_confidence: object,
     statuses: object,
+    metadata: object,
+    role: object,
+    name: object,
+    document: object,
+    source: object,
+    min_score: object,
     refuse_below: object,
+    strict: object,
     techniques: Collection[str],
     explain: bool,
+    record: object,
     include: object,
 ) -> Request:
     """Validate the arguments of `recall`. Raises InvalidInputError with the field and what is allowed."""
@@ -100,20 +128,25 @@ def check_request(
             conversation=check_name("conversation", conversation) if conversation is not None else None,
             since=window["since"],
             until=window["until"],
-            min_confidence=check_share("min_confidence", min_confidence)
-            if min_confidence is not None
-            else None,
+            min_confidence=_share("min_confidence", min_confidence),
             statuses=_choices("statuses", statuses, STATUSES) or ("active",),
+            role=check_name("role", role) if role is not None else None,
+            name=check_name("name", name) if name is not None else None,
+            source=check_choice("source", source, SOURCES) if source is not None else None,
+            metadata=_metadata(metadata, document),
         ),
         limit=_bounded("limit", limit, LIMIT_MAX),
         max_tokens=_bounded("max_tokens", max_tokens, MAX_TOKENS_MAX) if max_tokens is not None else None,
         as_of=check_time("as_of", as_of) if as_of is not None else None,
         asked_at=check_time("at", at) if at is not None else datetime.now(UTC),
-        refuse_below=check_share("refuse_below", refuse_below) if refuse_below is not None else None,
+        refuse_below=_share("refuse_below", refuse_below),
         techniques=_techniques(techniques),
         explain=explain,
         include=frozenset(_choices("include", include, INCLUDES) or ()),
         names_channels=channels is not None,
+        min_score=_share("min_score", min_score),
+        strict=check_flag("strict", strict),
+        record=check_flag("record", record),
     )
     if len(text) > QUERY_MAX_CHARACTERS:
         note = (
@@ -131,6 +164,20 @@ def _channels(scope: Scope, channels: object) -> tuple[str, ...]:
     if not 1 <= len(names) <= CHANNELS_MAX:
         raise InvalidInputError(f"channels must name 1 to {CHANNELS_MAX} channels.")
     return tuple(check_name("channels", name) for name in names)
+
+
+def _metadata(metadata: object, document: object) -> Mapping[str, Any] | None:
+    """The metadata that a memory must contain; the name of its document is a part of it."""
+    wanted: dict[str, Any] = {}
+    if metadata is not None:
+        as_jsonb_object("metadata", metadata, max_bytes=METADATA_MAX_BYTES)
+        assert isinstance(metadata, Mapping), "only a mapping becomes a JSON object"
+        wanted.update(metadata)
+    if document is not None:
+        name = check_name("document", document)
+        if wanted.setdefault(DOCUMENT_KEY, name) != name:
+            raise InvalidInputError("metadata names another document than document: leave one of them out.")
+    return wanted or None
 
 
 def _techniques(techniques: object) -> frozenset[str]:
@@ -154,6 +201,10 @@ def _list(field: str, values: object) -> Sequence[Any]:
     if isinstance(values, str) or not isinstance(values, Collection):
         raise InvalidInputError(f"{field} must be a list of texts, not {type(values).__name__}.")
     return list(values)
+
+
+def _share(field: str, value: object) -> float | None:
+    return check_share(field, value) if value is not None else None
 
 
 def _bounded(field: str, value: object, most: int) -> int:

@@ -7,6 +7,12 @@ from mnemic.types.recalled import Recalled
 from mnemic.types.traces import LogEntry
 
 
+async def record_recall(caller: Caller, request: Request, recalled: Recalled, duration_ms: float) -> None:
+    """Log the call, and count its hits."""
+    await log_recall(caller, request, recalled, duration_ms)
+    count_recalled(caller.core, recalled)
+
+
 def count_recalled(core: Core, recalled: Recalled) -> None:
     """Count the hits in memory, and have a background task write the counts when there are enough."""
     if core.recall_counts.count([hit.memory.memory_id for hit in recalled]):
@@ -28,6 +34,7 @@ async def log_recall(caller: Caller, request: Request, recalled: Recalled, durat
         duration_ms=duration_ms,
         detail={
             "refused": recalled.refused,
+            "outcome": recalled.outcome,
             "confidence": round(recalled.confidence, 3),
             "counts": dict(recalled.counts),
             "cross_channel": sum(hit.memory.channel != request.scope.channel for hit in recalled),

@@ -219,21 +219,37 @@ class AsyncMemory(CallGroup):
         at: datetime | str | None = None,
         min_confidence: float | None = None,
         statuses: Sequence[Status] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        role: str | None = None,
+        name: str | None = None,
+        document: str | None = None,
+        source: Source | None = None,
+        min_score: float | None = None,
         refuse_below: float | None = None,
+        strict: bool = False,
         techniques: Collection[Technique] | None = None,
         explain: bool = False,
+        record: bool = True,
         include: Collection[Include] = (),
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
         Recall searches the memories of the owner, and those that grants make visible, in the active channel
         and in `_global`, or in `channels`. Filters: a memory has one of `categories` and all `tags`, belongs
-        to `conversation`, happened at or after `since` and before `until`, has at least `min_confidence`, and
-        is active or has one of `statuses`. `as_of` returns what was known and valid at that time. `at` is the
-        time of the question, for words such as "yesterday". Recall refuses if its confidence is below
-        `refuse_below`; 0 never refuses. `techniques` selects the search techniques, `explain=True` adds the
-        reasons for each hit, and `include` adds the turns around hits (`neighbours`) and the names of the
-        entities that they mention (`entities`).
+        to `conversation`, happened at or after `since` and before `until`, has at least `min_confidence`, is
+        active or has one of `statuses`, contains all of `metadata` (as JSON: nested, and part of a list),
+        was said by somebody in this `role` or with this `name`, belongs to `document`, comes from `source`.
+        `as_of` returns what was known and valid at that time. `at` is the time of the question, for words
+        such as "yesterday".
+
+        Each hit has a `score` from 0 to 1, which orders the hits of one call; `min_score` leaves out hits
+        below it. The `confidence` of the result is the probability that the answer is among the hits. Below
+        `refuse_below` recall refuses; 0 never refuses. The default refuses only what is foreign, and marks
+        hits that may not answer the query as weak (`outcome`); `strict=True` refuses these, too.
+
+        `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
+        `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
+        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
         """
         request = check_request(
             query,
@@ -250,9 +266,17 @@ class AsyncMemory(CallGroup):
             at=at,
             min_confidence=min_confidence,
             statuses=statuses,
+            metadata=metadata,
+            role=role,
+            name=name,
+            document=document,
+            source=source,
+            min_score=min_score,
             refuse_below=refuse_below,
+            strict=strict,
             techniques=self._core.settings.techniques if techniques is None else techniques,
             explain=explain,
+            record=record,
             include=include,
         )
         return await recall_request(self._caller, request)

@@ -1,4 +1,4 @@
-"""The result of `recall`: hits with explanations, or a refusal."""
+"""The result of `recall`: hits with explanations, which may be marked as weak, or a refusal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,10 @@ TECHNIQUES: tuple[Technique, ...] = get_args(Technique)
 
 Include = Literal["neighbours", "entities"]
 INCLUDES: tuple[Include, ...] = get_args(Include)
+
+Outcome = Literal["found", "weak", "refused"]
+"""`found`: the hits probably answer the query; `weak`: there are hits, but they may not answer it; `refused`:
+nothing is close enough, so there are no hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` lies between 0 and 1; among the hits of one call, higher is better."""
+    """A recalled memory.
+
+    `score`, from 0 to 1, orders the hits of one call: how well this memory matches the query. It is no
+    probability, and scores of different calls do not compare.
+    """
 
     memory: MemoryRecord
     score: float
@@ -75,13 +83,16 @@ class _PackedOnFirstRead:
 class Recalled(_PackedOnFirstRead):
     """The result of a recall: hits, best first, or a refusal with its reason and no hits.
 
-    `confidence` is the probability, from 0 to 1, that Mnemic knows anything about the query; below the
-    threshold it refuses. `text` is the hits packed for a prompt. `timings` are milliseconds per stage,
-    `counts` the candidates of each technique, `notes` what was skipped or failed.
+    `outcome` is "found"; "weak" if there are hits that may not answer the query, which `text` says in its
+    first line; or "refused", and then `refused` is true. `confidence` is the probability, from 0 to 1, that
+    the answer to the query is among the hits; it decides the outcome. `text` is the hits packed for a prompt.
+    `timings` are milliseconds per stage, `counts` the candidates of each technique, `notes` what was skipped
+    or failed.
     """
 
     query: str
     hits: tuple[Hit, ...] = ()
+    outcome: Outcome = "found"
     refused: bool = False
     reason: str | None = None
     confidence: float = 0.0

@@ -118,7 +118,7 @@ BEGIN
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
-            valid_from, valid_to
+            valid_from, valid_to, role, name, source, metadata
         )
         OFFSET 0
     ) AS found;

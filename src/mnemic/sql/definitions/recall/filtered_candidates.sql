@@ -1,6 +1,6 @@
--- Memories of an owner that match a selective filter; the newest ones, unless the filter has tags. Runs as
--- mnemic_definer and filters by the verified tenant: the index on tags is unusable under row-level security.
--- Planned in every call, so that the index fits the filter.
+-- Memories of an owner that match a selective filter; the newest ones, unless the filter has tags or metadata.
+-- Runs as mnemic_definer and filters by the verified tenant: the indexes on tags and metadata are unusable under row-level
+-- security. Planned in every call, so that the index fits the filter.
 CREATE OR REPLACE FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most int) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -12,7 +12,7 @@ BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT memories.memory_id
         FROM state.memories
@@ -21,7 +21,8 @@ BEGIN
           AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
-              memories.expires_at, memories.valid_from, memories.valid_to
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
           )
         LIMIT most;
     ELSE
@@ -32,7 +33,8 @@ BEGIN
           AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
-              memories.expires_at, memories.valid_from, memories.valid_to
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
           )
         ORDER BY coalesce(memories.at, memories.created_at) DESC
         LIMIT most;

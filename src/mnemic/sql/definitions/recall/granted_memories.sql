@@ -1,7 +1,7 @@
 -- The memories of an owner that match the filter of a request through a grant, and when they happened; for `as_of`, those
 -- that matched it then and that the grant (`granted`) covers today. Everything that recall counts or compares for the
 -- reader of a grant is counted or compared among these. Runs as mnemic_definer and filters by the verified tenant: the
--- index on tags is unusable under row-level security. Planned in every call, so that the index fits the filter.
+-- indexes on tags and metadata are unusable under row-level security. Planned in every call, so that the index fits the filter.
 CREATE OR REPLACE FUNCTION mnemic.granted_memories(
     of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamptz
 )
@@ -16,7 +16,7 @@ BEGIN
     IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
@@ -28,7 +28,8 @@ BEGIN
           )
           AND mnemic.matches_filter(
               filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
+              now.source, now.metadata
           );
     ELSE
         RETURN QUERY
@@ -41,7 +42,8 @@ BEGIN
           )
           AND mnemic.matches_filter(
               filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
+              now.source, now.metadata
           );
     END IF;
     IF as_of IS NOT NULL THEN
@@ -53,7 +55,8 @@ BEGIN
           AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
           AND mnemic.matches_filter(
               filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
-              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to, past.role,
+              past.name, past.source, past.metadata
           );
     END IF;
 END

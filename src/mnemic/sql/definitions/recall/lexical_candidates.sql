@@ -31,7 +31,9 @@ BEGIN
     END IF;
     -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
     IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
-        AND num_nonnulls((filter).tags, (filter).any_tags, (filter).categories, (filter).conversation) > 0
+        AND num_nonnulls(
+            (filter).tags, (filter).any_tags, (filter).categories, (filter).conversation, (filter).metadata
+        ) > 0
     THEN
         few := ARRAY(
             SELECT found.memory_id
@@ -68,7 +70,8 @@ BEGIN
               )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                  now.name, now.source, now.metadata
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -87,7 +90,7 @@ BEGIN
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
-                  past.valid_from, past.valid_to
+                  past.valid_from, past.valid_to, past.role, past.name, past.source, past.metadata
               )
         ) AS found
     ),

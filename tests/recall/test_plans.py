@@ -35,7 +35,8 @@ FILL = f"""
     FROM state.tenants, generate_series(0, {MEMORIES // TURNS // 2}) AS number
     WHERE name = 'large';
     INSERT INTO state.memories (
-        tenant_id, owner, channel, process, content, category, source, tags, at, conversation, "position"
+        tenant_id, owner, channel, process, content, category, source, tags, at, conversation, "position",
+        metadata
     )
     SELECT
         tenant_id, 'alice', '_global', 'test',
@@ -43,7 +44,8 @@ FILL = f"""
         'factual', 'imported',
         ARRAY['tag' || number % 997], timestamptz '2020-01-01' + number * interval '10 min',
         CASE WHEN number < {MEMORIES // 2} THEN 'talk ' || number / {TURNS} END,
-        CASE WHEN number < {MEMORIES // 2} THEN number % {TURNS} END
+        CASE WHEN number < {MEMORIES // 2} THEN number % {TURNS} END,
+        CASE WHEN number % 2 = 0 THEN jsonb_build_object('document', 'guide ' || number % 997) ELSE '{{}}' END
     FROM state.tenants, generate_series(0, {MEMORIES} - 1) AS number
     WHERE name = 'large';
     INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
@@ -146,6 +148,8 @@ async def test_words_that_every_memory_has_do_not_read_every_memory(watched: Wat
     [
         ({"tags": ["tag7"]}, "memories_words"),
         ({"conversation": "talk 0"}, "memories_turn"),
+        ({"metadata": {"document": "guide 10"}}, "memories_metadata"),
+        ({"document": "guide 10", "since": "2020-01-01T00:00:00Z"}, "memories_metadata"),
         ({"since": "2020-01-01T00:00:00Z", "until": "2020-01-02T00:00:00Z"}, "memories_happened"),
         ({"tags": ["tag7"], "until": "2020-01-02T00:00:00Z"}, "memories_words"),
     ],
@@ -172,6 +176,12 @@ async def test_few_granted_memories_are_read_without_the_others(
     await accepted_grant(watched.memory, reader, **scope)
     used = await watched.recall("memory number rare7", owner=reader)
     assert_found_by(used, index, fetched_max=1_000)
+
+
+async def test_metadata_among_many_granted_memories_is_found_by_its_index(watched: Watched) -> None:
+    await accepted_grant(watched.memory, "reader of everything", channel="_global")
+    used = await watched.recall("memory number rare7", owner="reader of everything", document="guide 7")
+    assert_found_by(used, "memories_metadata", fetched_max=1_000)
 
 
 async def test_a_time_in_the_query_is_found_by_its_index(watched: Watched) -> None:

@@ -8,6 +8,7 @@ import pytest
 from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError
 from mnemic.models.tokens import count_tokens
+from mnemic.recall.request import METADATA_MAX_BYTES
 from mnemic.recall.selection import CONVERSATION_SHARE
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.recalled import Hit, Recalled
@@ -128,7 +129,7 @@ async def test_a_question_of_nothing_but_a_time_is_answered_by_what_happened_the
     memory: AsyncMemory, query: str, is_answered: bool
 ) -> None:
     await memory.retain("Bob showed me the Pergamon museum.", at="2026-04-01T10:00:00Z")
-    found = await memory.recall(query, at="2026-04-08T10:00:00Z")
+    found = await memory.recall(query, at="2026-04-08T10:00:00Z", strict=True)
     assert found.refused is not is_answered
 
 
@@ -305,6 +306,18 @@ async def test_there_are_never_more_hits_than_the_limit(memory: AsyncMemory, lim
         ("at", 5),
         ("techniques", ["magic"]),
         ("include", ["everything"]),
+        ("metadata", ["a"]),
+        ("metadata", {1: "a"}),
+        ("metadata", {"a": object()}),
+        ("metadata", {"a": "x" * METADATA_MAX_BYTES}),
+        ("metadata", {"a": "\0"}),
+        ("role", ""),
+        ("name", 7),
+        ("document", "\n"),
+        ("source", "rumour"),
+        ("min_score", 1.5),
+        ("strict", "yes"),
+        ("record", 0),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_by_name(
@@ -333,7 +346,7 @@ async def test_a_refusal_has_no_memories_and_says_why(facts: AsyncMemory) -> Non
     assert found.refused
     assert (found.hits, found.text, found.token_count) == ((), "", 0)
     assert found.reason is not None
-    assert "below the threshold 0.50" in found.reason
+    assert "below the threshold 0.10" in found.reason
     assert 0 <= found.confidence < 0.5
     assert not any(fact in str(found) for fact in FACTS)
 
@@ -368,6 +381,44 @@ async def test_the_settings_say_when_to_refuse_and_the_call_has_the_last_word(op
     never = await open_with({"refuse_below": 0.0})
     await never.retain(FACTS)
     assert not (await never.recall("quantum chromodynamics")).refused
+
+
+async def test_strict_refuses_what_is_weak_unless_the_call_sets_the_threshold(open_with: OpenWith) -> None:
+    memory = await open_with({"refuse_below": 0.0})
+    await memory.retain(FACTS)
+    weak = await memory.recall("quantum chromodynamics")
+    assert (weak.outcome, weak.refused, len(weak)) == ("weak", False, len(FACTS))
+    strict = await memory.recall("quantum chromodynamics", strict=True)
+    assert (strict.outcome, strict.refused, len(strict)) == ("refused", True, 0)
+    assert (await memory.recall("tractor", strict=True)).outcome == "found"
+    assert (await memory.recall("quantum chromodynamics", strict=True, refuse_below=0)).outcome == "weak"
+
+
+async def test_weak_hits_are_marked_in_the_first_line_of_the_text(facts: AsyncMemory) -> None:
+    foreign = {"query": "quantum chromodynamics", "refuse_below": 0}
+    found = await facts.recall(**foreign)
+    assert found.outcome == "weak"
+    head, *entries = found.text.splitlines()
+    assert head == f"These memories may not answer the question (confidence {found.confidence:.2f})."
+    assert len(entries) == len(found)
+    packed = await facts.recall(**foreign, max_tokens=found.token_count - 1)
+    assert packed.text.splitlines()[0] == head
+    assert 0 < packed.token_count < found.token_count
+    assert (await facts.recall(**foreign, max_tokens=5)).text == "", "never the memories without the mark"
+    sure = await facts.recall("tractor")
+    assert (sure.outcome, sure.text[0]) == ("found", "[")
+
+
+async def test_hits_below_the_minimum_score_are_left_out(facts: AsyncMemory) -> None:
+    found = await facts.recall("tractor", refuse_below=0)
+    second = found[1].score
+    best = await facts.recall("tractor", refuse_below=0, min_score=(found[0].score + second) / 2)
+    assert [hit.memory.memory_id for hit in best] == [found[0].memory.memory_id]
+    assert len(await facts.recall("tractor", refuse_below=0, min_score=0)) == len(found)
+    none = await facts.recall("tractor", min_score=1)
+    assert (none.outcome, none.refused, len(none), none.text) == ("refused", True, 0, "")
+    assert none.reason is not None
+    assert "min_score (1.00)" in none.reason
 
 
 async def test_a_failing_embedder_leaves_the_words(open_with: OpenWith) -> None:

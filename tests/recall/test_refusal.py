@@ -11,7 +11,16 @@ from mnemic.recall.candidates.query_terms import QueryTerms
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.ranking import rank
 from mnemic.recall.readable_owners import ReadableOwner
-from mnemic.recall.refusal import MEMORIES_MAX, MEMORIES_MIN, confidence
+from mnemic.recall.refusal import (
+    MEMORIES_MAX,
+    MEMORIES_MIN,
+    REFUSE_BELOW,
+    STRICT_BELOW,
+    WEAK_BELOW,
+    confidence,
+    decide_outcome,
+    refusal_threshold,
+)
 from mnemic.recall.request import Filter
 
 LOCAL = "local:all-MiniLM-L6-v2"
@@ -128,3 +137,35 @@ def test_a_pool_without_candidates_does_not_count() -> None:
     assert sure(empty) == 0.0
     rankings = [rank(each, ANALYSIS, 0.0) for each in (empty, pool)]
     assert confidence([empty, pool], rankings, ANALYSIS, LOCAL) == sure(pool)
+
+
+def test_the_confidence_decides_the_outcome() -> None:
+    outcomes = set()
+    for cosine in np.linspace(-1, 1, 21):
+        pool = replace(sample_pool(), cosines=np.array([cosine, cosine]))
+        rankings = [rank(pool, ANALYSIS, 0.0)]
+        decision = decide_outcome([pool], rankings, ANALYSIS, LOCAL, "ada", REFUSE_BELOW)
+        below = [sure for sure in (REFUSE_BELOW, WEAK_BELOW) if decision.confidence < sure]
+        expected = ("found", "weak", "refused")[len(below)]
+        assert (decision.outcome, decision.refused) == (expected, expected == "refused")
+        assert (decision.reason is not None) is decision.refused
+        outcomes.add(decision.outcome)
+    assert outcomes == {"found", "weak", "refused"}
+
+
+@pytest.mark.parametrize(
+    ("given", "setting", "strict", "expected"),
+    [
+        (None, None, False, REFUSE_BELOW),
+        (None, None, True, STRICT_BELOW),
+        (None, 0.0, False, 0.0),
+        (None, 0.0, True, STRICT_BELOW),
+        (None, 0.9, True, 0.9),
+        (0.0, 0.9, True, 0.0),
+        (0.7, None, False, 0.7),
+    ],
+)
+def test_the_call_decides_before_strict_and_strict_before_the_settings(
+    given: float | None, setting: float | None, strict: bool, expected: float
+) -> None:
+    assert refusal_threshold(given, setting, strict=strict) == expected

@@ -166,6 +166,12 @@ async def test_a_memory_that_is_erased_while_it_is_counted_keeps_no_other_from_i
     assert admin.execute("SELECT count(*) FROM state.recall_counts").fetchone() == (1,)
 
 
+async def test_a_recall_that_is_not_recorded_counts_nothing(memory: AsyncMemory) -> None:
+    await retained(memory, "the lighthouse is white")
+    assert await memory.recall("lighthouse", record=False)
+    assert await core_of(memory).write_recalled_counts() == 0
+
+
 async def test_a_refusal_counts_nothing(memory: AsyncMemory) -> None:
     await retained(memory, "the lighthouse is white")
     assert (await memory.recall("quantum chromodynamics")).refused

@@ -28,6 +28,24 @@ CATEGORIES = ("factual", "preference", "episodic")
 TAGS = ("red", "blue")
 CONVERSATIONS = ("monday", "friday")
 CONFIDENCES = (0.25, 0.7, 1.0)
+ROLES = (None, "user", "assistant")
+NAMES = (None, "Ada", "ada")
+SOURCES = ("user_provided", "imported")
+METADATA: tuple[dict[str, Any], ...] = (
+    {},
+    {"project": "x", "cups": 2},
+    {"project": "y", "about": {"place": "Bern", "labels": ["a", "b"]}, "document": "guide"},
+    {"document": "manual", "project": None},
+)
+WANTED_METADATA: tuple[dict[str, Any], ...] = (
+    {},
+    {"project": "x"},
+    {"project": None},
+    {"about": {"labels": ["b"]}},
+    {"about": {"place": "Bern"}, "project": "y"},
+    {"about": {"place": "Rome"}},
+    {"cups": "2"},
+)
 YEARS = [datetime(year, 1, 1, tzinfo=UTC) for year in (2020, 2021, 2022, 2100)]
 STATUSES = ("active", "superseded", "pending_review", "archived", "merged")
 FATES = (
@@ -82,6 +100,10 @@ MEMORIES = st.fixed_dictionaries(
         "at": maybe(st.sampled_from(YEARS[:3])),
         "period": st.sampled_from(PERIOD_LIST),
         "expires_at": st.sampled_from([None, None, YEARS[0], YEARS[3]]),
+        "role": st.sampled_from(ROLES),
+        "name": st.sampled_from(NAMES),
+        "source": st.sampled_from(SOURCES),
+        "metadata": st.sampled_from(METADATA),
         "fate": st.sampled_from(FATES),
     }
 )
@@ -120,6 +142,11 @@ FILTERS = st.one_of(
     st.fixed_dictionaries({"window": st.sampled_from(WINDOWS)}),
     st.fixed_dictionaries({"min_confidence": st.sampled_from(CONFIDENCES)}),
     st.fixed_dictionaries({"statuses": some(STATUSES)}),
+    st.fixed_dictionaries({"role": st.sampled_from(ROLES)}),
+    st.fixed_dictionaries({"name": st.sampled_from(NAMES)}),
+    st.fixed_dictionaries({"source": st.sampled_from(SOURCES)}),
+    st.fixed_dictionaries({"metadata": st.sampled_from(WANTED_METADATA)}),
+    st.fixed_dictionaries({"document": st.sampled_from(["guide", "manual"])}),
 )
 MOMENTS = (None, None, None, "before", "retained", "done", "later")
 REQUESTS = together(
@@ -185,7 +212,9 @@ class Store:
             case "confidence":
                 await memory.memories.update(memory_id, confidence=0.5)
             case "retagged":
-                await memory.memories.update(memory_id, tags=["red"], category="preference")
+                await memory.memories.update(
+                    memory_id, tags=["red"], category="preference", metadata=METADATA[2]
+                )
             case "moved":
                 await _execute(memory, MOVE, "work", memory_id)
             case "pending_review" | "archived" | "merged":
@@ -312,6 +341,10 @@ def varied(owner: str) -> list[dict[str, Any]]:
             "conversation": conversation,
             "confidence": CONFIDENCES[number % 3],
             "at": (*YEARS[:3], None)[number % 4],
+            "role": ROLES[number % 3],
+            "name": NAMES[number // 2 % 3],
+            "source": SOURCES[number // 3 % 2],
+            "metadata": METADATA[number % 4],
         }
         | {"period": PERIOD_LIST[number % 5], "expires_at": None, "fate": "none"}
         for number, (channel, category, tags, conversation) in enumerate(places)
@@ -328,6 +361,14 @@ EACH_FILTER: list[dict[str, Any]] = [
     *({"min_confidence": confidence} for confidence in CONFIDENCES),
     *({"moment": moment} for moment in ("before", "retained", "later")),
     {"statuses": ("archived",)},
+    *({"role": role} for role in ROLES),
+    *({"name": name} for name in NAMES),
+    *({"source": source} for source in (*SOURCES, "inferred")),
+    *({"metadata": metadata} for metadata in WANTED_METADATA),
+    *({"document": document} for document in ("guide", "Guide")),
+    {"document": "guide", "metadata": {"project": "y"}, "tags": ("red",)},
+    *({"moment": "retained", "metadata": metadata} for metadata in WANTED_METADATA),
+    {"moment": "retained", "role": "user", "source": "imported"},
 ]
 
 

@@ -4,9 +4,10 @@ A memory is the list of its versions, as `memory.memories.history` returns it. A
 each, or none, and either it belongs to the caller or a grant lets it in; then the filters decide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from mnemic.types.memory import MemoryRecord
@@ -50,6 +51,11 @@ class Asked:
     until: datetime | None = None
     min_confidence: float | None = None
     statuses: tuple[str, ...] | None = None
+    role: str | None = None
+    name: str | None = None
+    source: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    document: str | None = None
     as_of: datetime | None = None
 
 
@@ -105,8 +111,24 @@ def _passes(memory: MemoryRecord, asked: Asked, moment: datetime) -> bool:
         and (asked.since is None or happened_at >= asked.since)
         and (asked.until is None or happened_at < asked.until)
         and (asked.min_confidence is None or memory.confidence >= asked.min_confidence)
+        and asked.role in (None, memory.role)
+        and asked.name in (None, memory.name)
+        and asked.source in (None, memory.source)
+        and (asked.metadata is None or contains(memory.metadata, asked.metadata))
+        and asked.document in (None, memory.metadata.get("document"))
         and (asked.as_of is None or _is_valid(memory, asked.as_of))
     )
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """JSON containment as PostgreSQL defines it, without its exception for scalars in lists."""
+    if isinstance(part, Mapping):
+        return isinstance(whole, Mapping) and all(
+            key in whole and contains(whole[key], value) for key, value in part.items()
+        )
+    if isinstance(part, list):
+        return isinstance(whole, list) and all(any(contains(each, one) for each in whole) for one in part)
+    return type(whole) is type(part) and bool(whole == part)
 
 
 def _is_there(memory: MemoryRecord, moment: datetime) -> bool:

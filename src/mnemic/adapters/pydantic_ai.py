@@ -71,6 +71,9 @@ class _Tools:
     async def recall(self, query: str, limit: int = 10) -> str:
         """Look up what is remembered, best first, before asking the user or guessing.
 
+        If the first line says that the memories may not answer the question, use what fits and say that you
+        are not sure. If nothing is found, try other words before you say that nothing is known.
+
         Args:
             query: What to look for, in natural language.
             limit: Most memories to return.
@@ -81,7 +84,8 @@ class _Tools:
     async def query_archive(self, question: str) -> str:
         """Answer a question from the archive of memories, or learn that it has no answer.
 
-        If nothing is close enough, the answer is not known: do not guess.
+        If the first line says that the memories may not answer the question, say that you are not sure. If
+        nothing is found, try other words, then say that it was not found: do not guess.
 
         Args:
             question: One question in a full sentence, as you would ask a person.
@@ -110,7 +114,9 @@ class _Tools:
     async def _probe(self) -> bool:
         """Recall by vector search only; if the embedder fails, the result has a note."""
         try:
-            found = await self._memory.recall("probe", tags=[PROBE], techniques=["vector"], limit=1)
+            found = await self._memory.recall(
+                "probe", tags=[PROBE], techniques=["vector"], limit=1, record=False
+            )
         except MnemicError:
             return False
         return not found.notes
@@ -127,8 +133,8 @@ async def _with_retry(call: Awaitable[Result]) -> Result:
 
 
 def _answer(found: Recalled) -> str:
-    """The memories with their ids, or a text that there are none."""
-    if found.refused or not found:
-        return f"Nothing is remembered about that. {found.reason or ''}".strip()
+    """The memories with their ids, marked if they are weak, or a text that nothing was found."""
+    if found.refused:
+        return f"Nothing found. {found.reason}"
     ids = ", ".join(str(hit.memory.memory_id) for hit in found)
     return f"{found.text}\n\nIds, in this order: {ids}"

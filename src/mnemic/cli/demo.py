@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from mnemic import Memory
 from mnemic.cli.output import out, print_line
-from mnemic.cli.recall_output import print_explanations, print_hits, print_refusal
+from mnemic.cli.recall_output import print_explanations, print_found
 from mnemic.db.embedded import stop
 from mnemic.types.recalled import Recalled
 
@@ -148,10 +148,7 @@ def _ask(alice: Memory, query: str) -> Recalled:
         f"recall({query!r})",
         lambda: alice.recall(query, limit=HITS_SHOWN, at=ASKED_AT, explain=True),
     )
-    if found.refused:
-        print_refusal(found)
-    else:
-        print_hits(found.hits, alice.owner)
+    print_found(found, alice.owner)
     return found
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemic.cli.output import one_line, out, table
+from mnemic.recall.packing import passage_of, weakness
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Explanation, Hit, Recalled
 
@@ -26,6 +27,16 @@ RERANKER = "reranker"
 
 # A hit's place, 1 for the best, and its explanation.
 Explained = tuple[int, Explanation]
+
+
+def print_found(found: Recalled, reader: str | None) -> None:
+    """Print the hits, and before them if they are weak; or the refusal."""
+    if found.refused:
+        print_refusal(found)
+        return
+    if found.outcome == "weak":
+        out.print(f"[bold yellow]Weak.[/] {weakness(found.confidence)}")
+    print_hits(found.hits, reader)
 
 
 def print_hits(hits: Sequence[Hit], reader: str | None) -> None:
@@ -76,7 +87,7 @@ def print_footer(found: Recalled, *, stages: bool) -> None:
 
 def _row(place: int, hit: Hit, *, names_owners: bool) -> tuple[str, str, str, str]:
     memory = hit.memory
-    who = memory.name or memory.role or ""
+    who = memory.name or memory.role or passage_of(memory) or ""
     owned = f"{memory.owner}: {who}" if names_owners else who
     return str(place), f"{hit.score:.2f}", _day(memory), _shortened(owned, WHO_MAX_CELLS).plain
 

@@ -5,7 +5,7 @@ an id and returns the whole text. The result is one text with the same JSON as t
 """
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from mnemic.mcp.resources import memory_uri
 from mnemic.mcp.size_limits import LISTED_MAX_CHARACTERS, truncated_as_json
 from mnemic.mcp.tool import Arguments, MemoryTool, ToolResult
 from mnemic.mcp.tool_results import ResultPart, readable_memory, time_of
+from mnemic.recall.packing import passage_of, sharing_label, weakness
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
 
@@ -50,6 +51,11 @@ class SearchResults(JsonResult):
     """Results, best first; empty if nothing stored is close enough."""
 
     results: list[SearchResult]
+    note: str | None = Field(default=None, description="Says if the results may not answer the query.")
+
+    def structured(self) -> dict[str, Any]:
+        """The results alone, as OpenAI defines them, and the note only if there is one."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 async def search(memory: AsyncMemory, given: SearchArguments) -> SearchResults:
@@ -59,11 +65,12 @@ async def search(memory: AsyncMemory, given: SearchArguments) -> SearchResults:
         results=[
             SearchResult(
                 id=str(hit.memory.memory_id),
-                title=_title(hit.memory),
+                title=_title(hit.memory, memory.owner),
                 url=memory_uri(hit.memory.memory_id),
             )
             for hit in found
-        ]
+        ],
+        note=weakness(found.confidence) if found.outcome == "weak" else None,
     )
 
 
@@ -95,18 +102,22 @@ async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
         "who": record.name or record.role,
         "conversation": record.conversation,
         "tags": ", ".join(record.tags),
+        "document": passage_of(record),
+        "shared_by": record.owner if record.owner != memory.owner else None,
     }
     return FetchResult(
         id=given.id,
-        title=_title(record),
+        title=_title(record, memory.owner),
         text=truncated_as_json(text, LISTED_MAX_CHARACTERS),
         url=memory_uri(record.memory_id),
         metadata={name: value for name, value in fields.items() if value},
     )
 
 
-def _title(memory: MemoryRecord) -> str:
-    line = " ".join(memory.content.split())
+def _title(memory: MemoryRecord, reader: str | None) -> str:
+    """The beginning of the content, after who shares it, if it belongs to another owner."""
+    label = sharing_label(memory.owner, reader)
+    line = " ".join([*([f"[{label}]"] if label else []), *memory.content.split()])
     return line if len(line) <= TITLE_MAX_CHARACTERS else f"{line[: TITLE_MAX_CHARACTERS - 1]}…"
 
 
@@ -116,9 +127,10 @@ CHATGPT_TOOLS = (
         title="Search the memory",
         description=(
             "Search what is remembered: facts, preferences, past conversations, documents. Returns "
-            "results, best first, each with an id, a title and a URL to cite; an empty list means that "
-            "nothing stored is close enough, and nothing should be made up. Call fetch with an id to read "
-            "the whole text."
+            "results, best first, each with an id, a title and a URL to cite. A title begins with "
+            "[shared by …] if the memory belongs to somebody else. A note says if the results may not answer "
+            "the query: then say that you are not sure. An empty list means that nothing was close enough: "
+            "try other words, and make nothing up. Call fetch with an id to read the whole text."
         ),
         arguments=SearchArguments,
         answer=SearchResults,

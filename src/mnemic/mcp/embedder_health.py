@@ -40,7 +40,12 @@ class EmbedderHealth:
         try:
             async with asyncio.timeout(PROBE_TIMEOUT_S):
                 found = await memory.recall(
-                    "probe", owner=memory.owner or PROBE, tags=[PROBE], techniques=["vector"], limit=1
+                    "probe",
+                    owner=memory.owner or PROBE,
+                    tags=[PROBE],
+                    techniques=["vector"],
+                    limit=1,
+                    record=False,
                 )
         except (MnemicError, TimeoutError) as error:
             logger.warning("probe of the embedder failed: %s", error)

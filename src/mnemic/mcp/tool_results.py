@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,12 +10,12 @@ from mnemic.errors import NotFoundError
 from mnemic.mcp.reference_graph import stated_observations
 from mnemic.mcp.size_limits import fitting, json_size, truncated, truncated_as_json
 from mnemic.mcp.tool import ToolResult
-from mnemic.recall.packing import indented, sharing_label
+from mnemic.recall.packing import indented, passage_of, sharing_label, weakness
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.observations import OBSERVATION
 from mnemic.types.entity import Entity
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Hit, Recalled
+from mnemic.types.recalled import Hit, Outcome, Recalled
 
 MENTIONS_READ = 20
 MENTIONS_SHOWN = 5
@@ -28,6 +28,13 @@ RELATIONS_MAX_CHARACTERS = 8_000
 ALIASES_MAX_CHARACTERS = 2_000
 FORGOTTEN_MAX_CHARACTERS = 1_000
 NOTE_MAX_CHARACTERS = 500
+
+OUTCOME = (
+    "found: the memories probably answer the query. weak: they may not answer it; say that you are not sure, "
+    "and do not say that nothing is known. refused: nothing was close enough to this query; do not guess."
+)
+CONFIDENCE = "The probability that the answer is among these, 0 to 1."
+TRY_OTHER_WORDS = "Try other words or fewer filters before you say that nothing is known."
 
 
 class ResultPart(BaseModel):
@@ -61,7 +68,10 @@ class FoundMemory(ResultPart):
     content: str
     when: str = Field(description="When it happened or, if that is not known, was recorded; ISO 8601.")
     who: str | None = Field(description="Who said it, if known.")
-    score: float = Field(description="From 0 to 1; among these, higher is better.")
+    document: str | None = Field(description="The document and section that it is from, if it is from one.")
+    score: float = Field(
+        description="How well it matches the query, from 0 to 1, compared with the others here."
+    )
     category: str
     tags: list[str]
     conversation: str | None
@@ -69,7 +79,8 @@ class FoundMemory(ResultPart):
 
     def line(self) -> str:
         """One entry of text; its own lines are indented, so that content cannot look like another entry."""
-        said = f"{self.who}: {self.content}" if self.who else self.content
+        origin = self.who or self.document
+        said = f"{origin}: {self.content}" if origin else self.content
         return (
             f"[{_labelled(self.when[:10], self.shared_by)}] {indented(said)} "
             f"(id {self.memory_id}, score {self.score:.2f})"
@@ -77,28 +88,43 @@ class FoundMemory(ResultPart):
 
 
 class RecallResult(ToolResult):
-    """Memories, best first, or a refusal."""
+    """Memories, best first, which may be weak, or a refusal."""
 
-    refused: bool = Field(description="True: nothing stored is close enough. Do not guess.")
-    reason: str | None
-    confidence: float = Field(description="Confidence that anything about the query is known, 0 to 1.")
+    outcome: Outcome = Field(description=OUTCOME)
+    refused: bool = Field(description="Whether the outcome is refused.")
+    reason: str | None = Field(description="Why it was refused.")
+    confidence: float = Field(description=CONFIDENCE)
     memories: list[FoundMemory]
     left_out_count: int = Field(description="Further memories that did not fit into the result.")
     notes: list[str] = Field(description="Warnings, such as a search method that was not available.")
 
     def texts(self) -> list[str]:
-        """A line per memory, or the refusal."""
-        lines = [f"Nothing found. {self.reason}"] if self.refused else []
+        """A line per memory, after a warning if they are weak, or the refusal."""
+        lines = _outcome_lines(self.outcome, self.reason, self.confidence)
         lines += [f"- {memory.line()}" for memory in self.memories]
         if self.left_out_count:
             lines.append(f"{self.left_out_count} more did not fit: use a narrower query.")
         return ["\n".join(lines + [f"Note: {note}" for note in self.notes])]
 
 
+def _outcome_lines(outcome: Outcome, reason: str | None, confidence: float) -> list[str]:
+    """What stands before the memories: nothing if they probably answer the query."""
+    match outcome:
+        case "found":
+            return []
+        case "weak":
+            return [weakness(confidence)]
+        case "refused":
+            return [f"Nothing found. {reason} {TRY_OTHER_WORDS}"]
+        case _:
+            assert_never(outcome)
+
+
 def recalled_hits(found: Recalled, owner: str | None) -> RecallResult:
     """The result of a recall, as much of it as fits."""
     shown = fitting([_found(hit, owner) for hit in found], FoundMemory.size)
     return RecallResult(
+        outcome=found.outcome,
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),
@@ -115,6 +141,7 @@ def _found(hit: Hit, owner: str | None) -> FoundMemory:
         content=memory.content,
         when=time_of(memory).isoformat(),
         who=memory.name or memory.role,
+        document=passage_of(memory),
         score=round(hit.score, 3),
         category=memory.category,
         tags=list(memory.tags),
@@ -141,29 +168,34 @@ class Passage(ResultPart):
     text: str
     when: str
     who: str | None
+    document: str | None = Field(description="The document and section that it is from, if it is from one.")
     shared_by: str | None = Field(description="The owner who shares it, if it belongs to another owner.")
 
     def line(self) -> str:
         """One entry of text; its own lines are indented, so that content cannot look like another entry."""
-        said = f"{self.who}: {self.text}" if self.who else self.text
+        origin = self.who or self.document
+        said = f"{origin}: {self.text}" if origin else self.text
         number = _labelled(str(self.citation), self.shared_by)
         return f"[{number}] {self.when[:10]} {indented(said)} (memory {self.memory_id})"
 
 
 class ArchiveResult(ToolResult):
-    """Passages to answer from, or a refusal."""
+    """Passages to answer from, which may be weak, or a refusal."""
 
-    refused: bool = Field(description="True: it is not on record. Do not answer from other sources.")
-    reason: str | None
-    confidence: float = Field(description="Confidence that the archive has the answer, 0 to 1.")
+    outcome: Outcome = Field(description=OUTCOME)
+    refused: bool = Field(description="Whether the outcome is refused: do not answer from other sources.")
+    reason: str | None = Field(description="Why it was refused.")
+    confidence: float = Field(description=CONFIDENCE)
     passages: list[Passage]
 
     def texts(self) -> list[str]:
-        """The numbered passages, or the refusal."""
-        if self.refused:
-            return [f"Not on record. {self.reason}"]
-        head = f"Answer from these passages and cite them by number (confidence {self.confidence:.2f}):"
-        return ["\n".join([head, *(passage.line() for passage in self.passages)])]
+        """The numbered passages, after a warning if they are weak, or the refusal."""
+        head = _outcome_lines(self.outcome, self.reason, self.confidence)
+        if not self.refused:
+            head.append(
+                f"Answer from these passages and cite them by number (confidence {self.confidence:.2f}):"
+            )
+        return ["\n".join([*head, *(passage.line() for passage in self.passages)])]
 
 
 def passages(found: Recalled, owner: str | None) -> ArchiveResult:
@@ -175,11 +207,13 @@ def passages(found: Recalled, owner: str | None) -> ArchiveResult:
             text=hit.memory.content,
             when=time_of(hit.memory).isoformat(),
             who=hit.memory.name or hit.memory.role,
+            document=passage_of(hit.memory),
             shared_by=hit.memory.owner if hit.memory.owner != owner else None,
         )
         for number, hit in enumerate(found, 1)
     ]
     return ArchiveResult(
+        outcome=found.outcome,
         refused=found.refused,
         reason=found.reason,
         confidence=round(found.confidence, 3),

@@ -113,11 +113,11 @@ def _day(memory: MemoryRecord) -> str:
 
 
 def _said(memory: MemoryRecord) -> str:
-    origin = memory.name or memory.role or _passage(memory)
+    origin = memory.name or memory.role or passage_of(memory)
     return f"{origin}: {memory.content}" if origin else memory.content
 
 
-def _passage(memory: MemoryRecord) -> str | None:
+def passage_of(memory: MemoryRecord) -> str | None:
     """The document and the section of a chunk, which ingestion notes in its metadata."""
     document, headings = memory.metadata.get("document"), memory.metadata.get("headings", [])
     if memory.category != "reference" or not isinstance(document, str) or not isinstance(headings, list):

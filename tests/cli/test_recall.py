@@ -23,7 +23,14 @@ TURNS = [
 def told(memory: Memory) -> Memory:
     """A memory of two turns and a tagged preference."""
     memory.retain(TURNS, conversation="c-1")
-    memory.retain("Berlin has good tea.", category="preference", tags=["tea"], confidence=0.5)
+    memory.retain(
+        "Berlin has good tea.",
+        category="preference",
+        tags=["tea"],
+        confidence=0.5,
+        source="imported",
+        metadata={"city": {"name": "Berlin", "size": 3}},
+    )
     return memory
 
 
@@ -68,6 +75,14 @@ FILTERS = {
     "since": (("--since", "2026-03-01T10:00:05Z", "--until", "2026-03-02T00:00:00Z"), [TURNS[1]["content"]]),
     "until": (("--until", "2026-03-01T10:00:05Z"), [TURNS[0]["content"]]),
     "min confidence": (("--min-confidence", 0.6), [turn["content"] for turn in TURNS]),
+    "channels": (("--channels", "work"), []),
+    "status": (("--status", "archived", "--status", "superseded"), []),
+    "metadata": (("--metadata", '{"city": {"name": "Berlin"}}'), ["Berlin has good tea."]),
+    "role": (("--role", "assistant"), [TURNS[1]["content"]]),
+    "name": (("--name", "Alice"), [TURNS[0]["content"]]),
+    "document": (("--document", "guide"), []),
+    "source": (("--source", "imported"), ["Berlin has good tea."]),
+    "min score": (("--min-score", 1), []),
     "as of": (("--as-of", "2020-01-01T00:00:00Z"), []),
     "owner": (("--owner", "bob"), []),
 }
@@ -110,6 +125,35 @@ def test_a_refusal_says_why_and_is_no_failure(mnemic: Run, told: Memory) -> None
     assert "below the threshold 0.90" in said
     assert "--refuse-below 0 shows" in said
     assert "Berlin" in mnemic("recall", query, "--refuse-below", 0).out
+
+
+def test_weak_hits_are_marked_and_strict_refuses_them(mnemic: Run, told: Memory) -> None:
+    query = "Quantum chromodynamics?"
+    marked = "These memories may not answer the question (confidence 0."
+    shown = mnemic("recall", query, "--refuse-below", 0).out
+    assert " ".join(shown.split()).startswith(f"Weak. {marked}")
+    assert mnemic("recall", query, "--refuse-below", 0, "--text").out.startswith(marked)
+    assert mnemic("recall", query, "--refuse-below", 0, "--json").json["outcome"] == "weak"
+    assert mnemic("recall", query, "--strict").out.startswith("Refused. ")
+    assert "Weak." not in mnemic("recall", "Who lives in Berlin now?").out
+
+
+def test_a_chunk_is_listed_with_its_document(mnemic: Run, memory: Memory) -> None:
+    memory.documents.put("guide.md", "The boiler shows E55.")
+    assert " guide.md  The boiler shows E55." in mnemic("recall", "boiler E55").out
+
+
+def test_metadata_must_be_a_json_object(mnemic: Run, told: Memory) -> None:
+    ended = mnemic("recall", "Berlin", "--metadata", "[1]")
+    assert ended.code != 0
+    assert "--metadata must be a JSON object" in ended.said
+
+
+def test_a_recall_is_recorded_unless_the_option_says_otherwise(mnemic: Run, told: Memory) -> None:
+    assert "Berlin" in mnemic("recall", "Berlin tea", "--no-record").out
+    assert {record.retrieval_count for record in told.memories.list()} == {0}
+    assert "Berlin" in mnemic("recall", "Berlin tea").out
+    assert {record.retrieval_count for record in told.memories.list()} == {1}
 
 
 def test_an_empty_memory_says_that_there_is_nothing(mnemic: Run, memory: Memory) -> None:

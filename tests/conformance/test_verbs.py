@@ -1,5 +1,6 @@
 """Retaining and recalling are the same on every transport."""
 
+import inspect
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -7,12 +8,34 @@ from uuid import UUID
 
 import pytest
 
+from mnemic import AsyncMemory, Memory
+from mnemic.cli.recall import recall as recall_command
 from mnemic.errors import InvalidInputError
+from mnemic.sdk.http.surface import ROUTES
+from mnemic.sdk.http.wire import find_call
 from mnemic.types.recalled import Explanation, Hit, Recalled
 from mnemic.types.retained import Retained
 
 BERLIN = "Alice moved to Berlin in March."
 TEA = "Bob drinks green tea every morning."
+
+
+FILTERS = {
+    *("categories", "tags", "channels", "conversation", "since", "until", "as_of", "min_confidence"),
+    *("statuses", "metadata", "role", "name", "document", "source", "min_score"),
+}
+"""Every argument of recall that leaves memories out."""
+NO_FILTERS = {
+    *("query", "owner", "channel", "limit", "max_tokens", "at", "refuse_below", "strict", "techniques"),
+    *("explain", "record", "include"),
+}
+CLI_NAMES = {
+    "categories": "category",
+    "tags": "tag",
+    "statuses": "status",
+    "techniques": "technique",
+    "record": "no_record",
+}
 
 
 def contents(found: Recalled) -> list[str]:
@@ -82,6 +105,8 @@ async def test_filters_restrict_hits(memory: Any) -> None:
     await memory.retain("Tea one", tags=["a"], category="preference", at="2026-01-01T00:00:00Z")
     await memory.retain("Tea two", conversation="c", role="user", at=datetime(2026, 2, 1, tzinfo=UTC))
     await memory.retain("Tea three", channel="work", confidence=0.4)
+    await memory.retain("Tea four", name="Ada", source="inferred", metadata={"a": {"b": [1, "x"]}, "c": None})
+    await memory.documents.put("guide", "Tea five")
     asked: dict[str, dict[str, Any]] = {
         "tags": {"tags": ["a"]},
         "category": {"categories": ["preference"]},
@@ -90,6 +115,14 @@ async def test_filters_restrict_hits(memory: Any) -> None:
         "since": {"since": datetime(2026, 1, 15, tzinfo=UTC), "until": "2026-03-01T00:00:00+01:00"},
         "channel": {"channel": "work", "channels": ["work"]},
         "sure": {"channels": ["work"], "min_confidence": 0.5},
+        "statuses": {"statuses": ["superseded"]},
+        "metadata": {"metadata": {"a": {"b": ["x"]}, "c": None}},
+        "role": {"role": "user"},
+        "name": {"name": "Ada"},
+        "document": {"document": "guide"},
+        "source": {"source": "inferred"},
+        "as_of": {"as_of": "2020-01-01"},
+        "min_score": {"min_score": 1},
     }
     found = {
         name: contents(await memory.recall("tea", refuse_below=0, **given)) for name, given in asked.items()
@@ -102,7 +135,56 @@ async def test_filters_restrict_hits(memory: Any) -> None:
         "since": ["Tea two"],
         "channel": ["Tea three"],
         "sure": [],
+        "statuses": [],
+        "metadata": ["Tea four"],
+        "role": ["Tea two"],
+        "name": ["Tea four"],
+        "document": ["Tea five"],
+        "source": ["Tea four"],
+        "as_of": [],
+        "min_score": [],
     }
+    every = {name for given in asked.values() for name in given}
+    assert every == FILTERS | {"channel"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"metadata": {"a": float("nan")}}, "^metadata must be JSON"),
+        ({"metadata": {"a": "x" * 5_000}}, "^metadata is .* bytes as JSON; the limit is 4,096"),
+        ({"metadata": {"document": "b"}, "document": "a"}, "^metadata names another document"),
+        ({"source": "rumour"}, "^source must be one of extracted, user_provided, imported, inferred"),
+        ({"role": ""}, "^role must have 1 to 256 characters"),
+        ({"min_score": 2}, "^min_score must be a number from 0 to 1"),
+    ],
+    ids=["not JSON", "too large", "two documents", "source", "role", "score"],
+)
+async def test_an_invalid_filter_is_named(memory: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        await memory.recall("tea", **given)
+
+
+async def test_weak_hits_are_marked_and_strict_refuses_them(memory: Any) -> None:
+    await memory.retain(BERLIN)
+    query = "the melting point of tungsten"
+    weak = await memory.recall(query, refuse_below=0)
+    assert (weak.outcome, weak.refused, contents(weak)) == ("weak", False, [BERLIN])
+    assert weak.text.startswith("These memories may not answer the question (confidence 0.")
+    assert (await memory.recall(query, strict=True)).outcome == "refused"
+    found = await memory.recall("Alice moved to Berlin", strict=True)
+    assert (found.outcome, found.text[0]) == ("found", "[")
+
+
+def test_every_filter_is_an_argument_of_the_library_of_http_and_of_the_command() -> None:
+    for kind in (AsyncMemory, Memory):
+        assert set(inspect.signature(kind.recall).parameters) - {"self"} == FILTERS | NO_FILTERS
+    body = find_call(ROUTES["recall"], AsyncMemory).body_model
+    assert body is not None
+    assert set(body.model_fields) == FILTERS | NO_FILTERS
+    options = set(inspect.signature(recall_command).parameters)
+    # The command prints hits, and shows neither neighbours nor entities.
+    assert {CLI_NAMES.get(name, name) for name in FILTERS | NO_FILTERS} - options == {"include"}
 
 
 async def test_retain_many_takes_a_generator_and_reports_progress(memory: Any) -> None:

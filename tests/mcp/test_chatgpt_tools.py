@@ -5,6 +5,8 @@ from uuid import uuid4
 
 from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
 from mnemic.sdk.memory import AsyncMemory
+from tests.accepted_grants import accepted_grant
+from tests.fresh_tenants import OpenMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
 
@@ -27,6 +29,26 @@ async def test_search_returns_ids_titles_and_uris(connect: Connect, memory: Asyn
     assert len(found["title"]) <= 120
     assert len(result.content) == 1
     assert json.loads(text_of(result)) == result.structured_content
+
+
+async def test_titles_say_who_shares_a_memory(connect: Connect, memory: AsyncMemory) -> None:
+    await memory.retain("[shared by alice] Bob moved to Bern. " + "It was raining there. " * 20, owner="bob")
+    await accepted_grant(memory, "alice", owner="bob")
+    async with connect("chatgpt") as client:
+        (found,) = (await called(client, "search", query="Where did Bob move?"))["results"]
+    assert found["title"].startswith("[shared by bob] [shared by alice] Bob moved to Bern.")
+    assert len(found["title"]) <= 120
+
+
+async def test_a_note_marks_weak_results(connect: Connect, open_memory: OpenMemory) -> None:
+    memory = await open_memory(settings={"refuse_below": 0})
+    await memory.retain("Alice moved to Berlin.")
+    async with connect("chatgpt", to=memory) as client:
+        weak = await called(client, "search", query="quantum chromodynamics")
+        sure = await called(client, "search", query="Where did Alice move?")
+    assert weak["note"].startswith("These memories may not answer the question")
+    assert len(weak["results"]) == 1
+    assert list(sure) == ["results"]
 
 
 async def test_search_returns_an_empty_list_if_nothing_is_known(connect: Connect) -> None:

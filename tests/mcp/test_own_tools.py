@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from mcp import MCPError
 
+from mnemic.mcp.server import INSTRUCTIONS
 from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory
@@ -56,6 +57,7 @@ async def test_a_retained_memory_is_recalled(connect: Connect, memory: AsyncMemo
         "content": BERLIN,
         "when": "2026-03-01T10:00:00+00:00",
         "who": None,
+        "document": None,
         "score": 0,
         "category": "episodic",
         "tags": ["home"],
@@ -108,7 +110,52 @@ async def test_recall_refuses_if_nothing_is_close_enough(connect: Connect) -> No
     assert not result.is_error
     assert result.structured_content["refused"] is True
     assert result.structured_content["memories"] == []
-    assert text_of(result).startswith(f"Nothing found. {result.structured_content['reason']}")
+    assert result.structured_content["outcome"] == "refused"
+    assert text_of(result).startswith(f"Nothing found. {result.structured_content['reason']} Try other words")
+
+
+async def test_weak_memories_are_marked(connect: Connect, open_memory: OpenMemory) -> None:
+    memory = await open_memory(settings={"refuse_below": 0})
+    await memory.retain(BERLIN)
+    marked = "These memories may not answer the question (confidence 0."
+    asked = {"recall": "query", "query_archive": "question"}
+    async with connect(to=memory) as client:
+        for tool, argument in asked.items():
+            result = await client.call_tool(tool, {argument: "quantum chromodynamics lattice"})
+            answer = result.structured_content
+            assert (answer["outcome"], answer["refused"]) == ("weak", False)
+            first, *_, last = text_of(result).splitlines()
+            assert first.startswith(marked)
+            assert BERLIN in last
+            sure = await client.call_tool(tool, {argument: "Where did Alice move in March?"})
+            assert sure.structured_content["outcome"] == "found"
+            assert marked not in text_of(sure)
+
+
+async def test_agents_are_told_to_neither_deny_nor_assert_what_is_weak(connect: Connect) -> None:
+    async with connect() as client:
+        tools = {tool.name: tool.description or "" for tool in (await client.list_tools()).tools}
+    for text in (INSTRUCTIONS, tools["recall"], tools["query_archive"]):
+        assert "weak" in text
+        assert "may not answer the question" in text
+        assert "other words" in text
+        assert "nothing is known: say so" not in text
+
+
+async def test_memories_name_their_document(connect: Connect, memory: AsyncMemory) -> None:
+    await memory.documents.put("guide.md", "The boiler shows E55.")
+    await memory.retain({"role": "user", "name": "Alice", "content": "The boiler shows E56."})
+    async with connect() as client:
+        found = await called(client, "recall", query="boiler", document="guide.md")
+        said = await called(client, "recall", query="boiler", name="Alice", role="user")
+        none = await called(client, "recall", query="boiler", metadata={"document": "other.md"})
+        text = text_of(await client.call_tool("query_archive", {"question": "What does the boiler show?"}))
+    assert [(hit["content"], hit["document"]) for hit in found["memories"]] == [
+        ("The boiler shows E55.", "guide.md")
+    ]
+    assert [hit["who"] for hit in said["memories"]] == ["Alice"]
+    assert none["refused"]
+    assert " guide.md: The boiler shows E55. (memory " in text
 
 
 async def test_filters_limit_a_recall(connect: Connect, memory: AsyncMemory) -> None:
@@ -147,6 +194,7 @@ async def test_the_archive_answers_with_passages_to_cite(connect: Connect) -> No
             "text": BERLIN,
             "when": "2026-03-01T10:00:00+00:00",
             "who": None,
+            "document": None,
             "shared_by": None,
         }
     ]
@@ -161,7 +209,7 @@ async def test_the_archive_refuses_if_nothing_is_on_record(connect: Connect) -> 
         )
     assert result.structured_content["refused"] is True
     assert result.structured_content["passages"] == []
-    assert text_of(result).startswith("Not on record. ")
+    assert text_of(result).startswith("Nothing found. ")
 
 
 async def test_a_forgotten_memory_is_not_recalled(connect: Connect, memory: AsyncMemory) -> None:

@@ -409,6 +409,16 @@ async def test_weak_hits_are_marked_in_the_first_line_of_the_text(facts: AsyncMe
     assert (sure.outcome, sure.text[0]) == ("found", "[")
 
 
+async def test_a_recall_is_logged_with_its_outcome_unless_it_is_not_recorded(open_with: OpenWith) -> None:
+    memory = await open_with({"memory_log": "verbose"})
+    await memory.retain(FACTS)
+    assert await memory.recall("tractor", record=False)
+    assert await memory.log.list(operation="recall") == []
+    assert await memory.recall("tractor")
+    (logged,) = await memory.log.list(operation="recall")
+    assert (logged.detail["outcome"], logged.detail["refused"]) == ("found", False)
+
+
 async def test_hits_below_the_minimum_score_are_left_out(facts: AsyncMemory) -> None:
     found = await facts.recall("tractor", refuse_below=0)
     second = found[1].score

@@ -395,7 +395,7 @@ async def test_strict_refuses_what_is_weak_unless_the_call_sets_the_threshold(op
 
 
 async def test_weak_hits_are_marked_in_the_first_line_of_the_text(facts: AsyncMemory) -> None:
-    foreign = {"query": "quantum chromodynamics", "refuse_below": 0}
+    foreign: dict[str, Any] = {"query": "quantum chromodynamics", "refuse_below": 0}
     found = await facts.recall(**foreign)
     assert found.outcome == "weak"
     head, *entries = found.text.splitlines()

@@ -107,6 +107,12 @@ def _calls(observed: CallMetrics) -> list[MetricFamily]:
             "counter",
             [Sample({}, observed.histograms["recall"].refused_count, "_total")],
         ),
+        MetricFamily(
+            "mnemic_recalls_weak",
+            "Recalls in this process whose hits may not answer the query.",
+            "counter",
+            [Sample({}, observed.histograms["recall"].weak_count, "_total")],
+        ),
     ]
 
 

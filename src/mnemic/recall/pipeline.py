@@ -33,7 +33,8 @@ async def recall_request(caller: Caller, request: Request) -> Recalled:
     timer = StageTimer()
     with caller.core.call_metrics.call("recall") as call:
         recalled = await with_serving_embedder(caller.core, partial(_recall, caller, request))
-        call.refused, call.memory_count = recalled.refused, len(recalled)
+        call.refused, call.weak = recalled.refused, recalled.outcome == "weak"
+        call.memory_count = len(recalled)
     if request.record:
         await record_recall(caller, request, recalled, timer.elapsed_ms)
     return recalled

@@ -36,6 +36,7 @@ class Histogram:
     total_ms: float = 0.0
     failed_count: int = 0
     refused_count: int = 0
+    weak_count: int = 0
 
     @property
     def count(self) -> int:
@@ -64,6 +65,7 @@ class Call:
     """A call that is being measured; the caller may set its result."""
 
     refused: bool = False
+    weak: bool = False
     failed: bool = False
     memory_count: int = 0
 
@@ -89,6 +91,7 @@ class CallMetrics:
                 histogram.add((time.perf_counter() - started_s) * 1000)
                 histogram.failed_count += call.failed
                 histogram.refused_count += call.refused
+                histogram.weak_count += call.weak
                 if span is not None:
                     span.set_attribute("mnemic.failed", call.failed)
                     span.set_attribute("mnemic.refused", call.refused)

@@ -47,10 +47,13 @@ def test_failures_and_refusals_are_counted_and_errors_propagate() -> None:
     observed = CallMetrics()
     with observed.call("recall") as call:
         call.refused = True
+    with observed.call("recall") as call:
+        call.weak = True
     with pytest.raises(InvalidInputError, match="wrong"), observed.call("recall"):
         raise InvalidInputError("wrong")
     latency = observed.latency("recall")
-    assert (latency.call_count, latency.failed_count, latency.refused_count) == (2, 1, 1)
+    assert (latency.call_count, latency.failed_count, latency.refused_count) == (3, 1, 1)
+    assert observed.histograms["recall"].weak_count == 1
     assert observed.latency("retain").call_count == 0
 
 

@@ -52,6 +52,16 @@ def session(server: RunningServer) -> Iterator[requests.Session]:
         yield session
 
 
+def test_the_score_and_the_confidence_of_a_recall_are_explained(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert "`score`, from 0 to 1, orders the hits" in schemas["Hit"]["description"]
+    assert "`confidence` is the probability, from 0 to 1, that" in schemas["Recalled"]["description"]
+    assert schemas["Recalled"]["properties"]["outcome"]["enum"] == ["found", "weak", "refused"]
+    described = document["paths"]["/v1/recall"]["post"]["description"]
+    assert "`score` from 0 to 1" in described
+    assert "`confidence` of the result is the probability" in described
+
+
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)
 def test_answers_are_as_the_document_says(
     mode: schemathesis.GenerationMode,

@@ -30,7 +30,7 @@ Explained = tuple[int, Explanation]
 
 
 def print_found(found: Recalled, reader: str | None) -> None:
-    """Print the hits, and before them if they are weak; or the refusal."""
+    """Print the hits, after a warning if they are weak, or the refusal."""
     if found.refused:
         print_refusal(found)
         return

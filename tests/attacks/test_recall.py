@@ -34,7 +34,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     """The queries of a recall, each with parameters that find all memories of a tenant."""
     rows = admin.execute("SELECT memory_id FROM state.memories WHERE tenant_id = %s", [tenant.id]).fetchall()
     (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone() or ("",)
-    everything = (*[None] * 8, ["active"], datetime.now(UTC), False)
+    everything = (*[None] * 8, ["active"], datetime.now(UTC), False, *[None] * 4)
     common = {"tenant_id": tenant.id, "signature": signature, "owner": OWNER}
     around = {
         **common,

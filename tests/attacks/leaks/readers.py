@@ -74,6 +74,8 @@ OPTIONS: tuple[Mapping[str, Any], ...] = (
     {"refuse_below": 0, "limit": 2, "techniques": ["vector"], "channels": CHANNELS},
     {"refuse_below": 0, "techniques": ["text", "graph"], "channels": CHANNELS},
     {"refuse_below": 0, "as_of": TOMORROW, "statuses": ["active", "superseded"], "channels": CHANNELS},
+    {"refuse_below": 0, "metadata": {"place": {"city": "Rome"}}, "min_score": 0.1, "channels": CHANNELS},
+    {"metadata": {"place": {}}, "as_of": TOMORROW, "strict": True, "channels": CHANNELS},
 )
 USAGE = ("retrieval_count", "last_retrieved_at")
 """Fields that recall itself changes."""
@@ -82,7 +84,7 @@ USAGE = ("retrieval_count", "last_retrieved_at")
 def turns(texts: Sequence[str], fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Texts as turns of a conversation, a day apart."""
     return [
-        {"content": text, "at": LONG_AGO + timedelta(days=number)}
+        {"content": text, "at": LONG_AGO + timedelta(days=number), "metadata": {"place": {"city": "Rome"}}}
         | {key: fields[key] for key in ("category", "tags")}
         for number, text in enumerate(texts)
     ]

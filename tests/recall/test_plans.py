@@ -45,7 +45,8 @@ FILL = f"""
         ARRAY['tag' || number % 997], timestamptz '2020-01-01' + number * interval '10 min',
         CASE WHEN number < {MEMORIES // 2} THEN 'talk ' || number / {TURNS} END,
         CASE WHEN number < {MEMORIES // 2} THEN number % {TURNS} END,
-        CASE WHEN number % 10 = 0 THEN jsonb_build_object('document', 'guide ' || number % 997) ELSE '{{}}' END
+        CASE WHEN number % 10 = 0 THEN jsonb_build_object('document', 'guide ' || number % 997)
+        ELSE '{{}}' END
     FROM state.tenants, generate_series(0, {MEMORIES} - 1) AS number
     WHERE name = 'large';
     INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)

@@ -379,8 +379,8 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
 
 # A filter that every memory passes, and searches for a word that is in every memory.
 ANY_MEMORY = (
-    "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false, NULL, NULL, NULL, NULL)"
-    "::mnemic.recall_filter"
+    "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false,"
+    " NULL, NULL, NULL, NULL)::mnemic.recall_filter"
 )
 SEARCHES = (
     "SELECT unnest(memory_ids) AS memory_id"

@@ -103,7 +103,6 @@ async def fetch(memory: AsyncMemory, given: FetchArguments) -> FetchResult:
         "conversation": record.conversation,
         "tags": ", ".join(record.tags),
         "document": passage_of(record),
-        "shared_by": record.owner if record.owner != memory.owner else None,
     }
     return FetchResult(
         id=given.id,

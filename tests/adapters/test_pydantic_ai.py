@@ -68,7 +68,7 @@ async def test_an_agent_forgets_by_the_id_that_it_was_given(memory: AsyncMemory)
         ToolCallPart("recall", {"query": "tea"}),
     )
     assert forgotten.content == "Forgotten: Bob likes tea."
-    assert str(nothing.content).startswith("Nothing is remembered about that.")
+    assert str(nothing.content).startswith("Nothing found. ")
     assert (await memory.memories.history(memory_id))[-1].change_reason == "wrong"
 
 

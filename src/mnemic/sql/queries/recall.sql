@@ -1,4 +1,4 @@
--- Recall. Filters are of the type mnemic.recall_filter (migrations/0004_search.sql, 0022_more_filters.sql).
+-- Recall. Filters are of the type mnemic.recall_filter (migrations/0004_search.sql, 0019_more_filters.sql).
 
 -- name: terms
 -- Analyzes a query before the search; see mnemic.recall_terms.

@@ -10,12 +10,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 MISFIT = { echo "The pinned dependencies do not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
 # More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
 ARGS ?=
-# The folder with the public questions that bench-quality asks (docs/benchmarks.md).
+# The folder with the public questions that bench-quality and bench-stores ask (docs/benchmarks.md).
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-hostile bench-queue
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-speed bench-load bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -108,6 +108,9 @@ bench-write: $(INSTALLED)  ## Measure how fast memories are written, beside mem0
 
 bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA=folder with the questions
 	@$(BIN)/python -m bench.quality "$(DATA)" $(ARGS)
+
+bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, beside cosine and BM25; DATA=folder
+	@$(BIN)/python -m bench.stores "$(DATA)" $(ARGS)
 
 bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph
 	@$(BIN)/python -m bench.speed $(ARGS)

@@ -15,6 +15,8 @@ BINS = 10
 HITS = 10
 """Hits among which the answer must be."""
 
+CALIBRATION_TARGET = 0.08
+
 
 @dataclass(frozen=True)
 class Forecast:

@@ -133,11 +133,15 @@ def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
             f"{share(each['foreign_refused'])} of {each['foreign_count']:,}",
             area(each["unanswerable_area"]),
             f"{share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
+            # Results of before it was measured have none.
+            area(each.get("calibration_error")),
         ]
         for each in refusals
     ]
     columns = ("dataset", "area, own/foreign", "own refused", "foreign refused")
-    return markdown_table([*columns, "area, own/near misses", "near misses refused"], rows)
+    return markdown_table(
+        [*columns, "area, own/near misses", "near misses refused", "calibration error"], rows
+    )
 
 
 def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:

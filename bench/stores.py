@@ -40,7 +40,7 @@ from bench.stores_metrics import (
 )
 from bench.stores_report import MNEMIC, report_lines, show
 from mnemic import AsyncMemory
-from mnemic.db.embedded import stop
+from mnemic.db.embedded import EmbeddedServer, stop
 from mnemic.models.engine import EmbeddingEngine
 from mnemic.models.local import MiniLM
 
@@ -81,9 +81,10 @@ def _options() -> argparse.Namespace:
 
 
 def measure(sets: dict[str, list[Store]], data_dir: Path, cache: Path) -> list[StoreSetResult]:
-    """All sets on one embedded server."""
+    """All sets on one embedded server, which keeps running between them."""
     try:
-        return asyncio.run(_measure(sets, data_dir, cache))
+        with EmbeddedServer.start(data_dir):
+            return asyncio.run(_measure(sets, data_dir, cache))
     finally:
         stop(data_dir)
 

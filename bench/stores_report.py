@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from bench.calibration import CALIBRATION_TARGET
 from bench.report import ReportLine, report_table, table_of
 from bench.stores_data import FOREIGN
 from bench.stores_metrics import EVERYTHING, RANKS, KindResult, StoreSetResult
@@ -34,7 +35,6 @@ TYPOS_OF = {"typos facts": "facts", "typos docs": "docs"}
 ANSWERABLE_REFUSED_TARGET = 0.04
 FOREIGN_REFUSED_TARGETS = {"small": 0.50}
 STRICT_FOREIGN_REFUSED_TARGETS = {"small": 0.90}
-CALIBRATION_TARGET = 0.08
 
 
 def report_lines(results: Sequence[StoreSetResult]) -> list[ReportLine]:

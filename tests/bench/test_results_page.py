@@ -37,7 +37,7 @@ def quality(recall: float, *, own_refused: float = 0.01) -> Quality:
         },
         recall_p50_ms=1.0,
         recall_p95_ms=2.0,
-        refusal=Refusal("LoCoMo", 7, 7, 0, 0.99, own_refused, 0.95, None, None),
+        refusal=Refusal("LoCoMo", 7, 7, 0, 0.99, own_refused, 0.95, None, None, 0.05),
     )
 
 
@@ -65,8 +65,8 @@ def outcomes(lines: list[ReportLine]) -> list[bool | None]:
 
 
 def test_quality_that_reaches_its_targets_is_met_and_what_does_not_is_missed() -> None:
-    assert outcomes(quality_lines([quality(0.95)])) == [True] * 7
-    missed = [line for line in quality_lines([quality(0.88, own_refused=0.06)]) if line.met is False]
+    assert outcomes(quality_lines([quality(0.95)])) == [True] * 8
+    missed = [line for line in quality_lines([quality(0.88, own_refused=0.04)]) if line.met is False]
     assert [line.what for line in missed] == [
         "LoCoMo, R@25, 7 questions",
         "LoCoMo, R@50, 7 questions",

@@ -121,6 +121,7 @@ class StoreBench:
             for question in store.questions:
                 asked.append(await self._ask(store, question, baselines))
                 self.progress.advance(task)
+            self._log(f"{name}: {store.owner} asked, {len(asked):,} questions so far")
         p50_ms, p95_ms = np.percentile(self.times_ms, [50, 95])
         return StoreSetResult(
             name=name,
@@ -140,7 +141,13 @@ class StoreBench:
             await retain_store(self.memory, store)
             count += len(await self._contents(store.owner))
             self.progress.advance(task)
+            self._log(f"{name}: {store.owner} retained")
         return count
+
+    def _log(self, line: str) -> None:
+        """For a log: a terminal shows bars."""
+        if not self.progress.console.is_terminal:
+            self.progress.console.print(line)
 
     async def _baselines(self, store: Store) -> StoreBaselines:
         return await StoreBaselines.open(store.contents or await self._contents(store.owner), self.engine)

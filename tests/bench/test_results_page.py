@@ -1,25 +1,28 @@
 """The page of results is written from the results, and only where it says so."""
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.markdown import markdown_table
 from bench.plots import Bar, Bars, Points, Series
 from bench.quality_metrics import Averages
 from bench.quality_report import MNEMIC, Quality
 from bench.quality_report import report_lines as quality_lines
 from bench.refusal import Refusal
 from bench.report import ReportLine, as_json
-from bench.results_page import NOT_MEASURED, PAGE, markdown_table, replaced, write_page
+from bench.results_page import NOT_MEASURED, PAGE, replaced, write_page
 from bench.speed_measure import Latency, Readers
 from bench.speed_neighbours import Neighbours
 from bench.speed_report import Results
 from bench.speed_report import report_lines as speed_lines
 from bench.speed_side_by_side import SearchSpeed
 from bench.speed_sizes import SizeResult
+from bench.stores_metrics import RANKS, KindResult, StoreSetResult
+from bench.stores_report import report_lines as stores_lines
 
 FAST = Latency(10, 1.0, 2.0, 3.0)
 SLOW = Latency(10, 20.0, 40.0, 60.0)
@@ -39,6 +42,13 @@ def quality(recall: float, *, own_refused: float = 0.01) -> Quality:
         recall_p95_ms=2.0,
         refusal=Refusal("LoCoMo", 7, 7, 0, 0.99, own_refused, 0.95, None, None, 0.05),
     )
+
+
+def stores() -> StoreSetResult:
+    hits = {MNEMIC: [0.6] * 4, "cosine": [0.5] * 4, "BM25": [0.4] * 4}
+    own = KindResult("all", 5, hits, 0.02, None, None)
+    foreign = KindResult("foreign", 3, {}, 0.9, {"found": 0.0, "weak": 0.1, "refused": 0.9}, None)
+    return StoreSetResult("facts", 2, 100, [own, replace(own, kind="facts"), foreign], 0.07, 1.0, 2.0)
 
 
 def size(memory_count: int, whole: Latency, *, ann_recall: float | None = 0.97) -> SizeResult:
@@ -122,13 +132,17 @@ def test_the_page_in_the_docs_has_all_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text("utf-8"), "utf-8")
     write_page(page, tmp_path / "no results")
-    assert page.read_text("utf-8").count(NOT_MEASURED) == 2
+    assert page.read_text("utf-8").count(NOT_MEASURED) == 4
 
 
 def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("<!-- quality -->\n<!-- /quality -->\n<!-- speed -->\n<!-- /speed -->\n", "utf-8")
-    qualities, results = [quality(0.875)], speed()
+    sections = ("overview", "quality", "stores", "speed")
+    page.write_text("".join(f"<!-- {each} -->\n<!-- /{each} -->\n" for each in sections), "utf-8")
+    qualities, results, sets = [quality(0.875)], speed(), [stores()]
+    (tmp_path / "stores.json").write_text(
+        as_json({"ranks": RANKS, "sets": [asdict(each) for each in sets]}, stores_lines(sets)), "utf-8"
+    )
     (tmp_path / "quality.json").write_text(
         as_json({"sets": [asdict(each) for each in qualities]}, quality_lines(qualities)), "utf-8"
     )
@@ -140,7 +154,11 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     assert "| LoCoMo, R@25, 7 questions | 0.8750 | ≥ 0.89 | **missed** |" in written
     assert "| whole call | 1.0 / 2.0 / 3.0 | 1.0 / 2.0 / 3.0 |" in written
     assert "| Other | 20.0 / 40.0 / 60.0 | 20.0 / 40.0 / 60.0 | other==1 | vectors alone |" in written
-    for plot in ("quality-locomo.svg", "speed-sizes.svg"):
+    assert "| LoCoMo | 7 | R@10 | 0.875 | – | 0.250 | 1.0% | 95.0% | 0.050 |" in written
+    assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 |" in written
+    assert "| facts, facts, hit@1, 5 questions | 0.600 | ≥ 0.60 | met |" in written
+    assert "| foreign | 3 | 90.0% | 10.0% | 0.0% | – |" in written
+    for plot in ("quality-locomo.svg", "speed-sizes.svg", "stores.svg"):
         assert f"(plots/{plot})" in written
         ElementTree.parse(tmp_path / "plots" / plot)
 

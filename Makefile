@@ -112,8 +112,8 @@ bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA
 bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, beside cosine and BM25; DATA=folder
 	@$(BIN)/python -m bench.stores "$(DATA)" $(ARGS)
 
-bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph
-	@$(BIN)/python -m bench.speed $(ARGS)
+bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph; DATA=folder with LoCoMo
+	@$(BIN)/python -m bench.speed $(if $(wildcard $(DATA)),--data "$(DATA)") $(ARGS)
 
 bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls in-process
 	@$(BIN)/python -m bench.load $(ARGS)

@@ -167,6 +167,8 @@ def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:
         yield from _stages(size)
     if results["relations"]:
         yield from ("", "On disk, all sizes together, in megabytes:", "", *_relations(results["relations"]))
+    if results.get("conversations"):
+        yield from ("", "### Real conversations", "", *_conversations(results["conversations"]))
     if results["side_by_side"]:
         yield from ("", "### Side by side", "", *_side_by_side(results["side_by_side"]))
 
@@ -186,6 +188,23 @@ def _stages(size: ResultsJson) -> list[str]:
 def _relations(relations: Sequence[ResultsJson]) -> list[str]:
     rows = [[each["name"], f"{each['table_mb']:,.1f}", f"{each['index_mb']:,.1f}"] for each in relations]
     return markdown_table(["table or index", "table", "indexes"], rows)
+
+
+def _conversations(speeds: Sequence[ResultsJson]) -> list[str]:
+    rows = [
+        [
+            speed["code"],
+            limit,
+            _times(cost["latency"]),
+            f"{cost['python_cpu_ms']:.1f}",
+            f"{cost['postgres_cpu_ms']:.1f}",
+        ]
+        for speed in speeds
+        for limit, cost in speed["by_limit"].items()
+    ]
+    return markdown_table(
+        ["code", "hits", "p50 / p95 / p99, ms", "CPU, Python, ms", "CPU, PostgreSQL, ms"], rows
+    )
 
 
 def _side_by_side(speeds: Sequence[ResultsJson]) -> list[str]:

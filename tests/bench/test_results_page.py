@@ -15,6 +15,7 @@ from bench.quality_report import report_lines as quality_lines
 from bench.refusal import Refusal
 from bench.report import ReportLine, as_json
 from bench.results_page import NOT_MEASURED, PAGE, replaced, write_page
+from bench.speed_conversations import OTHER_CODE, THIS_CODE, ConversationSpeed, RecallCost
 from bench.speed_measure import Latency, Readers
 from bench.speed_neighbours import Neighbours
 from bench.speed_report import Results
@@ -56,6 +57,11 @@ def size(memory_count: int, whole: Latency, *, ann_recall: float | None = 0.97) 
     return SizeResult(memory_count, 4_000.0, 3.0, readers, readers, [readers], ann_recall)
 
 
+def conversations(code: str, cpu_ms: float) -> ConversationSpeed:
+    cost = RecallCost(FAST, cpu_ms, 1.0)
+    return ConversationSpeed(code, 10_000, 30.0, {10: cost, 50: cost})
+
+
 def speed(**changed: Any) -> Results:
     beside = [
         SearchSpeed("Mnemic", "all of it", (), {10: FAST, 50: FAST}),
@@ -66,6 +72,7 @@ def speed(**changed: Any) -> Results:
         "relations": [],
         "neighbours": Neighbours(50, 1_000, 50, FAST, FAST),
         "side_by_side": beside,
+        "conversations": [conversations(THIS_CODE, 4.0), conversations(OTHER_CODE, 12.0)],
     }
     return Results(**parts | changed)
 
@@ -85,7 +92,8 @@ def test_quality_that_reaches_its_targets_is_met_and_what_does_not_is_missed() -
 
 
 def test_speed_that_reaches_its_targets_is_met() -> None:
-    assert outcomes(speed_lines(speed())) == [True] * 8
+    lines = speed_lines(speed())
+    assert [line.met for line in lines if line.met is not None] == [True] * 10
 
 
 @pytest.mark.parametrize(
@@ -95,6 +103,10 @@ def test_speed_that_reaches_its_targets_is_met() -> None:
         ({"sizes": [size(10_000, FAST, ann_recall=0.9)]}, "recall@10 of the vector index"),
         ({"sizes": [size(10_000, FAST), size(1_000_000, SLOW)]}, "growth"),
         ({"neighbours": Neighbours(50, 1_000, 50, FAST, SLOW)}, "a tenant of 1,000"),
+        (
+            {"conversations": [conversations(THIS_CODE, 8.0), conversations(OTHER_CODE, 9.0)]},
+            "recall, 10,000 turns of real conversations, 10 hits, CPU against the other code",
+        ),
     ],
 )
 def test_speed_that_falls_short_is_missed(changed: dict[str, Any], missed: str) -> None:
@@ -106,20 +118,24 @@ def test_a_faster_competitor_is_a_miss_and_one_that_failed_is_none() -> None:
     ours = SearchSpeed("Mnemic", "", (), {10: SLOW, 50: SLOW})
     faster = SearchSpeed("Other", "", (), {10: FAST, 50: FAST})
     failed = SearchSpeed("Broken", "", (), problem="cannot be installed")
-    lines = speed_lines(speed(sizes=[], neighbours=None, side_by_side=[ours, faster, failed]))
+    lines = speed_lines(
+        speed(sizes=[], neighbours=None, conversations=[], side_by_side=[ours, faster, failed])
+    )
     assert outcomes(lines) == [False, False, None, None]
 
 
 def test_a_store_that_finds_less_than_asked_for_is_told_so() -> None:
     ours = SearchSpeed("Mnemic", "", (), {10: SLOW, 50: SLOW}, {10: 10.0, 50: 50.0})
     other = SearchSpeed("Other", "", (), {10: FAST, 50: FAST}, {10: 10.0, 50: 40.0})
-    ten, fifty = speed_lines(speed(sizes=[], neighbours=None, side_by_side=[ours, other]))
+    ten, fifty = speed_lines(speed(sizes=[], neighbours=None, conversations=[], side_by_side=[ours, other]))
     assert ten.measured == "0.05 times as fast"
     assert fifty.measured == "0.05 times as fast (Other finds 40 of 50)"
 
 
 def test_a_size_without_a_target_is_shown_without_one() -> None:
-    lines = speed_lines(speed(sizes=[size(2_000, SLOW, ann_recall=None)], neighbours=None, side_by_side=[]))
+    lines = speed_lines(
+        speed(sizes=[size(2_000, SLOW, ann_recall=None)], neighbours=None, conversations=[], side_by_side=[])
+    )
     assert outcomes(lines) == [None]
 
 
@@ -153,6 +169,7 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     assert "| LoCoMo, R@5, 7 questions | 0.8750 | ≥ 0.72 | met |" in written
     assert "| LoCoMo, R@25, 7 questions | 0.8750 | ≥ 0.89 | **missed** |" in written
     assert "| whole call | 1.0 / 2.0 / 3.0 | 1.0 / 2.0 / 3.0 |" in written
+    assert "| this code | 10 | 1.0 / 2.0 / 3.0 | 4.0 | 1.0 |" in written
     assert "| Other | 20.0 / 40.0 / 60.0 | 20.0 / 40.0 / 60.0 | other==1 | vectors alone |" in written
     assert "| LoCoMo | 7 | R@10 | 0.875 | – | 0.250 | 1.0% | 95.0% | 0.050 |" in written
     assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 |" in written

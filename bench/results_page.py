@@ -155,6 +155,20 @@ def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
     )
 
 
+def describe_qa(found: ResultsJson, plots: Path) -> Iterator[str]:
+    """The models and what they cost, then the score of each set and category."""
+    settings, cost = found["settings"], found["cost"]
+    yield (
+        f"Answered by {settings['llm']}, judged by {settings['judge']}; {cost['usd']:.2f} USD, "
+        f"{cost['input_tokens']:,} input and {cost['output_tokens']:,} output tokens."
+    )
+    rows = [
+        [each["set"], each["category"], f"{each['question_count']:,}", f"{each['score']:.3f}"]
+        for each in found["scores"]
+    ]
+    yield from ("", *markdown_table(["set", "category", "questions", "score"], rows))
+
+
 def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:
     """The targets, then each part that was measured."""
     yield from report_table(found)
@@ -250,6 +264,7 @@ def _speed_plot(sizes: Sequence[ResultsJson]) -> Points:
 SECTIONS: dict[str, Callable[[ResultsJson, Path], Iterator[str]]] = {
     "quality": describe_quality,
     "stores": describe_stores,
+    "qa": describe_qa,
     "speed": describe_speed,
 }
 

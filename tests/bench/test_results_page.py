@@ -148,12 +148,12 @@ def test_the_page_in_the_docs_has_all_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text("utf-8"), "utf-8")
     write_page(page, tmp_path / "no results")
-    assert page.read_text("utf-8").count(NOT_MEASURED) == 4
+    assert page.read_text("utf-8").count(NOT_MEASURED) == 5
 
 
 def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    sections = ("overview", "quality", "stores", "speed")
+    sections = ("overview", "quality", "stores", "qa", "speed")
     page.write_text("".join(f"<!-- {each} -->\n<!-- /{each} -->\n" for each in sections), "utf-8")
     qualities, results, sets = [quality(0.875)], speed(), [stores()]
     (tmp_path / "stores.json").write_text(
@@ -163,6 +163,12 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
         as_json({"sets": [asdict(each) for each in qualities]}, quality_lines(qualities)), "utf-8"
     )
     (tmp_path / "speed.json").write_text(as_json({"results": asdict(results)}, speed_lines(results)), "utf-8")
+    answered = {
+        "settings": {"llm": "a:b", "judge": "c:d"},
+        "cost": {"usd": 1.5, "input_tokens": 2_000, "output_tokens": 30},
+        "scores": [{"set": "locomo", "category": "all", "question_count": 4, "score": 0.75}],
+    }
+    (tmp_path / "qa.json").write_text(as_json(answered, []), "utf-8")
     write_page(page, tmp_path)
     written = page.read_text("utf-8")
     assert "| Mnemic | 0.875 | 0.875 | 0.875 | 0.875 |" in written
@@ -172,6 +178,8 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     assert "| this code | 10 | 1.0 / 2.0 / 3.0 | 4.0 | 1.0 |" in written
     assert "| Other | 20.0 / 40.0 / 60.0 | 20.0 / 40.0 / 60.0 | other==1 | vectors alone |" in written
     assert "| LoCoMo | 7 | R@10 | 0.875 | – | 0.250 | 1.0% | 95.0% | 0.050 |" in written
+    assert "Answered by a:b, judged by c:d; 1.50 USD, 2,000 input and 30 output tokens." in written
+    assert "| locomo | all | 4 | 0.750 |" in written
     assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 |" in written
     assert "| facts, facts, hit@1, 5 questions | 0.600 | ≥ 0.60 | met |" in written
     assert "| foreign | 3 | 90.0% | 10.0% | 0.0% | – |" in written

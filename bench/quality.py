@@ -34,12 +34,15 @@ from bench.quality_report import MNEMIC, Quality, report_lines, show
 from bench.refusal import Refusal, Verdict, measure_refusal
 from bench.report import as_json
 from mnemic import AsyncMemory
+from mnemic.config import load_settings
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.models.local import MiniLM
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Hit
 
 NEVER_REFUSE = 0.0
+STATEMENT_TIMEOUT_S = 300.0
+"""Quality must not depend on how busy the machine is."""
 
 
 def main() -> int:
@@ -87,7 +90,8 @@ async def _measure(
 ) -> list[Quality]:
     engine = CachedEmbedder(MiniLM(), cache)
     try:
-        async with AsyncMemory(data_dir=data_dir, embedder=engine) as memory:
+        settings = load_settings(statement_timeout_s=STATEMENT_TIMEOUT_S)
+        async with AsyncMemory(data_dir=data_dir, embedder=engine, settings=settings) as memory:
             bench = Bench(memory, engine, data_dir, progress)
             return [await bench.measure(dataset) for dataset in datasets]
     finally:

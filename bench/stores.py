@@ -17,8 +17,9 @@ import inspect
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from rich.progress import Progress
 
 from bench.cached_embedder import CachedEmbedder
 from bench.datasets import MissingDataError
+from bench.quality import NEVER_REFUSE, STATEMENT_TIMEOUT_S
 from bench.report import as_json
 from bench.stores_baselines import StoreBaselines
 from bench.stores_data import SETS, Store, StoreQuestion, read_stores
@@ -40,11 +42,11 @@ from bench.stores_metrics import (
 )
 from bench.stores_report import MNEMIC, report_lines, show
 from mnemic import AsyncMemory
+from mnemic.config import load_settings
 from mnemic.db.embedded import EmbeddedServer, stop
 from mnemic.models.engine import EmbeddingEngine
 from mnemic.models.local import MiniLM
 
-NEVER_REFUSE = 0.0
 LIMIT = RANKS[-1]
 PAGE = 1_000
 
@@ -59,15 +61,19 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
-        results = measure(sets, Path(folder) / "data", options.cache or Path(folder) / "cache")
+        write = partial(_write, options.json)
+        results = measure(sets, Path(folder) / "data", options.cache or Path(folder) / "cache", write)
     lines = report_lines(results)
     show(Console(), results, lines)
-    if options.json is not None:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(
-            as_json({"ranks": RANKS, "sets": [asdict(each) for each in results]}, lines), "utf-8"
-        )
     return int(any(line.met is False for line in lines))
+
+
+def _write(path: Path | None, results: Sequence[StoreSetResult]) -> None:
+    """After every set, so that a run that fails keeps what it measured."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        measured = {"ranks": RANKS, "sets": [asdict(each) for each in results]}
+        path.write_text(as_json(measured, report_lines(results)), "utf-8")
 
 
 def _options() -> argparse.Namespace:
@@ -80,23 +86,33 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(sets: dict[str, list[Store]], data_dir: Path, cache: Path) -> list[StoreSetResult]:
+Write = Callable[[Sequence[StoreSetResult]], None]
+"""Called with all results so far, after each set."""
+
+
+def measure(sets: dict[str, list[Store]], data_dir: Path, cache: Path, write: Write) -> list[StoreSetResult]:
     """All sets on one embedded server, which keeps running between them."""
     try:
         with EmbeddedServer.start(data_dir):
-            return asyncio.run(_measure(sets, data_dir, cache))
+            return asyncio.run(_measure(sets, data_dir, cache, write))
     finally:
         stop(data_dir)
 
 
-async def _measure(sets: dict[str, list[Store]], data_dir: Path, cache: Path) -> list[StoreSetResult]:
+async def _measure(
+    sets: dict[str, list[Store]], data_dir: Path, cache: Path, write: Write
+) -> list[StoreSetResult]:
     engine = CachedEmbedder(MiniLM(), cache)
+    settings = load_settings(statement_timeout_s=STATEMENT_TIMEOUT_S)
     try:
         with Progress(console=Console(stderr=True)) as progress:
             results = []
             for name, stores in sets.items():
-                async with AsyncMemory(data_dir=data_dir, tenant=name, embedder=engine) as memory:
+                async with AsyncMemory(
+                    data_dir=data_dir, tenant=name, embedder=engine, settings=settings
+                ) as memory:
                     results.append(await StoreBench(memory, engine, progress).measure(name, stores))
+                write(results)
             return results
     finally:
         await engine.aclose()

@@ -10,12 +10,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 MISFIT = { echo "The pinned dependencies do not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
 # More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
 ARGS ?=
-# The folder with the public questions that bench-quality asks (docs/benchmarks.md).
+# The folder with the public questions that bench-quality, bench-stores and bench-qa ask (docs/benchmarks.md).
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-speed bench-load bench-hostile bench-queue
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-qa bench-speed bench-load bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -109,8 +109,15 @@ bench-write: $(INSTALLED)  ## Measure how fast memories are written, beside mem0
 bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA=folder with the questions
 	@$(BIN)/python -m bench.quality "$(DATA)" $(ARGS)
 
-bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph
-	@$(BIN)/python -m bench.speed $(ARGS)
+bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, beside cosine and BM25; DATA=folder
+	@$(BIN)/python -m bench.stores "$(DATA)" $(ARGS)
+
+bench-qa: $(INSTALLED)  ## Measure question answering; DATA=folder LLM=provider:model; shows the cost first
+	@$(if $(LLM),,echo "Name the model that answers: make bench-qa DATA=folder LLM=provider:model" >&2; exit 2)
+	@$(BIN)/python -m bench.qa "$(DATA)" --llm "$(LLM)" $(ARGS)
+
+bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma and LangGraph; DATA=folder with LoCoMo
+	@$(BIN)/python -m bench.speed $(if $(wildcard $(DATA)),--data "$(DATA)") $(ARGS)
 
 bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls in-process
 	@$(BIN)/python -m bench.load $(ARGS)

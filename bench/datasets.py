@@ -140,14 +140,24 @@ SOURCES = {
 
 
 def load(source: Source, folder: Path) -> Dataset:
-    """Read the dataset from the one matching file in `folder`. MissingDataError if there is none."""
-    found = sorted(path for path in folder.glob(f"{source.file_prefix}*.json*") if path.is_file())
+    """Read the dataset from its file in `folder`. MissingDataError if there is none, or more than one."""
+    return source.read(read_file(folder, source.file_prefix))
+
+
+def read_file(folder: Path, prefix: str) -> Any:
+    """The content of the one file of `folder` that is named `prefix`, or `prefix_` and one more word.
+
+    The word is the part of the dataset: `locomo_dev.json.xz` is read for `locomo`, and
+    `locomo_facts_dev.json.xz` is not.
+    """
+    name = re.compile(rf"{re.escape(prefix)}\d*(_[^_]+)?\.json(\.xz)?")
+    found = sorted(path for path in folder.glob(f"{prefix}*") if name.fullmatch(path.name))
     if len(found) != 1:
         raise MissingDataError(
-            f"{folder} has {len(found)} files {source.file_prefix}*.json or .json.xz; one is needed."
+            f"{folder} has {len(found)} files {prefix}.json, {prefix}_*.json (or .xz); one is needed."
         )
     written = found[0].read_bytes()
-    return source.read(json.loads(lzma.decompress(written) if found[0].suffix == ".xz" else written))
+    return json.loads(lzma.decompress(written) if found[0].suffix == ".xz" else written)
 
 
 def _locomo_owner(dialogue: Any) -> Owner:

@@ -19,12 +19,14 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
 from bench.cached_embedder import CachedEmbedder
+from bench.calibration import HITS
 from bench.datasets import SOURCES, Dataset, MissingDataError, Owner, Question, Unit, load
 from bench.quality_baselines import Stems, rank
 from bench.quality_metrics import LIMITS, Answered, averages, first_appearances
@@ -32,11 +34,15 @@ from bench.quality_report import MNEMIC, Quality, report_lines, show
 from bench.refusal import Refusal, Verdict, measure_refusal
 from bench.report import as_json
 from mnemic import AsyncMemory
+from mnemic.config import load_settings
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.models.local import MiniLM
 from mnemic.types.memory import MemoryRecord
+from mnemic.types.recalled import Hit
 
 NEVER_REFUSE = 0.0
+STATEMENT_TIMEOUT_S = 300.0
+"""Quality must not depend on how busy the machine is."""
 
 
 def main() -> int:
@@ -84,7 +90,8 @@ async def _measure(
 ) -> list[Quality]:
     engine = CachedEmbedder(MiniLM(), cache)
     try:
-        async with AsyncMemory(data_dir=data_dir, embedder=engine) as memory:
+        settings = load_settings(statement_timeout_s=STATEMENT_TIMEOUT_S)
+        async with AsyncMemory(data_dir=data_dir, embedder=engine, settings=settings) as memory:
             bench = Bench(memory, engine, data_dir, progress)
             return [await bench.measure(dataset) for dataset in datasets]
     finally:
@@ -162,11 +169,20 @@ class Bench:
 
     async def _refusal(self, dataset: Dataset) -> Refusal:
         async def ask(owner: Owner, question: Question) -> Verdict:
-            # With the default threshold, as a user calls it.
-            found = await self.memory.recall(question.text, owner=_owner_name(dataset, owner), at=question.at)
-            return Verdict(found.confidence, found.refused)
+            return await self._verdict(dataset, owner, question)
 
         return await measure_refusal(dataset, ask)
+
+    async def _verdict(self, dataset: Dataset, owner: Owner, question: Question) -> Verdict:
+        """Ask as a user does; an own question that is refused is asked again with refusal off."""
+        name = _owner_name(dataset, owner)
+        asking = partial(self.memory.recall, question.text, owner=name, limit=HITS, at=question.at)
+        found = await asking()
+        hits: tuple[Hit, ...] = ()
+        if any(question is own for own in owner.answerable):
+            hits = (await asking(refuse_below=NEVER_REFUSE)).hits if found.refused else found.hits
+        units = {_unit_id(hit.memory, dataset.unit) for hit in hits}
+        return Verdict(found.confidence, found.refused, not question.evidence.isdisjoint(units))
 
 
 def _unit_id(memory: MemoryRecord, unit: Unit) -> str:

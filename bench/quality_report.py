@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from bench.calibration import CALIBRATION_TARGET
 from bench.quality_metrics import EVERYTHING, Averages
 from bench.refusal import Refusal
 from bench.report import ReportLine, report_table, table_of
@@ -13,16 +14,16 @@ from bench.report import ReportLine, report_table, table_of
 MNEMIC = "Mnemic"
 
 TARGETS: dict[str, dict[str, float]] = {
-    "LoCoMo": {"R@5": 0.72, "R@10": 0.82, "R@25": 0.89, "R@50": 0.93},
-    "LongMemEval_S": {"any@5": 0.98, "all@5": 0.95},
-    "BEAM": {"R@10": 0.62},
+    "LoCoMo": {"R@5": 0.72, "R@10": 0.825, "R@25": 0.89, "R@50": 0.93},
+    "LongMemEval_S": {"any@5": 0.98, "all@5": 0.96},
+    "BEAM": {"R@10": 0.63},
 }
 # LongMemEval has one question per owner, about everyday things that its other chats also mention: shown
 # without a target.
 REFUSAL_SETS = frozenset({"LoCoMo", "BEAM"})
 AREA_TARGET = 0.98
-FOREIGN_REFUSED_TARGET = 0.90
-OWN_REFUSED_TARGET = 0.05
+FOREIGN_REFUSED_TARGET = 0.85
+OWN_REFUSED_TARGET = 0.03
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,15 @@ def _recall_lines(quality: Quality) -> Iterator[ReportLine]:
 
 def _refusal_lines(quality: Quality) -> Iterator[ReportLine]:
     found = quality.refusal
-    if found is None or quality.dataset not in REFUSAL_SETS:
+    if found is None:
+        return
+    yield ReportLine(
+        f"{found.dataset}, calibration error of confidence",
+        f"{found.calibration_error:.3f}",
+        f"≤ {CALIBRATION_TARGET}",
+        found.calibration_error <= CALIBRATION_TARGET,
+    )
+    if quality.dataset not in REFUSAL_SETS:
         return
     yield ReportLine(
         f"{found.dataset}, own against foreign questions, area under the ROC curve",
@@ -112,7 +121,7 @@ def _categories_table(quality: Quality) -> Table:
 def _refusal_table(refusals: Sequence[Refusal]) -> Table:
     table = table_of(
         "Refusal (area under the ROC curve; share refused by default)",
-        *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused"),
+        *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused", "calibration"),
     )
     for each in refusals:
         table.add_row(
@@ -122,6 +131,7 @@ def _refusal_table(refusals: Sequence[Refusal]) -> Table:
             f"{each.foreign_refused:.1%} of {each.foreign_count:,}",
             _share(each.unanswerable_area),
             f"{_share(each.unanswerable_refused)} of {each.unanswerable_count}",
+            _share(each.calibration_error),
         )
     return table
 

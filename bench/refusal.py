@@ -4,7 +4,8 @@ Each owner's memory is asked its own questions and those of all other owners (fo
 it contains nothing. The area under the ROC curve is the probability that an own question gets more confidence
 than a foreign one. At the default threshold, recall should refuse few own questions and most foreign ones.
 Questions that a dataset's authors made unanswerable are near misses; they are much harder and reported
-separately.
+separately. The calibration error is that of own and foreign questions together (`bench/calibration.py`); an
+own question is answered if any of its evidence is among the ten hits.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,15 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bench.calibration import Forecast, calibration_error
 from bench.datasets import Dataset, Owner, Question
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The confidence of recall for one question, and whether it refused."""
+    """The confidence for one question, whether recall refused, and whether the answer is among ten hits.
+
+    The hits are those with refusal off; a foreign question is never answered.
+    """
 
     confidence: float
     refused: bool
+    is_answered: bool
 
 
 Ask = Callable[[Owner, Question], Awaitable[Verdict]]
@@ -40,6 +46,7 @@ class Refusal:
     foreign_refused: float
     unanswerable_area: float | None
     unanswerable_refused: float | None
+    calibration_error: float
 
 
 async def measure_refusal(dataset: Dataset, ask: Ask) -> Refusal:
@@ -72,6 +79,9 @@ def summarise(
             area_under_curve(_confidences(own), _confidences(unanswerable)) if unanswerable else None
         ),
         unanswerable_refused=_share_refused(unanswerable) if unanswerable else None,
+        calibration_error=calibration_error(
+            [Forecast(each.confidence, each.is_answered) for each in (*own, *foreign)]
+        ),
     )
 
 

@@ -10,18 +10,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from bench.markdown import ResultsJson, markdown_table, optional_number, optional_share, report_table
 from bench.plots import Bar, Bars, Points, Series
+from bench.stores_page import describe_stores, overview_rows
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGE = REPOSITORY / "docs" / "benchmarks.md"
 RESULTS = REPOSITORY / "bench" / "results"
 PLOTS = "plots"
 NOT_MEASURED = "Not measured yet."
-
-ResultsJson = dict[str, Any]
-"""The parsed JSON of one benchmark."""
 
 
 def main() -> None:
@@ -33,14 +31,21 @@ def write_page(page: Path, results: Path) -> None:
     """Fill each section that results exist for; plots go into a folder beside the page."""
     (page.parent / PLOTS).mkdir(exist_ok=True)
     text = page.read_text("utf-8")
+    found = {section: _read(results / f"{section}.json") for section in SECTIONS}
+    text = replaced(text, "overview", "\n".join(describe_all_sets(found["quality"], found["stores"])))
     for section, describe in SECTIONS.items():
-        written = results / f"{section}.json"
         lines = [NOT_MEASURED]
-        if written.exists():
-            found: ResultsJson = json.loads(written.read_text("utf-8"))
-            lines = [_provenance(found), "", *describe(found, page.parent / PLOTS)]
+        if (measured := found[section]) is not None:
+            lines = [_provenance(measured), "", *describe(measured, page.parent / PLOTS)]
         text = replaced(text, section, "\n".join(lines))
     page.write_text(text, "utf-8")
+
+
+def _read(written: Path) -> ResultsJson | None:
+    if not written.exists():
+        return None
+    found: ResultsJson = json.loads(written.read_text("utf-8"))
+    return found
 
 
 def replaced(text: str, section: str, content: str) -> str:
@@ -48,12 +53,6 @@ def replaced(text: str, section: str, content: str) -> str:
     marks = re.compile(f"(<!-- {section} -->\n).*?(<!-- /{section} -->)", re.DOTALL)
     assert marks.search(text), f"the page has no section {section!r}"
     return marks.sub(lambda match: f"{match[1]}{content}\n{match[2]}", text)
-
-
-def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines]
 
 
 def _provenance(found: ResultsJson) -> str:
@@ -64,17 +63,35 @@ def _provenance(found: ResultsJson) -> str:
     )
 
 
-def _report(found: ResultsJson) -> Iterator[str]:
-    outcome = {True: "met", False: "**missed**", None: ""}
-    rows = [
-        [line["what"], line["measured"], line["target"], outcome[line["met"]]] for line in found["report"]
+def describe_all_sets(quality: ResultsJson | None, stores: ResultsJson | None) -> Iterator[str]:
+    """One row for each set that was measured, with its main figure."""
+    rows = [*(_quality_row(each) for each in (quality or {"sets": []})["sets"])]
+    rows += [*overview_rows(stores)] if stores else []
+    if not rows:
+        yield NOT_MEASURED
+        return
+    columns = ("set", "questions", "figure", "Mnemic", "cosine", "BM25")
+    yield from markdown_table([*columns, "answerable refused", "foreign refused", "calibration error"], rows)
+
+
+def _quality_row(each: ResultsJson) -> list[str]:
+    overall = {name: _overall(averages) for name, averages in each["rankings"].items()}
+    figure = "R@10" if "R@10" in overall["Mnemic"] else "all@5"
+    refusal = each["refusal"] or {}
+    return [
+        each["dataset"],
+        f"{each['rankings']['Mnemic'][0]['question_count']:,}",
+        figure,
+        *(optional_number(overall.get(name, {}).get(figure)) for name in ("Mnemic", "dense", "BM25")),
+        optional_share(refusal.get("own_refused")),
+        optional_share(refusal.get("foreign_refused")),
+        optional_number(refusal.get("calibration_error")),
     ]
-    yield from markdown_table(["what", "measured", "target", ""], rows)
 
 
 def describe_quality(found: ResultsJson, plots: Path) -> Iterator[str]:
     """The targets, then each dataset with its rankings and categories, then refusal."""
-    yield from _report(found)
+    yield from report_table(found)
     for each in found["sets"]:
         yield from ("", f"### {each['dataset']}", "")
         yield f"{each['owner_count']} owners, {each['memory_count']:,} memories."
@@ -119,30 +136,42 @@ def _quality_plot(each: ResultsJson) -> Bars:
 
 
 def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
-    def share(value: float | None) -> str:
-        return f"{value:.1%}" if value is not None else "–"
-
-    def area(value: float | None) -> str:
-        return f"{value:.3f}" if value is not None else "–"
-
     rows = [
         [
             each["dataset"],
-            area(each["area"]),
-            f"{share(each['own_refused'])} of {each['own_count']:,}",
-            f"{share(each['foreign_refused'])} of {each['foreign_count']:,}",
-            area(each["unanswerable_area"]),
-            f"{share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
+            optional_number(each["area"]),
+            f"{optional_share(each['own_refused'])} of {each['own_count']:,}",
+            f"{optional_share(each['foreign_refused'])} of {each['foreign_count']:,}",
+            optional_number(each["unanswerable_area"]),
+            f"{optional_share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
+            # Results of before it was measured have none.
+            optional_number(each.get("calibration_error")),
         ]
         for each in refusals
     ]
     columns = ("dataset", "area, own/foreign", "own refused", "foreign refused")
-    return markdown_table([*columns, "area, own/near misses", "near misses refused"], rows)
+    return markdown_table(
+        [*columns, "area, own/near misses", "near misses refused", "calibration error"], rows
+    )
+
+
+def describe_qa(found: ResultsJson, plots: Path) -> Iterator[str]:
+    """The models and what they cost, then the score of each set and category."""
+    settings, cost = found["settings"], found["cost"]
+    yield (
+        f"Answered by {settings['llm']}, judged by {settings['judge']}; {cost['usd']:.2f} USD, "
+        f"{cost['input_tokens']:,} input and {cost['output_tokens']:,} output tokens."
+    )
+    rows = [
+        [each["set"], each["category"], f"{each['question_count']:,}", f"{each['score']:.3f}"]
+        for each in found["scores"]
+    ]
+    yield from ("", *markdown_table(["set", "category", "questions", "score"], rows))
 
 
 def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:
     """The targets, then each part that was measured."""
-    yield from _report(found)
+    yield from report_table(found)
     results = found["results"]
     if results["sizes"]:
         (plots / "speed-sizes.svg").write_text(_speed_plot(results["sizes"]).svg(), "utf-8")
@@ -152,6 +181,8 @@ def describe_speed(found: ResultsJson, plots: Path) -> Iterator[str]:
         yield from _stages(size)
     if results["relations"]:
         yield from ("", "On disk, all sizes together, in megabytes:", "", *_relations(results["relations"]))
+    if results.get("conversations"):
+        yield from ("", "### Real conversations", "", *_conversations(results["conversations"]))
     if results["side_by_side"]:
         yield from ("", "### Side by side", "", *_side_by_side(results["side_by_side"]))
 
@@ -171,6 +202,23 @@ def _stages(size: ResultsJson) -> list[str]:
 def _relations(relations: Sequence[ResultsJson]) -> list[str]:
     rows = [[each["name"], f"{each['table_mb']:,.1f}", f"{each['index_mb']:,.1f}"] for each in relations]
     return markdown_table(["table or index", "table", "indexes"], rows)
+
+
+def _conversations(speeds: Sequence[ResultsJson]) -> list[str]:
+    rows = [
+        [
+            speed["code"],
+            limit,
+            _times(cost["latency"]),
+            f"{cost['python_cpu_ms']:.1f}",
+            f"{cost['postgres_cpu_ms']:.1f}",
+        ]
+        for speed in speeds
+        for limit, cost in speed["by_limit"].items()
+    ]
+    return markdown_table(
+        ["code", "hits", "p50 / p95 / p99, ms", "CPU, Python, ms", "CPU, PostgreSQL, ms"], rows
+    )
 
 
 def _side_by_side(speeds: Sequence[ResultsJson]) -> list[str]:
@@ -215,6 +263,8 @@ def _speed_plot(sizes: Sequence[ResultsJson]) -> Points:
 
 SECTIONS: dict[str, Callable[[ResultsJson, Path], Iterator[str]]] = {
     "quality": describe_quality,
+    "stores": describe_stores,
+    "qa": describe_qa,
     "speed": describe_speed,
 }
 

@@ -39,7 +39,7 @@ WARM_UP_COUNT = 5
 SINGLES_PER_TURN = 10
 STOP_TIMEOUT_S = 30.0
 
-Command = Literal["bulk", "single", "settle", "search"]
+Command = Literal["bulk", "single", "settle", "search", "fill", "recall"]
 
 TimeLeft = Callable[[], float]
 """How many seconds the whole benchmark may still take."""
@@ -168,7 +168,7 @@ class Driver:
         return reply
 
     def send(self, what: Command, **details: object) -> dict[str, Any]:
-        """Send a command (`bench/drivers/workload.py`) and return the reply."""
+        """Send a command (see the driver, such as `bench/drivers/workload.py`) and return the reply."""
         with suppress(BrokenPipeError):  # The reply says why.
             print(json.dumps({"do": what, **details}), file=self._commands, flush=True)
         return self.reply()

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench.report import ReportLine, report_table, table_of
+from bench.speed_conversations import TURN_COUNT, ConversationSpeed
 from bench.speed_index import Relation
 from bench.speed_measure import Latency, Readers
 from bench.speed_neighbours import Neighbours
@@ -19,6 +20,10 @@ GROWTH_TARGET = 4.0
 GROWTH_FROM, GROWTH_TO = 10_000, 1_000_000
 ANN_RECALL_TARGET = 0.95
 NEIGHBOUR_TARGET_RATIO = 1.5
+CONVERSATIONS_LIMIT = 10
+CONVERSATIONS_P95_TARGET_MS = 25.0
+CPU_TARGET_RATIO = 0.5
+"""CPU time of a recall over real conversations against that of the code before Fair recall."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Results:
     relations: list[Relation]
     neighbours: Neighbours | None
     side_by_side: list[SearchSpeed]
+    conversations: list[ConversationSpeed]
 
 
 def report_lines(results: Results) -> list[ReportLine]:
@@ -37,6 +43,7 @@ def report_lines(results: Results) -> list[ReportLine]:
         *(line for size in results.sizes for line in _size_lines(size)),
         *_growth_lines(results.sizes),
         *_neighbours_lines(results.neighbours),
+        *_conversations_lines(results.conversations),
         *_side_by_side_lines(results.side_by_side),
     ]
 
@@ -82,6 +89,33 @@ def _neighbours_lines(found: Neighbours | None) -> Iterator[ReportLine]:
         )
 
 
+def _conversations_lines(speeds: Sequence[ConversationSpeed]) -> Iterator[ReportLine]:
+    """Latency and CPU time of this code, and its CPU time beside the other."""
+    if not speeds:
+        return
+    ours, *others = speeds
+    for limit, cost in ours.by_limit.items():
+        what = f"recall, {ours.turn_count:,} turns of real conversations, {limit} hits"
+        times = cost.latency
+        is_target = limit == CONVERSATIONS_LIMIT and ours.turn_count == TURN_COUNT
+        yield ReportLine(
+            what,
+            f"p50 {times.p50_ms:.1f}, p95 {times.p95_ms:.1f}, p99 {times.p99_ms:.1f} ms",
+            f"p95 ≤ {CONVERSATIONS_P95_TARGET_MS:.0f} ms" if is_target else "",
+            times.p95_ms <= CONVERSATIONS_P95_TARGET_MS if is_target else None,
+        )
+        measured = f"{cost.python_cpu_ms:.1f} in Python, {cost.postgres_cpu_ms:.1f} in PostgreSQL"
+        yield ReportLine(f"{what}, ms of CPU per call", measured)
+        for other in others:
+            ratio = cost.cpu_ms / other.by_limit[limit].cpu_ms
+            yield ReportLine(
+                f"{what}, CPU against the {other.code}",
+                f"{cost.cpu_ms:.1f} / {other.by_limit[limit].cpu_ms:.1f} ms = {ratio:.2f}",
+                f"≤ {CPU_TARGET_RATIO}" if is_target else "",
+                ratio <= CPU_TARGET_RATIO if is_target else None,
+            )
+
+
 def _side_by_side_lines(speeds: Sequence[SearchSpeed]) -> Iterator[ReportLine]:
     """Mnemic against each store that could be measured, for each limit."""
     if not speeds:
@@ -104,6 +138,8 @@ def show(console: Console, results: Results, lines: Sequence[ReportLine]) -> Non
         console.print(_size_table(size))
     if results.relations:
         console.print(_relations_table(results.relations))
+    if results.conversations:
+        console.print(_conversations_table(results.conversations))
     if results.side_by_side:
         console.print(_side_by_side_table(results.side_by_side))
     console.print(report_table("Recall", lines))
@@ -136,6 +172,18 @@ def _relations_table(relations: Sequence[Relation]) -> Table:
     table = table_of("On disk, all sizes together", "table or index", "table MB", "indexes MB")
     for each in relations:
         table.add_row(each.name, f"{each.table_mb:,.1f}", f"{each.index_mb:,.1f}")
+    return table
+
+
+def _conversations_table(speeds: Sequence[ConversationSpeed]) -> Table:
+    table = table_of(
+        f"{speeds[0].turn_count:,} turns of real conversations",
+        *("code", "hits", "p50 / p95 / p99 ms", "CPU ms, Python", "CPU ms, PostgreSQL"),
+    )
+    for speed in speeds:
+        for limit, cost in speed.by_limit.items():
+            cpu_ms = (f"{cost.python_cpu_ms:.1f}", f"{cost.postgres_cpu_ms:.1f}")
+            table.add_row(speed.code, str(limit), _times(cost.latency), *cpu_ms)
     return table
 
 

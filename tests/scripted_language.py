@@ -39,6 +39,11 @@ class Script:
 
 def by_field(**answers: Any) -> LanguageModel:
     """A model whose result depends on the first field of the requested object; an exception is raised."""
+    return opened(model_by_field(**answers))
+
+
+def model_by_field(**answers: Any) -> FunctionModel:
+    """The same, as a model of pydantic-ai."""
 
     async def reply(_: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         tool = info.output_tools[0]
@@ -49,7 +54,7 @@ def by_field(**answers: Any) -> LanguageModel:
             await asyncio.Event().wait()
         return ModelResponse(parts=[ToolCallPart(tool.name, answer)])
 
-    return opened(FunctionModel(reply, model_name="scripted"))
+    return FunctionModel(reply, model_name="scripted")
 
 
 NEVER = object()

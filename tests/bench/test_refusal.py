@@ -30,7 +30,7 @@ async def test_everybody_is_asked_their_own_the_others_and_the_unanswerable() ->
     async def judge(owner: Owner, question: Question) -> Verdict:
         asked.append((owner.name, question.text))
         is_own = question.text == f"own of {owner.name}"
-        return Verdict(confidence=0.9 if is_own else 0.1, refused=not is_own)
+        return Verdict(confidence=0.9 if is_own else 0.1, refused=not is_own, is_answered=is_own)
 
     found = await measure_refusal(Dataset("tiny", "turn", (_owner("a"), _owner("b"))), judge)
     assert sorted(asked) == [
@@ -44,13 +44,14 @@ async def test_everybody_is_asked_their_own_the_others_and_the_unanswerable() ->
     assert (found.own_count, found.foreign_count, found.unanswerable_count) == (2, 2, 2)
     assert (found.own_refused, found.foreign_refused, found.unanswerable_refused) == (0.0, 1.0, 1.0)
     assert (found.area, found.unanswerable_area) == (1.0, 1.0)
+    assert found.calibration_error == pytest.approx(0.1)
 
 
 async def test_a_set_without_unanswerable_questions_says_nothing_about_them() -> None:
     owners = tuple(Owner(each.name, (), each.answerable) for each in (_owner("a"), _owner("b")))
 
     async def judge(owner: Owner, question: Question) -> Verdict:
-        return Verdict(confidence=0.5, refused=False)
+        return Verdict(confidence=0.5, refused=False, is_answered=False)
 
     found = await measure_refusal(Dataset("tiny", "turn", owners), judge)
     assert found.unanswerable_area is None

@@ -110,7 +110,8 @@ def _subquery_weights(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> lis
     """The weight of each subquery; None lets the database compute it from its own counts."""
     if not terms.has_statistics:
         return None
-    weights = term_weights(_estimated_counts(terms, terms.counts), terms.memory_count).tolist()
+    weights = term_weights(_estimated_counts(terms, terms.counts), terms.memory_count) * terms.certainties
+    weights = weights.tolist()
     return [sum_of_weights(subquery.bits, weights) for subquery in subqueries]
 
 
@@ -124,7 +125,7 @@ def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None
             for conversation, bits in zip(row["found_conversations"], row["conversation_terms"], strict=True)
         }
     estimated = _estimated_counts(terms, counts)
-    weights = term_weights(estimated, terms.weighed_count)
+    weights = term_weights(estimated, terms.weighed_count) * terms.certainties
     shares = estimated / max(terms.weighed_count, 1)
     return LexicalMatches(terms, weights, shares, found, conversation_terms, row)
 

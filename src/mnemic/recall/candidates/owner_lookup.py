@@ -8,10 +8,12 @@ from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.entities import search_entities
 from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
+from mnemic.recall.candidates.term_correction import correct_terms
 from mnemic.recall.candidates.time_windows import search_windows
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
+from mnemic.recall.spelling import suspects_in
 from mnemic.recall.stage_timer import StageTimer
 
 
@@ -40,8 +42,11 @@ async def look_up_owner(
 ) -> OwnerLookup:
     """Read the query's terms, then candidates by entity and by time."""
     with timer.measure("text"):
-        terms = await read_query_terms(database, readable.owner, analysis)
+        suspects = suspects_in(analysis.lexical_text) if "text" in request.techniques else ()
+        terms = await read_query_terms(database, readable.owner, analysis, suspects)
         is_confined = counts_granted_only(readable, terms)
+        if suspects and (is_confined or terms.unknown):
+            terms = await correct_terms(database, readable, request, analysis, terms, suspects, is_confined)
         if is_confined:
             terms = terms.among_granted(await count_granted(database, readable, request))
     with timer.measure("graph"):

@@ -1,14 +1,16 @@
 -- Analyzes a query before the search: its indexed words in their order and the phrases, each as a tsquery, with
 -- the number of the owner's memories that contain a word, if statistics are kept; the number of memories (counted
 -- up to `count_max` without statistics), their mean length in bytes, and whether the statistics are older than
--- `statistics_age`; whether the owner has entities and grants; and the embedding model of the tenant, NULL before
--- the first vector.
+-- `statistics_age`; whether the owner has entities and grants; the embedding model of the tenant, NULL before
+-- the first vector; and those of the words `suspects` that no memory has (mnemic.unknown_words).
 CREATE OR REPLACE FUNCTION mnemic.recall_terms(
-    of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval
+    of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval,
+    suspects text[]
 )
 RETURNS TABLE (
     lexemes text[], terms text[], counts int[], phrase_terms text[], kept_count int, mean_bytes real, is_stale boolean,
-    counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int
+    counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int,
+    unknown text[]
 )
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -32,7 +34,8 @@ BEGIN
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
         EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
-        serving.model, serving.table_name, serving.dimensions
+        serving.model, serving.table_name, serving.dimensions,
+        CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(wanted_owner, suspects) ELSE suspects END
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,

@@ -12,11 +12,12 @@ beginning of the word are compared with all usual endings attached.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from mnemic.models.wordpiece import common_words
 from mnemic.recall.edit_distance import WORD_MAX_LETTERS, WordMatrix, edit_cost
+from mnemic.recall.query_analysis import QueryAnalysis
 
 LETTERS_MIN = 4
 LETTERS_LONG = 8
@@ -78,7 +79,7 @@ class _Costs:
     last_letter: float = 0.1
     not_in_memories: float = 0.4
     rare: float = 0.2
-    short_max: float = 1.5
+    short_max: float = 1.6
     long_max: float = 2.3
 
 
@@ -193,6 +194,14 @@ def corrected(text: str, corrections: Sequence[Correction]) -> str:
         pattern = re.compile(rf"\b{re.escape(correction.word)}\b", re.IGNORECASE)
         text = pattern.sub(lambda found, to=correction.replacement: _like(found[0], to), text)  # type: ignore[misc]
     return text
+
+
+def with_corrected_words(analysis: QueryAnalysis, corrections: Sequence[Correction]) -> QueryAnalysis:
+    """The analysis of a query that also mentions the corrected words, such as names of speakers."""
+    if not corrections:
+        return analysis
+    words = (word for correction in corrections for word in correction.replacement.casefold().split())
+    return replace(analysis, casefolded_words=analysis.casefolded_words.union(words))
 
 
 def _like(word: str, replacement: str) -> str:

@@ -13,7 +13,7 @@ from mnemic.recall.candidates.time_windows import search_windows
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
-from mnemic.recall.spelling import suspects_in
+from mnemic.recall.spelling import corrected, suspects_in
 from mnemic.recall.stage_timer import StageTimer
 
 
@@ -53,7 +53,8 @@ async def look_up_owner(
         entity_hops: Mapping[Key, int] = {}
         # A grant opens memories. The giver's entities, with their aliases and relations, stay closed.
         if "graph" in request.techniques and terms.has_entities and readable.grant_id is None:
-            entity_hops = await search_entities(database, readable.owner, analysis)
+            named = corrected(analysis.lexical_text, terms.corrections)
+            entity_hops = await search_entities(database, readable.owner, named)
     with timer.measure("time"):
         in_windows = await search_windows(database, readable, request, analysis)
     return OwnerLookup(readable, terms, entity_hops, in_windows, is_confined)

@@ -1,7 +1,7 @@
 """The terms of a query, the statistics that the database keeps about them, and other facts about the owner.
 
-A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms) or a
-quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
+A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms; in
+another language than English all words that begin with its stem: mnemic.query_words) or a quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
 memories each word occurs.
 """
 
@@ -17,6 +17,7 @@ from mnemic.db.vectors import VectorTable
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.spelling import Correction, Suspect
+from mnemic.text_analysis.languages import Language, detect_language
 
 TERMS_MAX = 32
 STATISTICS_MIN_MEMORIES = 2_000
@@ -109,9 +110,16 @@ async def read_query_terms(
         "count_max": COUNTED_MAX,
         "statistics_age": STATISTICS_AGE,
         "suspects": [suspect.word for suspect in suspects],
+        "language": foreign_language(analysis.topic),
     }
     (row,) = await database.read("recall.terms", parameters)
     return _query_terms(row, analysis)
+
+
+def foreign_language(text: str) -> Language | None:
+    """The language of a text, None for English and if it is unknown."""
+    language = detect_language(text)
+    return language if language != "english" else None
 
 
 def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mnemic.db.database import TenantDatabase
-from mnemic.recall.candidates.query_terms import COUNTED_MAX, QueryTerms, read_query_terms
+from mnemic.recall.candidates.query_terms import COUNTED_MAX, QueryTerms, foreign_language, read_query_terms
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
@@ -32,8 +32,9 @@ async def correct_terms(
     """The terms of the query with its typing errors corrected; the given ones if there are none."""
     doubtful = [suspect for suspect in suspects if is_confined or suspect.word in terms.unknown]
     terms = replace(terms, unknown=tuple(suspect.word for suspect in doubtful))
-    vocabulary = await _read_vocabulary(database, readable, request, doubtful, is_confined)
-    corrections = vocabulary.corrections(doubtful)
+    stems = await _read_vocabulary(database, readable, request, doubtful, is_confined)
+    is_english = foreign_language(analysis.topic) is None
+    corrections = Vocabulary(stems, with_common_words=is_english).corrections(doubtful)
     if not corrections:
         return terms
     rewritten = replace(analysis, lexical_text=corrected(analysis.lexical_text, corrections))
@@ -46,7 +47,7 @@ async def _read_vocabulary(
     request: Request,
     suspects: Sequence[Suspect],
     is_confined: bool,
-) -> Vocabulary:
+) -> list[str]:
     shortest, longest = stem_lengths(suspects)
     parameters = readable.parameters(request) | {
         "shortest": shortest,
@@ -57,4 +58,4 @@ async def _read_vocabulary(
     if not is_confined:
         parameters["granted"] = None
     (row,) = await database.read("recall.vocabulary", parameters)
-    return Vocabulary((row["words"] or "").split(" "), with_common_words=True)
+    return (row["words"] or "").split(" ")

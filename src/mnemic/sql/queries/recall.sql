@@ -6,7 +6,7 @@ SELECT known.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval,
-    %(suspects)s::text[]
+    %(suspects)s::text[], %(language)s::text
 ) AS known
 
 -- name: vocabulary

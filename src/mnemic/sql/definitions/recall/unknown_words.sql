@@ -1,12 +1,11 @@
--- Those of `given_words` that no memory of an owner has, deleted ones left out. Row-level security makes the index on
+-- Those of `given_words` that no memory of an owner has, deleted ones left out; each has its tsquery in `terms`, NULL for a stopword. Row-level security makes the index on
 -- words unusable for the application, so this runs as mnemic_definer and filters by the verified tenant.
-CREATE OR REPLACE FUNCTION mnemic.unknown_words(wanted_owner text, given_words text[]) RETURNS text[]
+CREATE OR REPLACE FUNCTION mnemic.unknown_words(wanted_owner text, given_words text[], terms text[])
+RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
--- Suppress the notice about stop words.
-SET client_min_messages = warning
 AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
@@ -17,9 +16,9 @@ BEGIN
     END IF;
     RETURN ARRAY(
         SELECT given.word
-        FROM unnest(given_words) WITH ORDINALITY AS given (word, place)
-        CROSS JOIN LATERAL (SELECT plainto_tsquery('english', given.word) AS term OFFSET 0) AS parsed
-        WHERE numnode(parsed.term) > 0
+        FROM unnest(given_words, terms) WITH ORDINALITY AS given (word, term, place)
+        CROSS JOIN LATERAL (SELECT given.term::tsquery AS term OFFSET 0) AS parsed
+        WHERE given.term IS NOT NULL
           AND NOT EXISTS (
               SELECT FROM state.memories AS now
               WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ parsed.term
@@ -30,4 +29,4 @@ BEGIN
     );
 END
 $$;
-CALL mnemic.run_as_definer('mnemic.unknown_words(text, text[])');
+CALL mnemic.run_as_definer('mnemic.unknown_words(text, text[], text[])');

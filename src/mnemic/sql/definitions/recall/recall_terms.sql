@@ -39,7 +39,12 @@ BEGIN
             wanted_owner, suspects,
             ARRAY(
                 SELECT (
-                    SELECT string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ')
+                    SELECT
+                        CASE WHEN NOT bool_or(EXISTS (
+                            SELECT FROM vectors.word_statistics AS listed
+                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                              AND listed.word = ANY (parsed.exact)
+                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
                     FROM mnemic.query_words(given.word, in_language) AS parsed
                 )
                 FROM unnest(suspects) WITH ORDINALITY AS given (word, place)

@@ -115,7 +115,7 @@ class Vocabulary:
     """The indexed words of an owner, the most frequent first, and the common words."""
 
     def __init__(self, stems: Sequence[str], *, with_common_words: bool) -> None:
-        self._stems = WordMatrix.of([stem for stem in stems if stem.isalpha()])
+        self._stems = WordMatrix.of([form for stem in stems if stem.isalpha() for form in _written(stem)])
         self._ranks = {stem: rank for rank, stem in enumerate(self._stems.words)}
         self._with_common_words = with_common_words
 
@@ -214,6 +214,11 @@ def _edit_cost(typed: str, meant: str) -> float:
     return cost + (_COSTS.last_letter if typed[-1] != meant[-1] else 0.0)
 
 
+def _written(stem: str) -> tuple[str, ...]:
+    """A stem, and what it is the stem of: the English stem of "family" is "famili"."""
+    return (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
+
+
 def _is_short(word: str) -> bool:
     return len(word) < LETTERS_LONG
 
@@ -229,8 +234,6 @@ def _near_forms(stem: str, word: str, distances: Sequence[int], edits_max: int) 
         rest = word[len(word) - len(distances) + 1 + place :]
         for ending in _near_endings(rest, edits_max - distance):
             yield stem + ending
-        if stem.endswith("i") and rest in ("", "y"):
-            yield f"{stem[:-1]}y"
         if rest[1:] in ("ed", "ing", "er") and len(stem) <= DOUBLING_MAX_LETTERS and rest[0] == stem[-1]:
             yield stem + rest
 

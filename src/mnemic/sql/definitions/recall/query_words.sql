@@ -19,8 +19,13 @@ BEGIN
         FROM (
             SELECT
                 lexeme, positions,
-                coalesce((SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme])
-                    AS forms
+                CASE
+                    -- "SKU-2231" is indexed as "sku" and "-2231", "SKU 2231" as "sku" and "2231".
+                    WHEN lexeme ~ '^-?[0-9]+$' THEN ARRAY[ltrim(lexeme, '-'), '-' || ltrim(lexeme, '-')]
+                    ELSE coalesce(
+                        (SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme]
+                    )
+                END AS forms
             FROM unnest(to_tsvector('english', query))
         ) AS found
         GROUP BY found.forms;

@@ -104,19 +104,20 @@ def _shortened(text: str, cells: int) -> Text:
 
 
 def _reasons(explained: Sequence[Explained]) -> Table:
-    """A line per hit; evidence and grants have a column only where a hit has one."""
+    """A line per hit; corrections, evidence and grants have a column only where a hit has one."""
     rows = [
         {
             "found by": ", ".join(why.found_by),
             "cosine": "" if why.cosine is None else f"{why.cosine:.2f}",
             "word stems": ", ".join(why.words),
+            "corrected": ", ".join(why.corrections),
             "conversation": _conversation(why),
             "evidence": ", ".join(why.evidence),
             "grant": "" if why.grant_id is None else str(why.grant_id),
         }
         for _, why in explained
     ]
-    optional = {"evidence", "grant"}
+    optional = {"corrected", "evidence", "grant"}
     columns = [name for name in rows[0] if name not in optional or any(row[name] for row in rows)]
     listing = table("", *columns)
     for (place, _), row in zip(explained, rows, strict=True):

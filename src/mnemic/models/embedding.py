@@ -23,6 +23,7 @@ from mnemic.errors import ConfigurationError, EmbeddingError, install_extra
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
 from mnemic.models.local import MiniLM
 from mnemic.models.model_calls import ModelCalls, UnusableResult
+from mnemic.models.multilingual import MultilingualEncoder
 from mnemic.models.testing import HashedWords, dimensions_named
 from mnemic.models.vector_check import DIMENSIONS_MAX, as_vectors
 
@@ -49,7 +50,7 @@ class EmbeddingTimeouts:
 def open_embedder(spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
-    ``"local"`` is the MiniLM that comes with Mnemic, ``"test"`` a deterministic one for tests, and
+    ``"local"`` is the MiniLM that comes with Mnemic, ``"multilingual"`` the model of that extra, ``"test"`` a deterministic one for tests, and
     ``"provider:model"`` any that pydantic-ai knows; the name under which an embedder's vectors are stored is
     accepted too. An `Embedder` or `EmbeddingModel` of pydantic-ai is used as it is, and so is an engine of
     Mnemic. Raises ConfigurationError that names a missing package or key.
@@ -149,6 +150,8 @@ def _checked_dimensions(engine: EmbeddingEngine) -> int | None:
 def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
     if spec in ("local", MiniLM.name):
         return MiniLM()
+    if spec in ("multilingual", MultilingualEncoder.name):
+        return MultilingualEncoder()
     if spec == "test":
         return HashedWords()
     if isinstance(spec, str) and (dimensions := dimensions_named(spec)) is not None:
@@ -160,7 +163,7 @@ def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
     engine: EmbeddingEngine | None = _bridge().open_engine(spec) if possible else None
     if engine is None:
         raise ConfigurationError(
-            f"{spec!r} is not an embedder. Use 'local', 'test', 'provider:model' such as "
+            f"{spec!r} is not an embedder. Use 'local', 'multilingual', 'test', 'provider:model' such as "
             "'openai:text-embedding-3-small', or an Embedder or EmbeddingModel of pydantic-ai."
         )
     return engine

@@ -65,6 +65,12 @@ def encode(text: str, max_tokens: int) -> list[int]:
     return [CLS_ID, *ids[:room], SEP_ID]
 
 
+@cache
+def common_words() -> tuple[str, ...]:
+    """The whole words of the vocabulary, the most frequent ones of English first, without accents."""
+    return tuple(word for word in _vocabulary() if len(word) > 1 and word.isalpha())
+
+
 def _words(text: str) -> list[str]:
     # `str.lower` handles the Greek final sigma; the reference lowers letter by letter and does not.
     lowered = normalize("NFD", text).replace("\N{GREEK CAPITAL LETTER SIGMA}", "σ").lower()

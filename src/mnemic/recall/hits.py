@@ -90,4 +90,5 @@ def _explain(candidate: RankedCandidate, evidence: Sequence[str]) -> Explanation
         neighbours=tuple(UUID(bytes=key) for key in candidate.neighbours),
         evidence=tuple(evidence),
         grant_id=pool.readable.grant_id,
+        corrections=tuple(map(str, pool.lexical.terms.corrections)),
     )

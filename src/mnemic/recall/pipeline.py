@@ -22,6 +22,7 @@ from mnemic.recall.refusal import decide_outcome, refusal_threshold
 from mnemic.recall.request import Request
 from mnemic.recall.reranking import rerank, rerank_limit
 from mnemic.recall.selection import select_candidates
+from mnemic.recall.spelling import with_corrected_words
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.recall.usage import record_recall
 from mnemic.runtime.core import Caller
@@ -48,9 +49,10 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("understand"):
         analysis = analyse_query(request.query, request.asked_at)
 
-    embedding = embed_query(embedder, request, [analysis.topic, *expansion.texts], timer)
-    candidates = await collect_candidates(database, request, analysis, embedding, timer)
+    embed = partial(embed_query, embedder, request, expansion.texts, timer)
+    candidates = await collect_candidates(database, request, analysis, embed, timer)
     pools = candidates.pools
+    analysis = with_corrected_words(analysis, candidates.corrections)
     request_index_maintenance(core, pools)
 
     with timer.measure("rank"):

@@ -72,14 +72,14 @@ async def with_serving_embedder(
 
 
 async def embed_query(
-    embedder: TextEmbedder, request: Request, texts: Sequence[str], timer: StageTimer
+    embedder: TextEmbedder, request: Request, others: Sequence[str], timer: StageTimer, topic: str
 ) -> EmbeddingResult:
-    """The mean of the vectors of the texts. If the embedder fails, recall goes on without one."""
+    """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes on without one."""
     if "vector" not in request.techniques:
         return EmbeddingResult(None)
     with timer.measure("embed"):
         try:
-            vectors = [await embedder.embed_query(text) for text in texts]
+            vectors = [await embedder.embed_query(text) for text in (topic, *others)]
         except EmbeddingError as error:
             return EmbeddingResult(None, (f"vector was left out: {error}",))
     mean = np.mean(vectors, axis=0) if len(vectors) > 1 else vectors[0]

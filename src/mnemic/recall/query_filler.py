@@ -58,7 +58,11 @@ _FORM_OF_ANSWER = re.compile(
 )
 # Function words that PostgreSQL's English stopwords lack; not "may", which is a month.
 _FUNCTION_WORDS = re.compile(
-    r"(?<=\w)['’](?:ve|ll|re|m|d)\b|\b(?:would|could|might|must|shall|many|much)\b", re.IGNORECASE
+    r"(?<=\w)['’](?:ve|ll|re|m|d)\b|\b(?:would|could|might|must|shall|many|much)\b"
+    # Without their apostrophe: "whats", "dont".
+    r"|\b(?:(?:what|where|who|when|how|that|there|here)s|(?:do|does|did|is|are|was|were|have|has|had|would|could|should"
+    r"|ca|wo)nt|(?:i|you|we|they)ve|im|(?:you|they)re)\b",
+    re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _LEFT_OVER = re.compile(r"[\s,.?!]+(?=[.?!,])|^[\s,.?!]+")

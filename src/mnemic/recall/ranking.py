@@ -21,6 +21,7 @@ import numpy as np
 from mnemic.recall.candidates.lexical import LexicalMatches
 from mnemic.recall.candidates.neighbours import ConversationTurns
 from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.exact_tokens import exact_tokens
 from mnemic.recall.lexical_score import Floats, lexical_scores
 from mnemic.recall.query_analysis import QueryAnalysis
 
@@ -46,6 +47,7 @@ WEIGHTS: Mapping[str, float] = {
     "recency": 0.3,
     "tense": 1.0,
     "anchored": 0.5,
+    "exact token": 3.0,
 }
 
 NEIGHBOUR_PARTS = (
@@ -90,6 +92,7 @@ class Ranking:
 def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     """Score every candidate of the pool."""
     features = {**_own_evidence(pool), **_metadata(pool, analysis, now_s)}
+    features["exact token"] = exact_tokens(pool)
     features |= _context_evidence(pool, features["words"], features["meaning"])
     weights = np.array([WEIGHTS[name] for name in features])
     parts = np.array(list(features.values())) * weights[:, None]

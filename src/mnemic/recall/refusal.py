@@ -78,6 +78,10 @@ BY_MODEL: Mapping[str, Calibration] = {
         log_memories=-0.75,
         offset=-6.8,
     ),
+    # Fitted on cosines of small stores, documents and facts; questions in German and Spanish among them.
+    "local:universal-sentence-encoder-multilingual": Calibration(
+        cosine=20.0, mean=4.0, spread=7.0, log_memories=-1.2, offset=1.0
+    ),
 }
 # Fitted with the local model as well, without the mean, which differs most between models.
 UNCALIBRATED = Calibration(

@@ -25,6 +25,8 @@ class Explanation:
     `scores` are the parts that add up to the fused score, evidence and boosts alike, by name; `cosine` is
     the cosine similarity of the memory and the query, `words` are the words of the query that it contains,
     and `conversation_words` those that its conversation contains. `grant_id` is the grant that allows it.
+    `corrections` are the typing errors of the query that were corrected by its owner's words, such as
+    ``supervsior → supervisor``.
     """
 
     found_by: tuple[str, ...]
@@ -37,6 +39,7 @@ class Explanation:
     neighbours: tuple[UUID, ...]
     evidence: tuple[str, ...]
     grant_id: UUID | None
+    corrections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

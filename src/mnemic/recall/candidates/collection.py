@@ -2,12 +2,13 @@
 
 For each owner: look up the query's terms, entities and times, then search by words. None of this needs the
 query's vector, so it runs while the query is embedded. When the vector is there, the semantic search starts,
-whether or not the lexical search has ended; the lexical matches are merged into the pool while it runs.
+whether or not the lexical search has ended; the lexical matches are merged into the pool while it runs. If
+the lookup corrects typing errors, the corrected query is embedded instead.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,16 +22,21 @@ from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.query_embedding import EmbeddingResult, QueryEmbedding
 from mnemic.recall.readable_owners import OWNERS_MAX, granting_owners, requesting_owner
 from mnemic.recall.request import Request
+from mnemic.recall.spelling import Correction, corrected
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.recall.tasks import task_scope
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """A pool for each readable owner, and the model that embedded the query, if one did."""
+    """A pool for each readable owner, and the model that embedded the query, if one did.
+
+    `corrections` are the typing errors that were corrected in the query itself.
+    """
 
     pools: Sequence[CandidatePool]
     model: str | None
+    corrections: Sequence[Correction]
     notes: tuple[str, ...]
 
     @property
@@ -46,13 +52,17 @@ async def collect_candidates(
     database: TenantDatabase,
     request: Request,
     analysis: QueryAnalysis,
-    embedding: Coroutine[Any, Any, EmbeddingResult],
+    embed: Callable[[str], Coroutine[Any, Any, EmbeddingResult]],
     timer: StageTimer,
 ) -> Candidates:
-    """Search all readable owners. `embedding` is started as a task. Raises ModelChanged."""
+    """Search all readable owners. `embed` embeds the query's topic. Raises ModelChanged."""
     async with task_scope() as start:
-        embedding_task = start(embedding)
+        embedding_task = start(embed(analysis.topic))
         lookups, notes = await start(_look_up_owners(database, request, analysis, timer))
+        corrections = _common_corrections(lookups)
+        if corrections:
+            embedding_task.cancel()
+            embedding_task = start(embed(corrected(analysis.topic, corrections)))
         lexical = [start(search_lexical(database, lookup, request, timer)) for lookup in lookups]
         embedded = await embedding_task
         vector = embedded.embedding
@@ -63,7 +73,7 @@ async def collect_candidates(
             for lookup, by_words, by_vector in zip(lookups, lexical, semantic, strict=True)
         ]
     model = vector.model if vector is not None else None
-    return Candidates(pools, model, (*notes, *embedded.notes))
+    return Candidates(pools, model, corrections, (*notes, *embedded.notes, *map(_note, corrections)))
 
 
 async def _look_up_owners(
@@ -82,6 +92,25 @@ async def _look_up_owners(
     ]
     note = f"{len(granting) - most} grants were left out: a recall looks at {most} at most."
     return [own, *lookups], (note,) if len(granting) > most else ()
+
+
+def _common_corrections(lookups: Sequence[OwnerLookup]) -> list[Correction]:
+    """The corrections of the words that no readable owner knows, those by known words first."""
+    found: dict[str, Correction] = {}
+    for lookup in lookups:
+        for correction in lookup.terms.corrections:
+            known = found.get(correction.word)
+            if known is None or (correction.is_known and not known.is_known):
+                found[correction.word] = correction
+    return [
+        correction
+        for word, correction in found.items()
+        if all(word in lookup.terms.unknown for lookup in lookups)
+    ]
+
+
+def _note(correction: Correction) -> str:
+    return f"{correction.word!r} was read as {correction.replacement!r}."
 
 
 async def _pool(

@@ -6,13 +6,12 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
 from mnemic.knowledge.entity_lookup import entities_named
 from mnemic.recall.candidates.limits import CANDIDATES_MIN
-from mnemic.recall.query_analysis import QueryAnalysis
 
 
-async def search_entities(database: TenantDatabase, owner: str, analysis: QueryAnalysis) -> Mapping[Key, int]:
-    """The newest memories that mention them, each with how many relations it is away from the query."""
+async def search_entities(database: TenantDatabase, owner: str, named: str) -> Mapping[Key, int]:
+    """The newest memories that mention the entities of a text, each with how many relations it is away from the query."""
     async with database.transaction() as transaction:
-        entity_ids = await entities_named(transaction, owner, analysis.lexical_text)
+        entity_ids = await entities_named(transaction, owner, named)
         if not entity_ids:
             return {}
         parameters = {"owner": owner, "entity_ids": list(entity_ids), "limit": CANDIDATES_MIN}

@@ -24,7 +24,7 @@ from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 
 STATISTICS_LEAST_SHARE = 0.0002
-"""Statistics leave out words in a smaller share of the memories; these are taken to be this rare."""
+"""Statistics leave out numbers and codes in a smaller share of the memories; these are taken to be this rare."""
 # With statistics: how many matches to search for, for an owner of `MATCHES_AT` memories or more. With fewer
 # memories a match costs less time, and more matches find more: of LoCoMo's answers among 30,000 other turns,
 # .75 were among the first ten with 1,000 matches, .77 with 2,000.
@@ -110,7 +110,8 @@ def _subquery_weights(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> lis
     """The weight of each subquery; None lets the database compute it from its own counts."""
     if not terms.has_statistics:
         return None
-    weights = term_weights(_estimated_counts(terms, terms.counts), terms.memory_count).tolist()
+    weights = term_weights(_estimated_counts(terms, terms.counts), terms.memory_count) * terms.certainties
+    weights = weights.tolist()
     return [sum_of_weights(subquery.bits, weights) for subquery in subqueries]
 
 
@@ -124,7 +125,7 @@ def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None
             for conversation, bits in zip(row["found_conversations"], row["conversation_terms"], strict=True)
         }
     estimated = _estimated_counts(terms, counts)
-    weights = term_weights(estimated, terms.weighed_count)
+    weights = term_weights(estimated, terms.weighed_count) * terms.certainties
     shares = estimated / max(terms.weighed_count, 1)
     return LexicalMatches(terms, weights, shares, found, conversation_terms, row)
 

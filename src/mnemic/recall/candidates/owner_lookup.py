@@ -8,10 +8,12 @@ from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.entities import search_entities
 from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
+from mnemic.recall.candidates.term_correction import correct_terms
 from mnemic.recall.candidates.time_windows import search_windows
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
+from mnemic.recall.spelling import corrected, suspects_in
 from mnemic.recall.stage_timer import StageTimer
 
 
@@ -40,15 +42,19 @@ async def look_up_owner(
 ) -> OwnerLookup:
     """Read the query's terms, then candidates by entity and by time."""
     with timer.measure("text"):
-        terms = await read_query_terms(database, readable.owner, analysis)
+        suspects = suspects_in(analysis.lexical_text) if "text" in request.techniques else ()
+        terms = await read_query_terms(database, readable.owner, analysis, suspects)
         is_confined = counts_granted_only(readable, terms)
+        if suspects and (is_confined or terms.unknown):
+            terms = await correct_terms(database, readable, request, analysis, terms, suspects, is_confined)
         if is_confined:
             terms = terms.among_granted(await count_granted(database, readable, request))
     with timer.measure("graph"):
         entity_hops: Mapping[Key, int] = {}
         # A grant opens memories. The giver's entities, with their aliases and relations, stay closed.
         if "graph" in request.techniques and terms.has_entities and readable.grant_id is None:
-            entity_hops = await search_entities(database, readable.owner, analysis)
+            named = corrected(analysis.lexical_text, terms.corrections)
+            entity_hops = await search_entities(database, readable.owner, named)
     with timer.measure("time"):
         in_windows = await search_windows(database, readable, request, analysis)
     return OwnerLookup(readable, terms, entity_hops, in_windows, is_confined)

@@ -1,17 +1,23 @@
 """The terms of a query, the statistics that the database keeps about them, and other facts about the owner.
 
-A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms) or a
-quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
+A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms; in
+another language than English all words that begin with its stem: mnemic.query_words) or a quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
 memories each word occurs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+
+import numpy as np
 
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.vectors import VectorTable
+from mnemic.recall.lexical_score import Floats
 from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.spelling import Correction, Suspect
+from mnemic.text_analysis.languages import Language, detect_language
 
 TERMS_MAX = 32
 STATISTICS_MIN_MEMORIES = 2_000
@@ -19,6 +25,7 @@ STATISTICS_AGE = timedelta(days=1)
 """Older statistics are refreshed in the background."""
 COUNTED_MAX = 2 * STATISTICS_MIN_MEMORIES
 """Without statistics, the database counts an owner's memories up to this number."""
+CORRECTED_CERTAINTY = 0.85
 GRANTED_PRIOR_MEMORIES = 20
 """Memories without any term of the query that are added to those of a grant. A grant may cover one memory, in
 which no term would be rare."""
@@ -31,7 +38,9 @@ class QueryTerms:
     `tsqueries` has one PostgreSQL tsquery per term, with all forms of the word; `counts` the number of
     memories that have the term, None where statistics do not say; `mean_bytes` the mean length of the
     owner's memories, None without statistics. `vector_table` holds the vectors of the model that serves the
-    tenant. `prior_count` is added to `memory_count` to tell how rare terms are.
+    tenant. `unknown` are the suspect words of the query that no memory has (`recall.spelling`), `corrections`
+    the words that some of them are taken for, and `corrected_places` the terms that come from these. `prior_count` is added
+    to `memory_count` to tell how rare terms are.
     """
 
     lexemes: tuple[str, ...]
@@ -44,6 +53,9 @@ class QueryTerms:
     has_entities: bool
     has_grants: bool
     vector_table: VectorTable | None
+    unknown: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    corrected_places: frozenset[int] = frozenset()
     prior_count: int = 0
 
     @property
@@ -52,10 +64,26 @@ class QueryTerms:
         return self.memory_count + self.prior_count
 
     @property
+    def certainties(self) -> Floats:
+        """What the weight of each term is multiplied by: less than 1 for a corrected one."""
+        places = range(len(self.lexemes))
+        return np.array([CORRECTED_CERTAINTY if place in self.corrected_places else 1.0 for place in places])
+
+    @property
     def lacks_statistics(self) -> bool:
         """Whether statistics should be made or refreshed for this owner."""
         is_large = self.memory_count > STATISTICS_MIN_MEMORIES
         return self.is_stale or (not self.has_statistics and is_large)
+
+    def corrected_by(self, corrected: "QueryTerms", corrections: Sequence[Correction]) -> "QueryTerms":
+        """The terms of the corrected query; those that this query lacks are marked."""
+        places = (place for place, lexeme in enumerate(corrected.lexemes) if lexeme not in self.lexemes)
+        return replace(
+            corrected,
+            unknown=self.unknown,
+            corrections=tuple(corrections),
+            corrected_places=frozenset(places),
+        )
 
     def among_granted(self, memory_count: int) -> "QueryTerms":
         """The same terms, to be counted among the granted memories of the owner, without its statistics."""
@@ -71,17 +99,27 @@ class QueryTerms:
         )
 
 
-async def read_query_terms(database: TenantDatabase, owner: str, analysis: QueryAnalysis) -> QueryTerms:
-    """Have the database parse the query and look up the statistics of its terms."""
+async def read_query_terms(
+    database: TenantDatabase, owner: str, analysis: QueryAnalysis, suspects: Sequence[Suspect] = ()
+) -> QueryTerms:
+    """Have the database parse the query, look up the statistics of its terms, and look for the suspects."""
     parameters = {
         "owner": owner,
         "query": analysis.lexical_text,
         "phrases": list(analysis.phrases),
         "count_max": COUNTED_MAX,
         "statistics_age": STATISTICS_AGE,
+        "suspects": [suspect.word for suspect in suspects],
+        "language": foreign_language(analysis.topic),
     }
     (row,) = await database.read("recall.terms", parameters)
     return _query_terms(row, analysis)
+
+
+def foreign_language(text: str) -> Language | None:
+    """The language of a text, None for English and if it is unknown."""
+    language = detect_language(text)
+    return language if language != "english" else None
 
 
 def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:
@@ -103,4 +141,5 @@ def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:
         vector_table=VectorTable(row["model"], row["dimensions"], row["table_name"])
         if row["model"]
         else None,
+        unknown=tuple(row["unknown"]),
     )

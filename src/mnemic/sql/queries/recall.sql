@@ -5,8 +5,17 @@
 SELECT known.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
-    entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval
+    entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval,
+    %(suspects)s::text[], %(language)s::text
 ) AS known
+
+-- name: vocabulary
+-- The indexed words of an owner; see mnemic.recall_vocabulary.
+SELECT mnemic.recall_vocabulary(
+    entered.tenant_id, %(owner)s, %(shortest)s, %(longest)s, %(memories_max)s, %(words_max)s,
+    %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS words
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 
 -- name: words
 -- Lexical candidates, the turns around them, and their vectors; see mnemic.recall_by_words.

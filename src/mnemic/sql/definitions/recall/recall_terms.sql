@@ -1,14 +1,16 @@
--- Analyzes a query before the search: its indexed words in their order and the phrases, each as a tsquery, with
+-- Analyzes a query before the search: its words in their order (mnemic.query_words) and the phrases, each as a tsquery, with
 -- the number of the owner's memories that contain a word, if statistics are kept; the number of memories (counted
 -- up to `count_max` without statistics), their mean length in bytes, and whether the statistics are older than
--- `statistics_age`; whether the owner has entities and grants; and the embedding model of the tenant, NULL before
--- the first vector.
+-- `statistics_age`; whether the owner has entities and grants; the embedding model of the tenant, NULL before
+-- the first vector; and those of the words `suspects` that no memory has (mnemic.unknown_words).
 CREATE OR REPLACE FUNCTION mnemic.recall_terms(
-    of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval
+    of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval,
+    suspects text[], in_language text
 )
 RETURNS TABLE (
     lexemes text[], terms text[], counts int[], phrase_terms text[], kept_count int, mean_bytes real, is_stale boolean,
-    counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int
+    counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int,
+    unknown text[]
 )
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -32,39 +34,52 @@ BEGIN
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
         EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
-        serving.model, serving.table_name, serving.dimensions
+        serving.model, serving.table_name, serving.dimensions,
+        CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(
+            wanted_owner, suspects,
+            ARRAY(
+                SELECT (
+                    SELECT
+                        CASE WHEN NOT bool_or(EXISTS (
+                            SELECT FROM vectors.word_statistics AS listed
+                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                              AND listed.word = ANY (parsed.exact)
+                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
+                    FROM mnemic.query_words(given.word, in_language) AS parsed
+                )
+                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
+                ORDER BY given.place
+            )
+        ) ELSE suspects END
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
             coalesce(array_agg(
-                (
-                    -- In brackets, because callers combine terms.
-                    SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
-                    FROM unnest(looked_up.forms) AS form
-                ) ORDER BY looked_up.place, looked_up.word
+                mnemic.word_term(looked_up.exact, looked_up.prefixes) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS terms,
-            -- A sub-select per form is one primary key lookup; a join might read all words of the owner.
+            -- A sub-select per form is one primary key lookup; a join might read all words of the owner. No index finds
+            -- the words that begin with a prefix: these are read, for queries that are not in English.
             coalesce(array_agg(
-                (
+                CASE WHEN looked_up.prefixes = '{}' THEN (
                     SELECT sum((
                         SELECT listed.memory_count FROM vectors.word_statistics AS listed
                         WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner AND listed.word = form
                     ))::int
-                    FROM unnest(looked_up.forms) AS form
-                ) ORDER BY looked_up.place, looked_up.word
+                    FROM unnest(looked_up.exact) AS form
+                ) ELSE (
+                    SELECT sum(listed.memory_count)::int FROM vectors.word_statistics AS listed
+                    WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                      AND (
+                          listed.word = ANY (looked_up.exact)
+                          OR EXISTS (
+                              SELECT FROM unnest(looked_up.prefixes) AS given (prefix)
+                              WHERE starts_with(listed.word, given.prefix)
+                          )
+                      )
+                ) END ORDER BY looked_up.place, looked_up.word
             ), '{}') AS counts
-        FROM (
-            -- Forms of the same word are one term.
-            SELECT min(found.lexeme) AS word, min(found.positions[1]) AS place, found.forms
-            FROM (
-                SELECT
-                    lexeme, positions,
-                    coalesce((SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme])
-                        AS forms
-                FROM unnest(to_tsvector('english', query))
-            ) AS found
-            GROUP BY found.forms
-        ) AS looked_up
+        FROM mnemic.query_words(query, in_language) AS looked_up
+        WHERE cardinality(looked_up.exact) + cardinality(looked_up.prefixes) > 0
     ) AS query_words
     LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
     LEFT JOIN (

@@ -1,5 +1,5 @@
 -- Counts an owner's memories and words and stores the result; words in fewer than one of 5,000 memories are left
--- out. ts_stat takes a query as text, which runs with the caller's privileges and policies.
+-- out, those of letters only in fewer than one of 100,000: mnemic.recall_vocabulary needs them. ts_stat takes a query as text, which runs with the caller's privileges and policies.
 CREATE OR REPLACE FUNCTION mnemic.refresh_statistics(wanted_owner text) RETURNS int
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -26,7 +26,8 @@ BEGIN
     INSERT INTO vectors.word_statistics (tenant_id, owner, word, memory_count)
     SELECT mnemic.current_tenant(), wanted_owner, counts.word, counts.ndoc
     FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L', wanted_owner)) AS counts
-    WHERE counts.ndoc >= counted / 5000.0;
+    WHERE counts.ndoc >= counted / 5000.0
+      OR (counts.ndoc >= counted / 100000.0 AND counts.word ~ '^[[:alpha:]]{4,31}$');
     RETURN counted;
 END
 $$;

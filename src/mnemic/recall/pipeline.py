@@ -47,7 +47,7 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("understand"):
         analysis = analyse_query(request.query, request.asked_at)
 
-    embedding = embed_query(embedder, request, [analysis.topic, *expansion.texts], timer)
+    embedding = embed_query(core, embedder, request, [analysis.topic, *expansion.texts], timer)
     candidates = await collect_candidates(database, request, analysis, embedding, timer)
     pools = candidates.pools
     request_index_maintenance(core, pools)

@@ -53,8 +53,8 @@ def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1
     return CandidatePool(
         readable=ReadableOwner("ada", Filter()),
         lexical=words or sample_words(),
-        row={},
         keys=[bytes([number]) * 16 for number in range(len(terms))],
+        origins=[({}, number) for number in range(len(terms))],
         conversations=nothing,
         positions=nothing,
         roles=nothing,

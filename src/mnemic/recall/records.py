@@ -77,7 +77,7 @@ async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key])
 
 def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
     """The record of a candidate; None if it is a long one, which the search did not return."""
-    row, at = pool.row, index
+    row, at = pool.origins[index]
     content = row["content"][at]
     if content is None:
         return None

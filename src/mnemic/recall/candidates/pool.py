@@ -25,14 +25,14 @@ class CandidatePool:
     """Candidates of one owner; each column has one value per candidate.
 
     `terms` are bit fields: bit n stands for term n of the query. `cosines` is NaN for a memory without a
-    vector. `hops` is the number of relations to an entity of the query, infinite without one. `row` is the
-    database row that the candidates came from, with the columns of their records.
+    vector. `hops` is the number of relations to an entity of the query, infinite without one. `origins` has
+    the database row and the index in its arrays that each candidate came from.
     """
 
     readable: ReadableOwner
     lexical: LexicalMatches
-    row: Row
     keys: Sequence[Key]
+    origins: Sequence[tuple[Row, int]]
     conversations: tuple[str | None, ...]
     positions: tuple[int | None, ...]
     roles: tuple[str | None, ...]
@@ -77,8 +77,8 @@ def build_pool(
     return CandidatePool(
         readable=lookup.readable,
         lexical=lexical,
-        row=row,
         keys=keys,
+        origins=[(row, place) for place in range(len(keys))],
         **{name: tuple(row[name]) for name in _LISTS},
         **{name: np.array(row[name], float) for name in _FLOATS},
         found_by=found_by,

@@ -91,27 +91,12 @@ class _SemanticSearch:
 
     async def run(self, filtered: FilteredMatches | None = None) -> SemanticMatches:
         """Execute one statement, which itself measures how long its vector search took."""
-        query, request = self.query, self.request
-        owner, tenant_id = self.lookup.readable.owner, self.database.tenant.id
-        limit = candidate_limit(request)
         found = ((await self.lexical).found, list(self.lookup.entity_hops), self.by_time)
-        if query is None and not any(found):
+        if self.query is None and not any(found):
             return SemanticMatches()
-        uses_sample = filtered is None and not self.lookup.counts_granted_only
-        parameters = {
-            **features_parameters(self.lookup, request, found),
-            "model": query and query.table.model,
-            "vector_table": query and query.table.name,
-            "vector": query and HalfVector(query.vector),
-            "near": filtered and IdArray(filtered.keys),
-            "index_name": query and index_name(query.table.name, tenant_id, owner),
-            "ef_search": ef_search_for(limit, self.lookup.terms.memory_count),
-            "sample_owner": owner if uses_sample else None,
-        }
         started_s = perf_counter()
-        (row,) = await self.database.read("recall.near", parameters)
-        if query is not None and row["model"] != query.table.model:
-            raise ModelChanged(row["model"])
+        near = filtered.keys if filtered is not None else None
+        row = await read_features(self.database, self.lookup, self.request, self.query, found, near)
         self.timer.add("vector", row["near_ms"])
         self.timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
         return SemanticMatches(
@@ -121,6 +106,36 @@ class _SemanticSearch:
             is_exact=row["row_count"] is not None,
             row=row,
         )
+
+
+async def read_features(
+    database: TenantDatabase,
+    lookup: OwnerLookup,
+    request: Request,
+    query: VectorQuery | None,
+    found: Sequence[Sequence[Key]],
+    near: Sequence[Key] | None,
+) -> Row:
+    """Features and cosines of candidates and of the turns around the best.
+
+    `found` are the candidates of each search so far, best first. `near` are the nearest; None searches for
+    them. Raises ModelChanged if another model serves the tenant than the one that embedded the query.
+    """
+    owner = lookup.readable.owner
+    parameters = {
+        **features_parameters(lookup, request, found),
+        "model": query and query.table.model,
+        "vector_table": query and query.table.name,
+        "vector": query and HalfVector(query.vector),
+        "near": IdArray(near) if near is not None else None,
+        "index_name": query and index_name(query.table.name, database.tenant.id, owner),
+        "ef_search": ef_search_for(candidate_limit(request), lookup.terms.memory_count),
+        "sample_owner": owner if near is None and not lookup.counts_granted_only else None,
+    }
+    (row,) = await database.read("recall.near", parameters)
+    if query is not None and row["model"] != query.table.model:
+        raise ModelChanged(row["model"])
+    return row
 
 
 def _statistics(row: Row) -> CosineStatistics | None:

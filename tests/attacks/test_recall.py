@@ -43,20 +43,14 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "as_of": None,
         "limit": 100,
         "ids": [row[0] for row in rows],
+        "expanded_ids": [row[0] for row in rows],
         "expanded": 5,
         "reach": 2,
         "terms": ["'secret'"],
         "along_bytes": 1_000,
     }
-    words = {
-        "searched": ["'secret'"],
-        "weights": None,
-        "memory_total": 1,
-        "mean_bytes": None,
-        "with_vectors": True,
-        "sample_owner": OWNER,
-    }
-    near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60}
+    words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "mean_bytes": None}
+    near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60, "sample_owner": OWNER}
     return {
         "recall.words": {**around, **words},
         "recall.near": {**around, **near, "model": MODEL, "vector_table": table},

@@ -38,6 +38,7 @@ from mnemic.db.connection import (
 from mnemic.db.dedicated_connection import DedicatedConnection
 from mnemic.db.half_vectors import find_halfvec, use_half_vectors
 from mnemic.db.id_arrays import use_keys
+from mnemic.db.plain_values import use_plain_values
 from mnemic.db.pool import LifoPool
 from mnemic.db.pooler import send_settings
 from mnemic.db.schema_version import SchemaCheck
@@ -426,6 +427,7 @@ class Database:
         """Set up a new connection of the pool."""
         connection.answer_timeout_s = self._limits.answer_timeout_s
         use_keys(connection)
+        use_plain_values(connection)
         await remove_login_settings(connection)
         if self.access.pooler_settings is not None:
             await send_settings(connection, self.access.pooler_settings)

@@ -1,4 +1,4 @@
-"""Vectors as query parameters and results: in pgvector's binary format, many in one array.
+"""Vectors as query parameters: in pgvector's binary format, many in one array.
 
 This avoids printing and parsing text, and a Python object per number. A query casts the parameter
 (``::halfvec``, ``::halfvec[]``). A binary array contains the oid of its element type, which differs between
@@ -8,7 +8,7 @@ databases; it is read once when a database is opened.
 import numpy as np
 import numpy.typing as npt
 from psycopg import AsyncConnection
-from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 from psycopg.rows import DictRow
 from psycopg.types import TypeInfo
@@ -62,21 +62,6 @@ class HalfVectorDumper(Dumper):
         return np.array([dimensions, 0], dtype=">i2").tobytes() + obj.vector.astype(">f2").tobytes()
 
 
-class HalfVectorsLoader(Loader):
-    """Reads an array of vectors, none of them NULL, as the rows of an array of numbers."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> npt.NDArray[np.float32]:
-        """The vectors in their order."""
-        if len(data) <= _HEAD_BYTES:
-            return np.empty((0, 0), np.float32)
-        (dimensions,) = np.frombuffer(data, ">i2", count=1, offset=_HEAD_BYTES + 4).tolist()
-        rows = np.frombuffer(data, _row_type(dimensions), offset=_HEAD_BYTES)
-        vectors: npt.NDArray[np.float32] = rows["values"].astype(np.float32)
-        return vectors
-
-
 def _row_type(dimensions: int) -> np.dtype[np.void]:
     """Layout of a vector in a binary array: length in bytes, dimensions, two unused bytes, numbers."""
     return np.dtype(
@@ -93,8 +78,7 @@ async def find_halfvec(connection: AsyncConnection[DictRow]) -> TypeInfo:
 
 
 def use_half_vectors(connection: AsyncConnection[DictRow], halfvec: TypeInfo) -> None:
-    """Register the dumpers and the binary array loader on a new connection."""
+    """Register the dumpers on a new connection."""
     halfvec.register(connection)
-    connection.adapters.register_loader(halfvec.array_oid, HalfVectorsLoader)
     connection.adapters.register_dumper(HalfVectors, HalfVectorsDumper)
     connection.adapters.register_dumper(HalfVector, HalfVectorDumper)

@@ -134,6 +134,13 @@ class CosineStatistics:
             return None
         return cls(row["mean"] or 0.0, row["deviation"] or 0.0, row["row_count"])
 
+    @classmethod
+    def from_sample(cls, row: Row) -> "CosineStatistics | None":
+        """From a row of `mnemic.recall_cosines`; None without a sample."""
+        if not row["sample_count"]:
+            return None
+        return cls(row["sample_mean"], row["sample_deviation"], row["sample_count"])
+
 
 @dataclass(frozen=True, eq=False)
 class NearestVectors:

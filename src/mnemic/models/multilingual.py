@@ -51,7 +51,9 @@ class MultilingualEncoder:
 
     def __init__(self) -> None:
         if find_spec(_PACKAGE) is None or find_spec(_OPERATORS) is None:
-            raise ConfigurationError(f"The multilingual embedding model is missing. {install_extra('multilingual')}.")
+            raise ConfigurationError(
+                f"The multilingual embedding model is missing. {install_extra('multilingual')}."
+            )
         self._threads = ThreadPoolExecutor(
             min(os.cpu_count() or 1, MAX_THREADS), thread_name_prefix="mnemic-embed-multilingual"
         )
@@ -101,7 +103,9 @@ def _read_model() -> bytes:
     try:
         model = (folder / _FILE).read_bytes()
     except OSError as error:
-        raise EmbeddingError(f"The multilingual embedding model cannot be read: {error}. {_REINSTALL}") from error
+        raise EmbeddingError(
+            f"The multilingual embedding model cannot be read: {error}. {_REINSTALL}"
+        ) from error
     if hashlib.sha256(model).hexdigest() != _FILE_SHA256:
         raise EmbeddingError(f"The multilingual embedding model in {folder} is another file. {_REINSTALL}")
     return model

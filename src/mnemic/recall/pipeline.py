@@ -49,7 +49,7 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("understand"):
         analysis = analyse_query(request.query, request.asked_at)
 
-    embed = partial(embed_query, embedder, request, expansion.texts, timer)
+    embed = partial(embed_query, core, embedder, request, expansion.texts, timer)
     candidates = await collect_candidates(database, request, analysis, embed, timer)
     pools = candidates.pools
     analysis = with_corrected_words(analysis, candidates.corrections)

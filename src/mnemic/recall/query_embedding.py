@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from psycopg.errors import UndefinedTable
@@ -72,14 +73,25 @@ async def with_serving_embedder(
 
 
 async def embed_query(
-    embedder: TextEmbedder, request: Request, others: Sequence[str], timer: StageTimer, topic: str
+    core: Core,
+    embedder: TextEmbedder,
+    request: Request,
+    others: Sequence[str],
+    timer: StageTimer,
+    topic: str,
 ) -> EmbeddingResult:
     """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes on without one."""
     if "vector" not in request.techniques:
         return EmbeddingResult(None)
+    embed = partial(
+        core.models.query_vectors.embed,
+        embedder,
+        tenant_id=core.tenant.id,
+        owner=request.scope.require_owner(),
+    )
     with timer.measure("embed"):
         try:
-            vectors = [await embedder.embed_query(text) for text in (topic, *others)]
+            vectors = [await embed(text) for text in (topic, *others)]
         except EmbeddingError as error:
             return EmbeddingResult(None, (f"vector was left out: {error}",))
     mean = np.mean(vectors, axis=0) if len(vectors) > 1 else vectors[0]

@@ -15,6 +15,7 @@ from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.failure_report import report_failure
 from mnemic.models.language import LanguageModel, LanguageModelSpec, open_language_model
 from mnemic.models.reranking import Reranker, RerankerSpec, open_reranker
+from mnemic.runtime.query_vectors import QueryVectors
 
 
 class Models:
@@ -34,6 +35,7 @@ class Models:
         self._embedder_spec: EmbedderSpec = embedder if embedder is not None else settings.embedder
         self._embedder: TextEmbedder | None = None
         self._others: dict[str, TextEmbedder] = {}
+        self.query_vectors = QueryVectors()
 
     @property
     def embedder(self) -> TextEmbedder:

@@ -2130,7 +2130,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_cosines(of_tenant uuid, vector_table text, wanted anyelement, ids uuid[], known_ids uuid[], OUT other_ids uuid[], OUT other_cosines real[]) RETURNS record
+CREATE FUNCTION mnemic.recall_cosines(of_tenant uuid, vector_table text, wanted anyelement, ids uuid[], known_ids uuid[], sample_owner text, OUT other_ids uuid[], OUT other_cosines real[], OUT sample_mean double precision, OUT sample_deviation double precision, OUT sample_count bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $_$
 BEGIN
@@ -2138,16 +2138,25 @@ BEGIN
         RETURN;
     END IF;
     other_ids := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(known_ids));
-    IF other_ids <> '{}' THEN
+    IF other_ids <> '{}' OR sample_owner IS NOT NULL THEN
         -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
         EXECUTE format(
-            'SELECT array_agg(listed.memory_id), array_agg(found.cosine)'
-            ' FROM unnest($1) AS listed (memory_id)'
-            ' CROSS JOIN LATERAL (SELECT (1 - (embedding <=> $2))::real AS cosine FROM vectors.%I AS stored'
+            'SELECT array_agg(listed.memory_id) FILTER (WHERE NOT listed.is_sample),'
+            '   array_agg(found.cosine::real) FILTER (WHERE NOT listed.is_sample),'
+            '   avg(found.cosine) FILTER (WHERE listed.is_sample),'
+            '   stddev_pop(found.cosine) FILTER (WHERE listed.is_sample),'
+            '   count(*) FILTER (WHERE listed.is_sample)'
+            ' FROM ('
+            '   SELECT memory_id, false AS is_sample FROM unnest($1) AS given (memory_id)'
+            '   UNION ALL'
+            '   SELECT unnest(sample), true FROM vectors.owner_statistics WHERE tenant_id = $3 AND owner = $4'
+            ' ) AS listed'
+            ' CROSS JOIN LATERAL (SELECT 1 - (embedding <=> $2) AS cosine FROM vectors.%I AS stored'
             '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
             vector_table
         )
-        INTO other_ids, other_cosines USING other_ids, wanted, of_tenant;
+        INTO other_ids, other_cosines, sample_mean, sample_deviation, sample_count
+        USING other_ids, wanted, of_tenant, sample_owner;
     END IF;
 END
 $_$;
@@ -2410,38 +2419,6 @@ BEGIN
     ) ON true;
 END
 $$;
-
-CREATE FUNCTION mnemic.recall_vectors(of_tenant uuid, sample_owner text, ids uuid[], is_wanted boolean, OUT vector_model text, OUT vector_places integer[], INOUT vectors anyarray, OUT sample_vectors anyarray) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS $_$
-DECLARE
-    vector_table text;
-BEGIN
-    IF is_wanted THEN
-        SELECT known.model, known.table_name INTO vector_model, vector_table
-        FROM vectors.tenant_models AS used JOIN mnemic.vector_models AS known ON known.model = used.model;
-    END IF;
-    IF vector_table IS NULL THEN
-        RETURN;
-    END IF;
-    -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates. Rows of the random
-    -- sample have no place.
-    EXECUTE format(
-        'SELECT array_agg(listed.place::int) FILTER (WHERE listed.place IS NOT NULL),'
-        '   array_agg(found.embedding) FILTER (WHERE listed.place IS NOT NULL),'
-        '   array_agg(found.embedding) FILTER (WHERE listed.place IS NULL)'
-        ' FROM ('
-        '   SELECT memory_id, place FROM unnest($1) WITH ORDINALITY AS given (memory_id, place)'
-        '   UNION ALL'
-        '   SELECT unnest(sample), NULL FROM vectors.owner_statistics WHERE tenant_id = $3 AND owner = $2'
-        ' ) AS listed'
-        ' CROSS JOIN LATERAL (SELECT embedding FROM vectors.%I AS stored'
-        '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
-        vector_table
-    )
-    INTO vector_places, vectors, sample_vectors USING ids, sample_owner, of_tenant;
-END
-$_$;
 
 CREATE FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER

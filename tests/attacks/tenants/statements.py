@@ -408,11 +408,8 @@ SEARCHES_FOR_B = (
     "SELECT unnest(memory_ids) AS memory_id"
     f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
     " NULL, {as_of}, 99)",
-    "SELECT drawn.memory_id FROM mnemic.recall_vectors('{b}', 'somebody', "
-    f"{THEIRS}, true, NULL::halfvec[]) AS found, unnest({THEIRS}) WITH ORDINALITY AS drawn (memory_id, place)"
-    " WHERE drawn.place = ANY(found.vector_places)",
     f"SELECT unnest(other_ids) AS memory_id FROM {FIRST_TABLE},"
-    f" mnemic.recall_cosines('{{b}}', table_name, '[1,0,0]'::halfvec, {THEIRS}, NULL)",
+    f" mnemic.recall_cosines('{{b}}', table_name, '[1,0,0]'::halfvec, {THEIRS}, NULL, 'somebody')",
     f"SELECT memory_id FROM mnemic.recall_records('{{b}}', {THEIRS})",
 )
 

@@ -1,25 +1,24 @@
 """Collecting candidates: runs the searches of every readable owner beside each other and beside the embedder.
 
 For each owner: look up the query's terms, entities and times, then search by words. None of this needs the
-query's vector, so it runs while the query is embedded. When the vector is there, the semantic search starts,
-whether or not the lexical search has ended; the lexical matches are merged into the pool while it runs. If
-the lookup corrects typing errors, the corrected query is embedded instead.
+query's vector, so it runs while the query is embedded. When both are done, one statement searches by vector
+and reads the features of all candidates: a statement costs more than the time that a second one would save.
+If the lookup corrects typing errors, the corrected query is embedded instead.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mnemic.db.database import TenantDatabase
 from mnemic.govern.shares import readable_grants
-from mnemic.recall.candidates.lexical import LexicalMatches, search_lexical
+from mnemic.recall.candidates.lexical import search_lexical
 from mnemic.recall.candidates.owner_lookup import OwnerLookup, look_up_owner
-from mnemic.recall.candidates.pool import CandidatePool, PoolBuilder
-from mnemic.recall.candidates.semantic import SemanticMatches, search_semantic
+from mnemic.recall.candidates.pool import CandidatePool, build_pool
+from mnemic.recall.candidates.semantic import search_semantic
 from mnemic.recall.query_analysis import QueryAnalysis
-from mnemic.recall.query_embedding import EmbeddingResult, QueryEmbedding
+from mnemic.recall.query_embedding import EmbeddingResult
 from mnemic.recall.readable_owners import OWNERS_MAX, granting_owners, requesting_owner
 from mnemic.recall.request import Request
 from mnemic.recall.spelling import Correction, corrected
@@ -66,10 +65,12 @@ async def collect_candidates(
         lexical = [start(search_lexical(database, lookup, request, timer)) for lookup in lookups]
         embedded = await embedding_task
         vector = embedded.embedding
-        semantic = [start(search_semantic(database, lookup, request, vector, timer)) for lookup in lookups]
-        await asyncio.sleep(0)  # Let the semantic searches send their statements before the CPU is busy.
+        semantic = [
+            start(search_semantic(database, lookup, request, vector, by_words, timer))
+            for lookup, by_words in zip(lookups, lexical, strict=True)
+        ]
         pools = [
-            await _pool(lookup, request, vector, by_words, by_vector)
+            build_pool(lookup, request, await by_words, await by_vector)
             for lookup, by_words, by_vector in zip(lookups, lexical, semantic, strict=True)
         ]
     model = vector.model if vector is not None else None
@@ -111,14 +112,3 @@ def _common_corrections(lookups: Sequence[OwnerLookup]) -> list[Correction]:
 
 def _note(correction: Correction) -> str:
     return f"{correction.word!r} was read as {correction.replacement!r}."
-
-
-async def _pool(
-    lookup: OwnerLookup,
-    request: Request,
-    embedding: QueryEmbedding | None,
-    lexical: Awaitable[LexicalMatches],
-    semantic: Awaitable[SemanticMatches],
-) -> CandidatePool:
-    builder = PoolBuilder(lookup, request, embedding, await lexical)
-    return builder.build(await semantic)

@@ -8,7 +8,6 @@ that have several of the terms are searched.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
-from mnemic.recall.candidates.neighbours import features_parameters
+from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.query_terms import QueryTerms
 from mnemic.recall.lexical_score import Floats, sum_of_weights, term_weights
@@ -41,8 +40,7 @@ class LexicalMatches:
     """The terms of a query with their weights, and the memories that have some of them.
 
     `weights` and `shares` (of the owner's memories that have the term) go by term. `conversation_terms` says
-    which terms a conversation has: bit n stands for term n. `row` is the result of `recall.words`, None if
-    it was not executed.
+    which terms a conversation has: bit n stands for term n.
     """
 
     terms: QueryTerms
@@ -50,7 +48,6 @@ class LexicalMatches:
     shares: Floats
     found: Sequence[Key]
     conversation_terms: Mapping[str, int]
-    row: Row | None = None
 
     def weights_of(self, bit_fields: Sequence[int]) -> Floats:
         """The summed weight of the terms of each bit field; computed once for equal ones."""
@@ -66,26 +63,18 @@ class LexicalMatches:
 async def search_lexical(
     database: TenantDatabase, lookup: OwnerLookup, request: Request, timer: StageTimer
 ) -> LexicalMatches:
-    """Memories with the query's words, those that mention its entities, and turns around the best of both.
-
-    The same statement reads the vectors of what it finds and, from owners with statistics, a sample of all
-    vectors: the query's vector is not known yet.
-    """
+    """Memories with the query's words, best first."""
     terms = lookup.terms
     subqueries = _subqueries(terms) if "text" in request.techniques else ()
-    with_vectors = "vector" in request.techniques
-    if not subqueries and not lookup.entity_hops and not (with_vectors and terms.has_statistics):
+    if not subqueries:
         return _matches(terms, (), None)
     parameters = {
-        **features_parameters(lookup, request, list(lookup.entity_hops)),
+        **lookup.readable.parameters(request),
         **_search_parameters(terms, subqueries),
-        "with_vectors": with_vectors,
-        "sample_owner": lookup.readable.owner if not lookup.counts_granted_only else None,
+        "limit": candidate_limit(request),
     }
-    started_s = perf_counter()
-    (row,) = await database.read("recall.words", parameters)
-    timer.add("text", row["words_ms"])
-    timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["words_ms"]))
+    with timer.measure("text"):
+        (row,) = await database.read("recall.words", parameters)
     return _matches(terms, subqueries, row)
 
 
@@ -127,7 +116,7 @@ def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None
     estimated = _estimated_counts(terms, counts)
     weights = term_weights(estimated, terms.weighed_count) * terms.certainties
     shares = estimated / max(terms.weighed_count, 1)
-    return LexicalMatches(terms, weights, shares, found, conversation_terms, row)
+    return LexicalMatches(terms, weights, shares, found, conversation_terms)
 
 
 def _subqueries(terms: QueryTerms) -> list[_Subquery]:

@@ -1,7 +1,7 @@
 """Candidates by conversation: the turns around the best candidates of the lexical and the semantic search.
 
-The statements of both searches read them (mnemic.candidate_features), together with everything that ranking
-needs and, unless it is long, the record itself.
+The statement of the semantic search reads them for both (mnemic.candidate_features), together with everything
+that ranking needs and, unless it is long, the record itself.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,20 @@ RECORD_MAX_BYTES = 2_000
 Floats = npt.NDArray[np.float64]
 
 
-def features_parameters(lookup: OwnerLookup, request: Request, others: Sequence[Key]) -> dict[str, Any]:
-    """Parameters of mnemic.candidate_features; `others` are candidates that other searches found."""
+def features_parameters(
+    lookup: OwnerLookup, request: Request, found: Sequence[Sequence[Key]]
+) -> dict[str, Any]:
+    """Parameters of mnemic.candidate_features; `found` are the candidates of each search so far, best first.
+
+    `expanded` counts for the semantic search, which runs in the same statement.
+    """
+    expanded = _expanded_count(request) if "neighbours" in request.techniques else 0
     return {
         **lookup.readable.parameters(request),
         "limit": candidate_limit(request),
-        "ids": IdArray(others),
-        "expanded": _expanded_count(request) if "neighbours" in request.techniques else 0,
+        "ids": IdArray(key for keys in found for key in keys),
+        "expanded_ids": IdArray(key for keys in found for key in keys[:expanded]),
+        "expanded": expanded,
         "reach": NEIGHBOUR_REACH,
         "terms": list(lookup.terms.tsqueries),
         "along_bytes": RECORD_MAX_BYTES,

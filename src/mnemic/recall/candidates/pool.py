@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,15 +10,12 @@ from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.cosines import (
     Floats,
     aligned_cosines,
-    lexical_cosines,
-    sample_statistics,
     semantic_cosines,
     smoothed_statistics,
 )
 from mnemic.recall.candidates.lexical import LexicalMatches
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.semantic import SemanticMatches
-from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
 
@@ -64,90 +60,53 @@ class CandidatePool:
         return len(self.keys)
 
 
-class PoolBuilder:
-    """Merges the matches of an owner's searches into a pool.
-
-    The lexical matches come first: they are merged while the semantic search runs.
-    """
-
-    def __init__(
-        self,
-        lookup: OwnerLookup,
-        request: Request,
-        embedding: QueryEmbedding | None,
-        lexical: LexicalMatches,
-    ) -> None:
-        self._lookup, self._request, self._lexical = lookup, request, lexical
-        query = VectorQuery.of(lookup.terms.vector_table, embedding)
-        self._columns = _Columns()
-        self._columns.add(lexical.row)
-        self._cosines = lexical_cosines(lexical.row, query)
-        self._sample = sample_statistics(lexical.row, query)
-
-    def build(self, semantic: SemanticMatches) -> CandidatePool:
-        """The pool, once the semantic search is done."""
-        lookup = self._lookup
-        found: dict[str, Sequence[Key]] = {
-            "text": self._lexical.found,
-            "graph": list(lookup.entity_hops),
-            "vector": semantic.keys,
-            "time": semantic.by_time,
-        }
-        self._columns.add(semantic.row)
-        columns = self._columns.joined(found)
-        mean, deviation = smoothed_statistics(semantic.statistics or self._sample)
-        return CandidatePool(
-            readable=lookup.readable,
-            lexical=self._lexical,
-            **columns,
-            hops=_hops(lookup.entity_hops, columns["keys"]),
-            cosines=aligned_cosines(columns["keys"], self._cosines | semantic_cosines(semantic.row)),
-            cosine_mean=mean,
-            cosine_deviation=deviation,
-            counts=_counts(found, columns["found_by"], self._request),
-            lacks_word_statistics=lookup.terms.lacks_statistics and lookup.readable.covers_everything,
-            lacks_vector_index=semantic.lacks_index,
-        )
+def build_pool(
+    lookup: OwnerLookup, request: Request, lexical: LexicalMatches, semantic: SemanticMatches
+) -> CandidatePool:
+    """The candidates of all searches of an owner, from the row that has their features."""
+    row = semantic.row if semantic.row is not None and semantic.row["memory_ids"] is not None else _NO_ROW
+    keys: Sequence[Key] = row["memory_ids"]
+    found: dict[str, Sequence[Key]] = {
+        "text": lexical.found,
+        "graph": list(lookup.entity_hops),
+        "vector": semantic.keys,
+        "time": semantic.by_time,
+    }
+    found_by = _found_by(keys, found)
+    mean, deviation = smoothed_statistics(semantic.statistics)
+    return CandidatePool(
+        readable=lookup.readable,
+        lexical=lexical,
+        keys=keys,
+        origins=[(row, place) for place in range(len(keys))],
+        **{name: tuple(row[name]) for name in _LISTS},
+        **{name: np.array(row[name], float) for name in _FLOATS},
+        found_by=found_by,
+        hops=_hops(lookup.entity_hops, keys),
+        cosines=aligned_cosines(keys, semantic_cosines(semantic.row)),
+        cosine_mean=mean,
+        cosine_deviation=deviation,
+        counts=_counts(found, found_by, request),
+        lacks_word_statistics=lookup.terms.lacks_statistics and lookup.readable.covers_everything,
+        lacks_vector_index=semantic.lacks_index,
+    )
 
 
 _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")
 _LISTS = ("conversations", "positions", "roles", "names", "channels", "terms")
+_NO_ROW: Row = dict.fromkeys(("memory_ids", *_LISTS, *_FLOATS), ())
 
 
-class _Columns:
-    """The columns of a pool, joined from the arrays of database rows; the first row with a memory wins."""
+def _found_by(keys: Sequence[Key], found: Mapping[str, Sequence[Key]]) -> tuple[tuple[str, ...], ...]:
+    """For each candidate the techniques that found it."""
+    names_of: dict[Key, tuple[str, ...]] = {}
+    for name, found_keys in found.items():
+        for key in found_keys:
+            names_of[key] = (*names_of.get(key, ()), name)
+    return tuple(names_of.get(key, _NEIGHBOUR) for key in keys)
 
-    def __init__(self) -> None:
-        self._indexes: dict[Key, int] = {}
-        self._origins: list[tuple[Row, int]] = []
-        self._values: dict[str, list[Any]] = {name: [] for name in (*_LISTS, *_FLOATS)}
 
-    def add(self, row: Row | None) -> None:
-        """Append the memories of a row that are not there yet."""
-        keys = row["memory_ids"] if row is not None else None
-        if row is None or keys is None:
-            return
-        new = [place for place, key in enumerate(keys) if key not in self._indexes]
-        for name, values in self._values.items():
-            values += row[name] if len(new) == len(keys) else [row[name][place] for place in new]
-        for place in new:
-            self._indexes[keys[place]] = len(self._indexes)
-            self._origins.append((row, place))
-
-    def joined(self, found: Mapping[str, Sequence[Key]]) -> dict[str, Any]:
-        """All columns, and for each candidate the techniques that found it."""
-        columns: dict[str, Any] = {name: tuple(self._values[name]) for name in _LISTS}
-        columns |= {name: np.array(self._values[name], float) for name in _FLOATS}
-        found_by: list[tuple[str, ...]] = [()] * len(self._indexes)
-        for name, keys in found.items():
-            for key in keys:
-                if (index := self._indexes.get(key)) is not None:
-                    found_by[index] += (name,)
-        return columns | {
-            "keys": list(self._indexes),
-            "origins": self._origins,
-            "found_by": tuple(names or ("neighbours",) for names in found_by),
-        }
+_NEIGHBOUR = ("neighbours",)
 
 
 def _hops(entity_hops: Mapping[Key, int], keys: Sequence[Key]) -> Floats:

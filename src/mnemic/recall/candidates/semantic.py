@@ -1,9 +1,10 @@
 """Candidates by vector: semantic search for the memories with the highest cosines.
 
 For most owners the database compares all vectors; for large owners it searches their HNSW index. The same
-statement reads the candidates by time, the turns around the best of both, and their cosines.
+statement reads the features of the candidates of all searches, the turns around the best, and their cosines.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,6 +17,7 @@ from mnemic.db.vector_index import INDEX_MIN_ROWS, CosineStatistics, ef_search_f
 from mnemic.db.vectors import ModelChanged
 from mnemic.recall.candidates.filtered import FilteredMatches, search_filtered
 from mnemic.recall.candidates.granted import search_granted
+from mnemic.recall.candidates.lexical import LexicalMatches
 from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.candidates.neighbours import features_parameters
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
@@ -29,8 +31,9 @@ from mnemic.recall.stage_timer import StageTimer
 class SemanticMatches:
     """The nearest memories, best first, and the candidates by time.
 
-    `statistics` are of the owner's cosines, None if an index was searched; `is_exact` says that all of the
-    owner's vectors were compared; `row` is the result of `recall.near`, None if it was not executed.
+    `statistics` are of the owner's cosines, of a sample of them if an index was searched, None without one;
+    `is_exact` says that all of the owner's vectors were compared; `row` is the result of `recall.near`, which
+    has the features of the candidates of all searches, None if there are none.
     """
 
     keys: Sequence[Key] = ()
@@ -50,15 +53,19 @@ async def search_semantic(
     lookup: OwnerLookup,
     request: Request,
     embedding: QueryEmbedding | None,
+    lexical: asyncio.Task[LexicalMatches],
     timer: StageTimer,
 ) -> SemanticMatches:
-    """The nearest memories among those that pass the filter, candidates by time, and turns around both."""
+    """The nearest memories among those that pass the filter, candidates by time, and the features of all.
+
+    `lexical` is awaited before the statement that reads the features.
+    """
     query = VectorQuery.of(lookup.terms.vector_table, embedding)
     with timer.measure("time"):
         by_time = await nearest_in_windows(database, query, lookup.in_windows)
-    search = _SemanticSearch(database, lookup, request, query, by_time, timer)
+    search = _SemanticSearch(database, lookup, request, query, by_time, lexical, timer)
     if query is None:
-        return await search.run() if by_time else SemanticMatches()
+        return await search.run()
     if lookup.counts_granted_only:
         return await search.run(await search_granted(database, query, lookup.readable, request, timer))
     if lookup.readable.filter.leaves_few and request.as_of is None:
@@ -79,35 +86,61 @@ class _SemanticSearch:
     request: Request
     query: VectorQuery | None
     by_time: Sequence[Key]
+    lexical: asyncio.Task[LexicalMatches]
     timer: StageTimer
 
     async def run(self, filtered: FilteredMatches | None = None) -> SemanticMatches:
         """Execute one statement, which itself measures how long its vector search took."""
-        query, request = self.query, self.request
-        owner, tenant_id = self.lookup.readable.owner, self.database.tenant.id
-        limit = candidate_limit(request)
-        parameters = {
-            **features_parameters(self.lookup, request, self.by_time),
-            "model": query and query.table.model,
-            "vector_table": query and query.table.name,
-            "vector": query and HalfVector(query.vector),
-            "near": filtered and IdArray(filtered.keys),
-            "index_name": query and index_name(query.table.name, tenant_id, owner),
-            "ef_search": ef_search_for(limit, self.lookup.terms.memory_count),
-        }
+        found = ((await self.lexical).found, list(self.lookup.entity_hops), self.by_time)
+        if self.query is None and not any(found):
+            return SemanticMatches()
         started_s = perf_counter()
-        (row,) = await self.database.read("recall.near", parameters)
-        if query is not None and row["model"] != query.table.model:
-            raise ModelChanged(row["model"])
+        near = filtered.keys if filtered is not None else None
+        row = await read_features(self.database, self.lookup, self.request, self.query, found, near)
         self.timer.add("vector", row["near_ms"])
         self.timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
         return SemanticMatches(
             keys=row["near_ids"],
             by_time=self.by_time,
-            statistics=filtered.statistics if filtered is not None else CosineStatistics.from_row(row),
+            statistics=filtered.statistics if filtered is not None else _statistics(row),
             is_exact=row["row_count"] is not None,
             row=row,
         )
+
+
+async def read_features(
+    database: TenantDatabase,
+    lookup: OwnerLookup,
+    request: Request,
+    query: VectorQuery | None,
+    found: Sequence[Sequence[Key]],
+    near: Sequence[Key] | None,
+) -> Row:
+    """Features and cosines of candidates and of the turns around the best.
+
+    `found` are the candidates of each search so far, best first. `near` are the nearest; None searches for
+    them. Raises ModelChanged if another model serves the tenant than the one that embedded the query.
+    """
+    owner = lookup.readable.owner
+    parameters = {
+        **features_parameters(lookup, request, found),
+        "model": query and query.table.model,
+        "vector_table": query and query.table.name,
+        "vector": query and HalfVector(query.vector),
+        "near": IdArray(near) if near is not None else None,
+        "index_name": query and index_name(query.table.name, database.tenant.id, owner),
+        "ef_search": ef_search_for(candidate_limit(request), lookup.terms.memory_count),
+        "sample_owner": owner if near is None and not lookup.counts_granted_only else None,
+    }
+    (row,) = await database.read("recall.near", parameters)
+    if query is not None and row["model"] != query.table.model:
+        raise ModelChanged(row["model"])
+    return row
+
+
+def _statistics(row: Row) -> CosineStatistics | None:
+    """Of all of the owner's cosines; of the sample if an index was searched."""
+    return CosineStatistics.from_row(row) or CosineStatistics.from_sample(row)
 
 
 def _is_crowded_out(matches: SemanticMatches, request: Request) -> bool:

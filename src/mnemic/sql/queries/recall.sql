@@ -18,21 +18,13 @@ SELECT mnemic.recall_vocabulary(
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 
 -- name: words
--- Lexical candidates, the turns around them, and their vectors; see mnemic.recall_by_words.
-SELECT found.*, around.*, theirs.*
+-- Lexical candidates; see mnemic.recall_by_words.
+SELECT found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(mean_bytes)s::real,
     %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
-CROSS JOIN LATERAL mnemic.candidate_features(
-    %(owner)s, found.found_ids || %(ids)s::uuid[], found.found_ids[:%(expanded)s] || (%(ids)s::uuid[])[:%(expanded)s],
-    %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
-    %(as_of)s::timestamptz, %(along_bytes)s
-) AS around
-CROSS JOIN LATERAL mnemic.recall_vectors(
-    entered.tenant_id, %(sample_owner)s, around.memory_ids, %(with_vectors)s, NULL::halfvec[]
-) AS theirs
 
 -- name: find_filtered
 -- The newest memories of an owner that match a filter.
@@ -91,8 +83,9 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- Vector candidates and the turns around them; see mnemic.recall_by_vector. `near_cosines` belong to `near_ids`,
--- `other_cosines` to `other_ids`, the other candidates that have a vector.
+-- Vector candidates; the features of all candidates, those of other searches included, and of the turns around the
+-- best; and their cosines. See mnemic.recall_by_vector, candidate_features and recall_cosines. `near_cosines` belong to
+-- `near_ids`, `other_cosines` to `other_ids`, the other candidates that have a vector.
 SELECT found.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_vector(
@@ -100,13 +93,14 @@ CROSS JOIN LATERAL mnemic.recall_by_vector(
     %(ef_search)s, %(limit)s
 ) AS found
 CROSS JOIN LATERAL mnemic.candidate_features(
-    %(owner)s, %(ids)s::uuid[] || found.near_ids, (%(ids)s::uuid[])[:%(expanded)s] || found.near_ids[:%(expanded)s],
+    %(owner)s, %(ids)s::uuid[] || found.near_ids, %(expanded_ids)s::uuid[] || found.near_ids[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
     %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
 CROSS JOIN LATERAL mnemic.recall_cosines(
     entered.tenant_id, %(vector_table)s, CASE WHEN found.model = %(model)s THEN %(vector)s::halfvec END,
-    around.memory_ids, CASE WHEN found.near_cosines IS NOT NULL THEN found.near_ids END
+    around.memory_ids, CASE WHEN found.near_cosines IS NOT NULL THEN found.near_ids END,
+    CASE WHEN found.row_count IS NULL THEN %(sample_owner)s::text END
 ) AS theirs
 
 -- name: records

@@ -1,5 +1,4 @@
--- Lexical search (mnemic.lexical_candidates) if `searched` has any terms, with the features and vectors of the
--- candidates.
+-- Lexical search (mnemic.lexical_candidates) if `searched` has any terms.
 CREATE OR REPLACE FUNCTION mnemic.recall_by_words(
     of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, mean_bytes real,
     most int, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamptz,

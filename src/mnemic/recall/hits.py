@@ -1,6 +1,7 @@
 """Hits: selected candidates with their records, and why each was found."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
@@ -52,6 +53,7 @@ def _hit(
         explain=_explain(candidate, memory.evidence) if request.explain else None,
         neighbours=tuple(records[key] for key in neighbours if key in records),
         entities=entity_names.get(candidate.key, ()),
+        outdated_since=_outdated_since(candidate),
     )
 
 
@@ -75,4 +77,13 @@ def _explain(candidate: RankedCandidate, evidence: Sequence[str]) -> Explanation
         neighbours=tuple(UUID(bytes=key) for key in candidate.neighbours),
         evidence=tuple(evidence),
         grant_id=pool.readable.grant_id,
+        outdated_reason=pool.outdated[index].reason if index in pool.outdated else None,
     )
+
+
+def _outdated_since(candidate: RankedCandidate) -> datetime | None:
+    """When the memory happened or was stored that outdates the candidate."""
+    mark = candidate.pool.outdated.get(candidate.index)
+    if mark is None:
+        return None
+    return datetime.fromtimestamp(float(candidate.pool.happened_at_s[mark.newer]), UTC)

@@ -66,7 +66,7 @@ def _pack(hits: Sequence[Hit], max_tokens: int | None, reader: str | None) -> Pa
     entries: list[str] = []
     used = 0
     for hit in hits:
-        entry = _entry(hit.memory, reader)
+        entry = _entry(hit, reader)
         cost = count_tokens(entry + "\n")
         if max_tokens is None or used + cost <= max_tokens:
             entries.append(entry)
@@ -81,10 +81,11 @@ def _pack_all(reader: str | None, hits: Sequence[Hit]) -> tuple[str, int]:
     return packed.text, packed.token_count
 
 
-def _entry(memory: MemoryRecord, reader: str | None) -> str:
-    """A memory as a prompt shows it: when and shared by whom; who or from which document; what."""
-    label = sharing_label(memory.owner, reader)
-    head = _day(memory) if label is None else f"{_day(memory)}, {label}"
+def _entry(hit: Hit, reader: str | None) -> str:
+    """A memory as a prompt shows it: when, outdated since, shared by whom; who or which document; what."""
+    memory = hit.memory
+    outdated = f"outdated since {hit.outdated_since:%Y-%m-%d}" if hit.outdated_since is not None else None
+    head = ", ".join(filter(None, (_day(memory), outdated, sharing_label(memory.owner, reader))))
     return f"[{head}] {indented(_said(memory))}"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
@@ -21,6 +22,7 @@ class Explanation:
     `scores` are the parts that add up to the fused score, evidence and boosts alike, by name; `cosine` is
     the cosine similarity of the memory and the query, `words` are the words of the query that it contains,
     and `conversation_words` those that its conversation contains. `grant_id` is the grant that allows it.
+    `outdated_reason` says why the memory that `memory.outdated_by` names outdates it.
     """
 
     found_by: tuple[str, ...]
@@ -33,17 +35,22 @@ class Explanation:
     neighbours: tuple[UUID, ...]
     evidence: tuple[str, ...]
     grant_id: UUID | None
+    outdated_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory. `score` lies between 0 and 1; among the hits of one call, higher is better."""
+    """A recalled memory. `score` lies between 0 and 1; among the hits of one call, higher is better.
+
+    `outdated_since` is the time of the newer memory that outdates it (`memory.outdated_by`).
+    """
 
     memory: MemoryRecord
     score: float
     explain: Explanation | None = None
     neighbours: tuple[MemoryRecord, ...] = ()
     entities: tuple[str, ...] = ()
+    outdated_since: datetime | None = None
 
 
 Pack = Callable[[Sequence[Hit]], tuple[str, int]]

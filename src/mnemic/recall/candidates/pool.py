@@ -17,6 +17,7 @@ from mnemic.recall.candidates.cosines import (
     smoothed_statistics,
 )
 from mnemic.recall.candidates.lexical import LexicalMatches
+from mnemic.recall.candidates.outdated import OutdatedCandidates, outdated_candidates
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.semantic import SemanticMatches
 from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
@@ -30,7 +31,8 @@ class CandidatePool:
 
     `terms` are bit fields: bit n stands for term n of the query. `cosines` is NaN for a memory without a
     vector. `hops` is the number of relations to an entity of the query, infinite without one. `origins` has
-    the database row and the index in its arrays that each candidate came from.
+    the database row and the index in its arrays that each candidate came from. `outdated` says which
+    candidates are outdated by which.
     """
 
     readable: ReadableOwner
@@ -53,6 +55,7 @@ class CandidatePool:
     found_by: tuple[tuple[str, ...], ...]
     hops: Floats
     cosines: Floats
+    outdated: OutdatedCandidates
     cosine_mean: float
     cosine_deviation: float
     counts: Mapping[str, int]
@@ -93,6 +96,7 @@ class PoolBuilder:
             "vector": semantic.keys,
             "time": semantic.by_time,
         }
+        marks = outdated_candidates([self._lexical.row, semantic.row])
         self._columns.add(semantic.row)
         columns = self._columns.joined(found)
         mean, deviation = smoothed_statistics(semantic.statistics or self._sample)
@@ -102,6 +106,7 @@ class PoolBuilder:
             **columns,
             hops=_hops(lookup.entity_hops, columns["keys"]),
             cosines=aligned_cosines(columns["keys"], self._cosines | semantic_cosines(semantic.row)),
+            outdated=marks.among(columns["keys"]),
             cosine_mean=mean,
             cosine_deviation=deviation,
             counts=_counts(found, columns["found_by"], self._request),

@@ -15,7 +15,7 @@ from mnemic.recall.lexical_score import Floats
 
 PENALTY = 3.0
 """What the candidate that was not asked for loses, times the certainty of the mark."""
-LIFT_MAX = 6.0
+LIFT_MAX = 12.0
 """The most that the other one gains."""
 CHAIN_MAX = 10
 """How many marks are followed from a memory to the newest one."""

@@ -28,7 +28,7 @@ from mnemic.text_analysis.statement_words import (
 )
 from mnemic.text_analysis.statements import Statement
 
-CERTAINTY_MIN = 0.3
+CERTAINTY_MIN = 0.2
 """Pairs below this are not reported: a third of them and more would be wrong."""
 CERTAINTY_OF_FRAMES = 0.9
 SESSION = timedelta(hours=1)

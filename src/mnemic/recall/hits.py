@@ -12,6 +12,9 @@ from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Explanation, Hit
 
+SHOWN_FROM_CERTAINTY = 0.5
+"""Hits say that they are outdated if it is more likely than not; `explain` always does."""
+
 
 def make_hits(
     candidates: Iterable[RankedCandidate],
@@ -82,8 +85,8 @@ def _explain(candidate: RankedCandidate, evidence: Sequence[str]) -> Explanation
 
 
 def _outdated_since(candidate: RankedCandidate) -> datetime | None:
-    """When the memory happened or was stored that outdates the candidate."""
+    """When the memory happened or was stored that outdates the candidate; None unless that is likely."""
     mark = candidate.pool.outdated.get(candidate.index)
-    if mark is None:
+    if mark is None or mark.certainty < SHOWN_FROM_CERTAINTY:
         return None
     return datetime.fromtimestamp(float(candidate.pool.happened_at_s[mark.newer]), UTC)

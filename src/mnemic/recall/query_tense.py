@@ -14,8 +14,8 @@ _PAST = re.compile(
 )
 _PRESENT = re.compile(
     r"\b(?:now|nowadays|current(?:ly)?|still|these days|today|at the moment|at present|as things stand"
-    r"|by now|latest|newest|any ?more|no longer|ahora|actual(?:mente)?|todavía|hoy|ya|jetzt|aktuell\w*|derzeit"
-    r"|noch|heute|maintenant|actuellement|encore|aujourd'hui)\b",
+    r"|by now|latest|newest|any ?more|no longer|ahora|actual(?:mente)?|todavía|hoy|ya|jetzt|aktuell\w*"
+    r"|derzeit|noch|heute|maintenant|actuellement|encore|aujourd'hui)\b",
     re.IGNORECASE,
 )
 

@@ -42,7 +42,8 @@ class Explanation:
 class Hit:
     """A recalled memory. `score` lies between 0 and 1; among the hits of one call, higher is better.
 
-    `outdated_since` is the time of the newer memory that outdates it (`memory.outdated_by`).
+    `outdated_since` is the time of the newer memory that outdates it (`memory.outdated_by`), if that is more
+    likely than not.
     """
 
     memory: MemoryRecord

@@ -1,7 +1,8 @@
 """Which candidates are outdated by newer ones, as the searches read it (mnemic.candidate_features).
 
-A mark counts only if the newer memory is a candidate itself: then it passes the filter and the grant, and it
-was known at `as_of`. The searches make the newer memory of every outdated candidate a candidate.
+A mark counts only if the newer memory is a candidate itself: then it passes the filter, and it was known at
+`as_of`. The searches make the newer memory of every outdated candidate a candidate. What a grant opens has no
+marks: whether one was found depends on all memories of the giver.
 """
 
 from collections.abc import Mapping, Sequence

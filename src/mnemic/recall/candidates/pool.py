@@ -1,7 +1,7 @@
 """The candidate pool: all candidates of one owner, column by column, with everything that ranking needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,12 @@ class CandidatePool:
     found_by: tuple[tuple[str, ...], ...]
     hops: Floats
     cosines: Floats
-    outdated: OutdatedCandidates
     cosine_mean: float
     cosine_deviation: float
     counts: Mapping[str, int]
     lacks_word_statistics: bool = False
     lacks_vector_index: bool = False
+    outdated: OutdatedCandidates = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many candidates there are."""

@@ -47,12 +47,13 @@ BEGIN
         ) AS found
     ),
     newer AS MATERIALIZED (
-        -- Memories that outdate candidates become candidates themselves, if they match the filter and the grant.
+        -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
+        -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
         SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
             SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE
+            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
             ORDER BY newer_id DESC LIMIT 3
         ) AS marked
     ),

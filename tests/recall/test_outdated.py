@@ -10,7 +10,7 @@ from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.recall.query_tense import asks_for_past
 from mnemic.sdk.memory import AsyncMemory
 from tests.accepted_grants import accepted_grant
-from tests.waiting import until_async
+from tests.waiting import wait_for_async
 
 OLD, NEW = "The capital of Ruritania is Strelsau.", "The capital of Ruritania is Zenda."
 QUESTION = "What is the capital of Ruritania?"
@@ -46,7 +46,7 @@ async def test_a_mark_is_found_soon_after_storing_without_being_asked_for(memory
     async def is_marked() -> bool:
         return (await memory.memories.get(older)).outdated_by == newer
 
-    await until_async(is_marked)
+    await wait_for_async(is_marked)
 
 
 async def test_the_newer_memory_ranks_first_and_explain_says_why(memory: AsyncMemory) -> None:
@@ -152,7 +152,7 @@ async def test_marks_are_exported_imported_and_erased_with_their_owner(
     older, newer = await store(memory)
     await memory.memories.decide_outdated(older, newer, "outdated", reason="The court moved.")
     await memory.admin.export(tmp_path / "owner")
-    await memory.admin.erase(reason="moving")
+    await memory.admin.erase("alice")
     assert await memory.memories.outdated() == []
     await memory.admin.import_(tmp_path / "owner")
     (mark,) = await memory.memories.outdated()

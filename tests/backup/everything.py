@@ -53,6 +53,7 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await own.memories.update(fact, content=f"A changed fact about {word}.", reason=f"because of {word}")
     await own.memories.supersede(fact, f"A new fact about {word}.")
     await own.memories.relate(first, second, "supports")
+    await own.memories.decide_outdated(first, second, "outdated", reason=f"{word} is newer")
     await own.retain(f"Long text about {word}. " * 1000)
     await own.documents.put(f"document {word}", f"First text of {word}.", title=f"Title {word}")
     await own.documents.put(f"document {word}", f"Second text of {word}.")

@@ -1,6 +1,7 @@
 """Hits: selected candidates with their records, and why each was found."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
@@ -11,6 +12,9 @@ from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Explanation, Hit
+
+SHOWN_FROM_CERTAINTY = 0.5
+"""Hits say that they are outdated if it is more likely than not; `explain` always does."""
 
 
 def make_hits(
@@ -67,6 +71,7 @@ def _hit(
         explain=_explain(candidate, memory.evidence) if request.explain else None,
         neighbours=tuple(records[key] for key in neighbours if key in records),
         entities=entity_names.get(candidate.key, ()),
+        outdated_since=_outdated_since(candidate),
     )
 
 
@@ -91,4 +96,13 @@ def _explain(candidate: RankedCandidate, evidence: Sequence[str]) -> Explanation
         evidence=tuple(evidence),
         grant_id=pool.readable.grant_id,
         corrections=tuple(map(str, pool.lexical.terms.corrections)),
+        outdated_reason=pool.outdated[index].reason if index in pool.outdated else None,
     )
+
+
+def _outdated_since(candidate: RankedCandidate) -> datetime | None:
+    """When the memory happened or was stored that outdates the candidate; None unless that is likely."""
+    mark = candidate.pool.outdated.get(candidate.index)
+    if mark is None or mark.certainty < SHOWN_FROM_CERTAINTY:
+        return None
+    return datetime.fromtimestamp(float(candidate.pool.happened_at_s[mark.newer]), UTC)

@@ -54,7 +54,7 @@ class Packing:
         used = 0 if head is None else count_tokens(head + "\n")
         packed_count = 0
         for hit in hits:
-            entry = _entry(hit.memory, self.reader)
+            entry = _entry(hit, self.reader)
             cost = count_tokens(entry + "\n")
             if max_tokens is None or used + cost <= max_tokens:
                 lines.append(entry)
@@ -94,10 +94,11 @@ def indented(text: str) -> str:
     return "\n".join([first, *(f"{INDENT}{line}" if line else "" for line in others)])
 
 
-def _entry(memory: MemoryRecord, reader: str | None) -> str:
-    """A memory as a prompt shows it: when and shared by whom; who or from which document; what."""
-    label = sharing_label(memory.owner, reader)
-    head = _day(memory) if label is None else f"{_day(memory)}, {label}"
+def _entry(hit: Hit, reader: str | None) -> str:
+    """A memory as a prompt shows it: when, outdated since, shared by whom; who or which document; what."""
+    memory = hit.memory
+    outdated = f"outdated since {hit.outdated_since:%Y-%m-%d}" if hit.outdated_since is not None else None
+    head = ", ".join(filter(None, (_day(memory), outdated, sharing_label(memory.owner, reader))))
     return f"[{head}] {indented(_said(memory))}"
 
 

@@ -11,6 +11,7 @@ from mnemic.recall.query_filler import (
     remove_function_words,
     strip_filler,
 )
+from mnemic.recall.query_tense import asks_for_past
 from mnemic.text_analysis.detect import detect_times
 from mnemic.text_analysis.times import DetectedTime
 
@@ -45,6 +46,7 @@ class QueryAnalysis:
     speaker_roles: frozenset[str]
     casefolded_words: frozenset[str]
     is_time_only: bool
+    asks_for_past: bool = False
 
     def mentions(self, name: str) -> bool:
         """Whether the query has the first word of this name, or all of its words."""
@@ -64,6 +66,7 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
+        asks_for_past=asks_for_past(query),
         is_time_only=bool(times) and not _words_beside_times(query, times),
     )
 

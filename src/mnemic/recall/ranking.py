@@ -23,6 +23,7 @@ from mnemic.recall.candidates.neighbours import ConversationTurns
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.exact_tokens import exact_tokens
 from mnemic.recall.lexical_score import Floats, lexical_scores
+from mnemic.recall.outdating import outdated_part
 from mnemic.recall.query_analysis import QueryAnalysis
 
 WEIGHTS: Mapping[str, float] = {
@@ -96,7 +97,9 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     features |= _context_evidence(pool, features["words"], features["meaning"])
     weights = np.array([WEIGHTS[name] for name in features])
     parts = np.array(list(features.values())) * weights[:, None]
-    return Ranking(parts.sum(axis=0), dict(zip(features, parts, strict=True)))
+    fused = parts.sum(axis=0)
+    outdated = outdated_part(pool, fused, asks_for_past=analysis.asks_for_past)
+    return Ranking(fused + outdated, dict(zip(features, parts, strict=True), outdated=outdated))
 
 
 def score(fused: float) -> float:

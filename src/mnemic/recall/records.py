@@ -41,7 +41,8 @@ async def read_records(
     missing = [key for key in wanted if key not in records]
     if missing:
         records |= await _read(database, request, missing)
-    return {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+    readable = {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+    return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
 
 
 def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
@@ -123,6 +124,11 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
         last_retrieved_at=row["last_retrieved_at"][at],
         last_injected_at=row["last_injected_at"][at],
     )
+
+
+def _outdated_by(pool: CandidatePool, index: int) -> UUID | None:
+    mark = pool.outdated.get(index)
+    return None if mark is None else UUID(bytes=pool.keys[mark.newer])
 
 
 @lru_cache(_CACHED_FLOATS)

@@ -1,11 +1,13 @@
-"""Find near duplicates after memories are stored (docs/adr/0018-compared-later.md).
+"""Compare memories after they are stored: find near duplicates and outdated memories.
 
-No result of `retain` depends on them, so a new memory is only listed, in `queue.deduplication_backlog`. A
-call that lists near duplicates compares pending memories first; a daily job compares the rest. Each batch
-is a transaction of its own, so that a killed process loses nothing.
+No result of `retain` depends on them, so a new memory is only listed, in `queue.deduplication_backlog`
+(docs/adr/0018-compared-later.md). A background task compares a few after a pause in writing
+(`retain/comparing.py`), a call that lists pairs compares pending memories first, and a daily job compares the
+rest. Each batch is a transaction of its own, so that a killed process loses nothing.
 """
 
 from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.record.outdated_memories import NEIGHBOURS_MAX, STATEMENT_MAX_BYTES, mark_outdated
 
 # Pairs with at least this similarity are listed. They are never merged automatically.
 NEAR_DUPLICATE_COSINE = 0.95
@@ -48,9 +50,21 @@ async def _compare_batch(transaction: Transaction, owner: str) -> int:
     parameters = {
         "tenant_id": transaction.tenant.id,
         "owner": owner,
-        "alike_from": NEAR_DUPLICATE_COSINE,
         "before_most": BEFORE_MAX_ROWS,
         "after_most": AFTER_MAX_ROWS,
-        "most": BATCH_ROWS,
     }
-    return int((await transaction.one("near_duplicates.compare", parameters))["compared_count"])
+    pending = await transaction.rows(
+        "near_duplicates.pending",
+        {
+            **parameters,
+            "statement_most": STATEMENT_MAX_BYTES,
+            "near_most": NEIGHBOURS_MAX,
+            "most": BATCH_ROWS,
+        },
+    )
+    await mark_outdated(transaction, owner, pending)
+    ids = [row["memory_id"] for row in pending]
+    await transaction.one(
+        "near_duplicates.compare", {**parameters, "ids": ids, "alike_from": NEAR_DUPLICATE_COSINE}
+    )
+    return len(ids)

@@ -1,4 +1,4 @@
-"""Relationships between memories, and pairs of near duplicates."""
+"""Relationships between memories, pairs of near duplicates, and outdated memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.record.near_duplicates import compare_pending
+from mnemic.record.outdated_memories import OutdatedMemory
 from mnemic.types.memory import MemoryRelationship, RelationshipKind
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
@@ -96,3 +97,14 @@ async def decide_near_duplicate(
     async with database.transaction() as transaction:
         if not await transaction.execute("memories.decide_near_duplicate", parameters):
             raise NotFoundError(f"The memories {memory_id} and {like_id} are not listed as near duplicates.")
+
+
+async def list_outdated(
+    database: TenantDatabase, scope: Scope, memory_id: UUID | None, *, limit: int
+) -> list[OutdatedMemory]:
+    """Marks of the owner's memories or of one, newest first, after pending memories are compared."""
+    parameters = {"owner": scope.require_owner(), "memory_id": memory_id, "limit": check_limit(limit)}
+    await compare_pending(database, owner=scope.require_owner())
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("outdated_memories.list", parameters)
+    return [OutdatedMemory(**row) for row in rows]

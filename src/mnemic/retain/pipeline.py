@@ -19,6 +19,7 @@ from typing import Any
 from mnemic.db.database import TenantDatabase
 from mnemic.retain.batches import Batch, in_groups
 from mnemic.retain.call_log import CallLog
+from mnemic.retain.comparing import request_comparison
 from mnemic.retain.deduplicate import deduplicate
 from mnemic.retain.embed import embed
 from mnemic.retain.items import ItemInput, check_items
@@ -65,6 +66,7 @@ async def retain_items(
     if retained.stored_count:
         # Memories without a vector may mean that another model serves by now: then look that up again.
         caller.core.serving_model = None if retained.awaiting_embedding_count else embedder.name
+        request_comparison(caller.core, plan.owner)
     return retained
 
 

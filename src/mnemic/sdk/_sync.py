@@ -32,6 +32,7 @@ from mnemic.jobs.worker import DEFAULT_CONCURRENCY
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
+from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.items import ItemInput
 from mnemic.sdk.groups.actors import AsyncActors
@@ -1650,6 +1651,29 @@ class Memories(Facade[AsyncMemories]):
     ) -> None:
         """Mark a pair as `distinct` or `merged`. To merge, also call `supersede` or `forget`."""
         self._portal.run(self._async.decide_near_duplicate(memory_id, like_id, decision, owner=owner))
+
+    def outdated(
+        self, *, memory_id: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[OutdatedMemory]:
+        """Return memories that a newer one outdates, with the reason, newest marks first; or those of one."""
+        return self._portal.run(self._async.outdated(memory_id=memory_id, limit=limit, owner=owner))
+
+    def decide_outdated(
+        self,
+        memory_id: UUID | str,
+        newer_id: UUID | str,
+        decision: OutdatedDecision,
+        *,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """Decide whether a newer memory outdates this one: `outdated`, or `current` if a mark is wrong.
+
+        Comparing never changes a decision; deciding again does.
+        """
+        self._portal.run(
+            self._async.decide_outdated(memory_id, newer_id, decision, reason=reason, owner=owner)
+        )
 
 
 class Metrics(Facade[AsyncMetrics]):

@@ -33,7 +33,8 @@ class MemoryRecord:
     The view `state.memory_records` has these columns in this order.
 
     `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at` when
-    this version was stored, `created_at` when the memory was created.
+    this version was stored, `created_at` when the memory was created. `outdated_by` is a newer memory that
+    gives another value of the same; unlike a superseded memory, an outdated one is still recalled.
     """
 
     memory_id: UUID
@@ -76,6 +77,7 @@ class MemoryRecord:
     retrieval_count: int
     last_retrieved_at: datetime | None
     last_injected_at: datetime | None
+    outdated_by: UUID | None = None
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "MemoryRecord":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
@@ -27,6 +28,7 @@ class Explanation:
     and `conversation_words` those that its conversation contains. `grant_id` is the grant that allows it.
     `corrections` are the typing errors of the query that were corrected by its owner's words, such as
     ``supervsior → supervisor``.
+    `outdated_reason` says why the memory that `memory.outdated_by` names outdates it.
     """
 
     found_by: tuple[str, ...]
@@ -40,6 +42,7 @@ class Explanation:
     evidence: tuple[str, ...]
     grant_id: UUID | None
     corrections: tuple[str, ...] = ()
+    outdated_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,9 @@ class Hit:
 
     `score`, from 0 to 1, orders the hits of one call: how well this memory matches the query. It is no
     probability, and scores of different calls do not compare.
+
+    `outdated_since` is the time of the newer memory that outdates it (`memory.outdated_by`), if that is more
+    likely than not.
     """
 
     memory: MemoryRecord
@@ -55,6 +61,7 @@ class Hit:
     explain: Explanation | None = None
     neighbours: tuple[MemoryRecord, ...] = ()
     entities: tuple[str, ...] = ()
+    outdated_since: datetime | None = None
 
 
 Pack = Callable[[Sequence[Hit]], tuple[str, int]]

@@ -16,7 +16,8 @@ RETAIN_IN_ONE_STATEMENT = (
     f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
     " NULL, 0, NULL, NULL, false, NULL)"
 )
-COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', 0, 100, 100, 100)"
+COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', '{}', 0, 100, 100)"
+PENDING = "SELECT mnemic.pending_neighbours('{b}', 'somebody', 100, 100, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are trusted": (
@@ -24,5 +25,6 @@ HARMLESS: dict[str, tuple[str, ...]] = {
         f"SET mnemic.tenant = '{{b}}'; {RETAIN_IN_ONE_STATEMENT}",
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_IN_ONE_STATEMENT}",
         f"SET mnemic.tenant = '{{b}}'; {COMPARE}",
+        f"SET mnemic.tenant = '{{b}}'; {PENDING}",
     ),
 }

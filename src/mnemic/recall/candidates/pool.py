@@ -1,7 +1,7 @@
 """The candidate pool: all candidates of one owner, column by column, with everything that ranking needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mnemic.recall.candidates.cosines import (
     smoothed_statistics,
 )
 from mnemic.recall.candidates.lexical import LexicalMatches
+from mnemic.recall.candidates.outdated import OutdatedCandidates, outdated_candidates
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.semantic import SemanticMatches
 from mnemic.recall.readable_owners import ReadableOwner
@@ -26,7 +27,8 @@ class CandidatePool:
 
     `terms` are bit fields: bit n stands for term n of the query. `cosines` is NaN for a memory without a
     vector. `hops` is the number of relations to an entity of the query, infinite without one. `origins` has
-    the database row and the index in its arrays that each candidate came from.
+    the database row and the index in its arrays that each candidate came from. `outdated` says which
+    candidates are outdated by which.
     """
 
     readable: ReadableOwner
@@ -54,6 +56,7 @@ class CandidatePool:
     counts: Mapping[str, int]
     lacks_word_statistics: bool = False
     lacks_vector_index: bool = False
+    outdated: OutdatedCandidates = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many candidates there are."""
@@ -84,6 +87,7 @@ def build_pool(
         found_by=found_by,
         hops=_hops(lookup.entity_hops, keys),
         cosines=aligned_cosines(keys, semantic_cosines(semantic.row)),
+        outdated=outdated_candidates([semantic.row]).among(keys),
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts=_counts(found, found_by, request),

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mnemic.errors import InvalidInputError
 from mnemic.record import memories, relationships
+from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.items import check_fields
 from mnemic.retain.reembed import reembed
@@ -274,6 +275,43 @@ class AsyncMemories(CallGroup):
             check_id("memory_id", memory_id),
             check_id("like_id", like_id),
             decision,
+        )
+
+    @routed("memories.outdated")
+    async def outdated(
+        self, *, memory_id: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[OutdatedMemory]:
+        """Return memories that a newer one outdates, with the reason, newest marks first; or those of one."""
+        return await relationships.list_outdated(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id) if memory_id is not None else None,
+            limit=limit,
+        )
+
+    @routed("memories.decide_outdated")
+    async def decide_outdated(
+        self,
+        memory_id: UUID | str,
+        newer_id: UUID | str,
+        decision: OutdatedDecision,
+        *,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """Decide whether a newer memory outdates this one: `outdated`, or `current` if a mark is wrong.
+
+        Comparing never changes a decision; deciding again does.
+        """
+        check_choice("decision", decision, ("outdated", "current"))
+        _check_reason(reason)
+        await decide_outdated(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            check_id("newer_id", newer_id),
+            decision,
+            reason,
         )
 
     async def _change(

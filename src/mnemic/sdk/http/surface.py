@@ -68,6 +68,8 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.related", "GET", "/v1/memories/{memory_id}/relationships", "read"),
     Route("memories.near_duplicates", "GET", "/v1/near-duplicates", "read"),
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
+    Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),
+    Route("memories.decide_outdated", "PUT", "/v1/outdated-memories/{memory_id}/{newer_id}", "write"),
     Route("conversations.list", "GET", "/v1/conversations", "read"),
     Route("conversations.get", "GET", "/v1/conversations/{conversation}", "read"),
     Route("conversations.turns", "GET", "/v1/conversations/{conversation}/turns", "read"),

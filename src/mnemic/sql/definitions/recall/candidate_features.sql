@@ -2,7 +2,8 @@
 -- longer to unpack than to find. Candidates are the given memories and the turns around some of them (`reach`
 -- before and after), as far as they match the filter. Bit n of `terms` says whether the memory contains term n. A
 -- record whose texts exceed `along_bytes` comes without them (`content` is NULL). Lists are JSON, NULL where they
--- are empty: arrays cannot hold arrays of different length.
+-- are empty: arrays cannot hold arrays of different length. `outdated` lists the memories that outdate a candidate, each
+-- with certainty and reason.
 --
 -- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
 -- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
@@ -21,7 +22,7 @@ RETURNS TABLE (
     valid_from timestamptz[], valid_to timestamptz[], expires_at timestamptz[], created_at timestamptz[],
     recorded_at timestamptz[], changed_by text[], change_reason text[], whole_id text[], chunk_index int[],
     chunk_count int[], external_id text[], reinforcement_count int[], retrieval_count int[],
-    last_retrieved_at timestamptz[], last_injected_at timestamptz[]
+    last_retrieved_at timestamptz[], last_injected_at timestamptz[], outdated text[]
 )
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -45,8 +46,21 @@ BEGIN
             OFFSET 0
         ) AS found
     ),
+    newer AS MATERIALIZED (
+        -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
+        -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
+        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        FROM unnest(ids) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
+            ORDER BY newer_id DESC LIMIT 3
+        ) AS marked
+    ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
+        UNION
+        SELECT newer_id FROM newer
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -79,7 +93,10 @@ BEGIN
         array_agg(found.created_at), array_agg(found.recorded_at), array_agg(found.changed_by),
         array_agg(found.change_reason), array_agg(found.whole_id::text), array_agg(found.chunk_index),
         array_agg(found.chunk_count), array_agg(found.external_id), array_agg(found.reinforcement_count),
-        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at)
+        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at),
+        array_agg((
+            SELECT json_agg(json_build_array(newer_id, certainty, reason))::text FROM newer WHERE older_id = found.memory_id
+        ))
     FROM pool
     CROSS JOIN LATERAL (
         SELECT

@@ -1,12 +1,12 @@
--- Deduplicates some memories of an owner from the backlog, oldest first, and returns how many; 0 if the backlog is
--- empty. Each memory is linked to the most similar one, if it is similar enough, among the `before_most` next
+-- Deduplicates some memories of an owner from the backlog (`ids`, see mnemic.pending_neighbours) and removes them from it.
+-- Each memory is linked to the most similar one, if it is similar enough, among the `before_most` next
 -- older ones and among those of the `after_most` next younger ones that are not in the backlog: those were
 -- compared before this memory was visible, because its transaction committed late. The others will be compared
 -- with it themselves. Runs with the caller's privileges and policies, without a search_path of its own, since
 -- pgvector's operators are in a schema that the administrator chose.
 CREATE OR REPLACE FUNCTION mnemic.find_near_duplicates(
-    entered uuid, for_owner text, alike_from float8, before_most int, after_most int, most int
-) RETURNS int
+    entered uuid, for_owner text, ids uuid[], alike_from float8, before_most int, after_most int
+) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -14,15 +14,7 @@ DECLARE
     -- preselects with a margin, and the cosine decides.
     rounding CONSTANT float8 := 0.005;
     vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
-    ids uuid[];
 BEGIN
-    -- One session per owner: of two at once, each could leave a comparison to the other. Each statement after the lock
-    -- sees what was committed before it.
-    PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
-    ids := ARRAY(
-        SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
-        WHERE waiting.owner = for_owner ORDER BY waiting.memory_id LIMIT most
-    );
     IF ids <> '{}' AND vector_table IS NOT NULL THEN
         EXECUTE format(
             'WITH pairs AS MATERIALIZED ('
@@ -64,6 +56,5 @@ BEGIN
         USING ids, for_owner, before_most, after_most, rounding - alike_from, alike_from, entered;
     END IF;
     DELETE FROM queue.deduplication_backlog AS waiting WHERE waiting.owner = for_owner AND waiting.memory_id = ANY (ids);
-    RETURN cardinality(ids);
 END
 $$;

@@ -7,6 +7,15 @@ SELECT
     source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
     expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
     external_id, usefulness, salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
-    counts.last_retrieved_at, last_injected_at, tenant_id
+    counts.last_retrieved_at, last_injected_at,
+    (
+        SELECT marked.newer_id
+        FROM state.outdated_memories AS marked
+        JOIN state.memories AS newer ON newer.tenant_id = marked.tenant_id AND newer.memory_id = marked.newer_id
+        WHERE marked.tenant_id = memories.tenant_id AND marked.older_id = memories.memory_id AND marked.decision <> 'current'
+          AND newer.deleted_at IS NULL
+        ORDER BY marked.newer_id DESC LIMIT 1
+    ) AS outdated_by,
+    tenant_id
 FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id);
 GRANT SELECT ON state.memory_records TO mnemic_app;

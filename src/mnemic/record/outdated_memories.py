@@ -1,0 +1,126 @@
+"""Outdated memories: marks that a newer memory of the same owner gives another value of the same.
+
+A mark is *found* by comparing a new memory with its neighbours (`text_analysis/outdating.py`), or *decided*
+by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
+by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
+of one channel are compared, so that a mark tells nobody about a channel that he cannot read.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from mnemic.db.connection import Row
+from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.text_analysis.outdating import Near, Outdated, Stated, find_outdated
+from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, read_statement
+from mnemic.types.scope import Scope
+
+STATEMENT_MAX_BYTES = 4 * STATEMENT_MAX_CHARACTERS
+NEIGHBOURS_MAX = 30
+"""Neighbours of each memory that are read: the nearest are compared, all show which names are rare."""
+
+OutdatedDecision = Literal["outdated", "current"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedMemory:
+    """A memory, the newer one that outdates it, and why.
+
+    `decision` is `found` for a mark that comparing found, `outdated` for one that a caller set. `certainty`
+    lies between 0 and 1; a caller's own decision has 1.
+    """
+
+    memory_id: UUID
+    outdated_by: UUID
+    attribute: str | None
+    reason: str
+    certainty: float
+    decision: str
+    found_at: datetime
+
+
+async def mark_outdated(transaction: Transaction, owner: str, pending: Sequence[Row]) -> None:
+    """Compare memories from the backlog with their neighbours and store the marks.
+
+    `pending` are rows of `near_duplicates.pending`. Marks that comparing found earlier are replaced.
+    """
+    if not pending:
+        return
+    statements = await _read_statements(transaction, owner, pending)
+    found: dict[tuple[UUID, UUID], Outdated] = {}
+    for row in pending:
+        for outdated in _outdated_pairs(row, statements):
+            pair = (outdated.older_id, outdated.newer_id)
+            if pair not in found or found[pair].certainty < outdated.certainty:
+                found[pair] = outdated
+        await asyncio.sleep(0)  # Reading takes CPU time: let other calls go on after each memory.
+    await transaction.execute(
+        "outdated_memories.remove_found", {"ids": [row["memory_id"] for row in pending]}
+    )
+    if found:
+        await transaction.execute("outdated_memories.add", _columns(list(found.values())))
+
+
+async def decide_outdated(
+    database: TenantDatabase,
+    scope: Scope,
+    older_id: UUID,
+    newer_id: UUID,
+    decision: OutdatedDecision,
+    reason: str | None,
+) -> None:
+    """Record whether the newer memory outdates the older one, found or not."""
+    if older_id == newer_id:
+        raise InvalidInputError("A memory cannot outdate itself: name two memories.")
+    parameters = {
+        "owner": scope.require_owner(),
+        "older_id": older_id,
+        "newer_id": newer_id,
+        "decision": decision,
+        "reason": reason or "It was decided by a caller.",
+    }
+    async with database.transaction() as transaction:
+        if not await transaction.execute("outdated_memories.decide", parameters):
+            raise NotFoundError(f"There is no memory {older_id} or no memory {newer_id} of this owner.")
+
+
+async def _read_statements(
+    transaction: Transaction, owner: str, pending: Sequence[Row]
+) -> dict[UUID, tuple[str, Stated]]:
+    """The statements among the pending memories and their neighbours, each with its channel."""
+    ids = {row["memory_id"] for row in pending}.union(*(row["near_ids"] or () for row in pending))
+    parameters = {"owner": owner, "ids": sorted(ids), "statement_most": STATEMENT_MAX_BYTES}
+    statements: dict[UUID, tuple[str, Stated]] = {}
+    for row in await transaction.rows("outdated_memories.statements", parameters):
+        statement = read_statement(row["content"])
+        if statement is not None:
+            stated = Stated(row["memory_id"], statement, row["happened_at"])
+            statements[row["memory_id"]] = (row["channel"], stated)
+    return statements
+
+
+def _outdated_pairs(row: Row, statements: Mapping[UUID, tuple[str, Stated]]) -> list[Outdated]:
+    if row["memory_id"] not in statements or row["near_ids"] is None:
+        return []
+    channel, stated = statements[row["memory_id"]]
+    neighbours = [
+        Near(statements[near_id][1], cosine)
+        for near_id, cosine in zip(row["near_ids"], row["cosines"], strict=True)
+        if near_id in statements and statements[near_id][0] == channel
+    ]
+    return list(find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"]))
+
+
+def _columns(found: Sequence[Outdated]) -> dict[str, Any]:
+    return {
+        "older_ids": [each.older_id for each in found],
+        "newer_ids": [each.newer_id for each in found],
+        "attributes": [each.attribute for each in found],
+        "reasons": [each.reason for each in found],
+        "certainties": [each.certainty for each in found],
+    }

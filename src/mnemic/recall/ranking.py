@@ -48,7 +48,7 @@ WEIGHTS: Mapping[str, float] = {
     "recency": 0.3,
     "tense": 1.0,
     "anchored": 0.5,
-    "exact token": 3.0,
+    "exact token": 6.0,
 }
 
 NEIGHBOUR_PARTS = (

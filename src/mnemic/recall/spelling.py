@@ -1,12 +1,14 @@
 """Typing errors in a query: a word that nobody knows is replaced by a near one.
 
 A word is suspect if it has `LETTERS_MIN` letters or more, no digit, and is not among the some 20,000 common
-words that the tokenizer of the local model brings along. Only a suspect word that no memory of the owner has is
+words that the tokenizer of the local model brings along. Only a suspect word that no memory of the
+owner has is
 corrected: to a word of the owner's memories, or to a common word that these lack, whichever costs less
 (`_Costs`). One edit is allowed in a word of up to 7 letters, two in a longer one. Numbers, codes and
 abbreviations are never corrected, and a name (a capital inside of the query) only to a word of the memories.
 
-Memories are indexed by stems ("paint"), but people misspell whole words ("paintnigs"). So stems that are near to the
+Memories are indexed by stems ("paint"), but people misspell whole words ("paintnigs"). So stems that
+are near to the
 beginning of the word are compared with all usual endings attached.
 """
 
@@ -39,9 +41,7 @@ e y ies ion ions ation ations ate ated al ally ic ity ities ment ments ness ful 
 ists ian ians ism
 """
 _ENDINGS = (*_INFLECTIONS, *_ENDINGS_TEXT.split())
-_LAST_PARTS = frozenset(
-    (*_ENDINGS, *["dom", "hood", "less", "like", "ship", "ships", "ward", "wards", "wise"])
-)
+_LAST_PARTS = frozenset((*_ENDINGS, *["dom", "hood", "less", "like", "ship", "ships", "ward", "wise"]))
 """What makes one word with the part before it: friendship."""
 _SHORT_PARTS = frozenset(["and", "did", "does", "how", "is", "my", "of", "our", "the", "was", "what", "who"])
 _TOKEN = re.compile(r"\S+")

@@ -9,7 +9,8 @@ from mnemic.recall.candidates.limits import CANDIDATES_MIN
 
 
 async def search_entities(database: TenantDatabase, owner: str, named: str) -> Mapping[Key, int]:
-    """The newest memories that mention the entities of a text, each with how many relations it is away from the query."""
+    """The newest memories that mention the entities of a text, each with how many relations it is away
+    from the query."""
     async with database.transaction() as transaction:
         entity_ids = await entities_named(transaction, owner, named)
         if not entity_ids:

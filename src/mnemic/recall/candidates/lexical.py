@@ -23,7 +23,8 @@ from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 
 STATISTICS_LEAST_SHARE = 0.0002
-"""Statistics leave out numbers and codes in a smaller share of the memories; these are taken to be this rare."""
+"""Statistics leave out numbers and codes in a smaller share of the memories; these are taken to be this
+rare."""
 # With statistics: how many matches to search for, for an owner of `MATCHES_AT` memories or more. With fewer
 # memories a match costs less time, and more matches find more: of LoCoMo's answers among 30,000 other turns,
 # .75 were among the first ten with 1,000 matches, .77 with 2,000.

@@ -1,7 +1,8 @@
 """The terms of a query, the statistics that the database keeps about them, and other facts about the owner.
 
 A term is a word in all of its forms ("bought" and "buy", "children" and "child": mnemic.word_forms; in
-another language than English all words that begin with its stem: mnemic.query_words) or a quoted phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
+another language than English all words that begin with its stem: mnemic.query_words) or a quoted
+phrase. Owners with more memories than `STATISTICS_MIN_MEMORIES` have word statistics: in how many
 memories each word occurs.
 """
 
@@ -39,7 +40,8 @@ class QueryTerms:
     memories that have the term, None where statistics do not say; `mean_bytes` the mean length of the
     owner's memories, None without statistics. `vector_table` holds the vectors of the model that serves the
     tenant. `unknown` are the suspect words of the query that no memory has (`recall.spelling`), `corrections`
-    the words that some of them are taken for, and `corrected_places` the terms that come from these. `prior_count` is added
+    the words that some of them are taken for, and `corrected_places` the terms that come from these.
+    `prior_count` is added
     to `memory_count` to tell how rare terms are.
     """
 

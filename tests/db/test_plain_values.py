@@ -68,4 +68,4 @@ def test_rows_arrive_unchanged(plain: psycopg.Connection[Any]) -> None:
 def test_a_nul_character_is_refused_as_without_them(plain: psycopg.Connection[Any]) -> None:
     for given, kind in ((["a\0"], "text[]"), (("a\0", None, None, None, None, None, None), "pg_temp.mixed")):
         with pytest.raises(psycopg.DataError, match="NUL"):
-            plain.execute(f"SELECT %s::{kind}", [given])  # type: ignore[call-overload]
+            plain.execute(f"SELECT %s::{kind}", [given])

@@ -13,7 +13,7 @@ from psycopg.adapt import Buffer
 from psycopg.types.array import BaseListDumper, ListDumper
 from psycopg.types.composite import TupleDumper
 
-_TEXTS_KEY = (list, (str, "plain"))
+_TEXTS_KEY: DumperKey = (list, (str, list))
 _TEXTS = {str}
 
 

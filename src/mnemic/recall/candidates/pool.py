@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -76,14 +77,15 @@ def build_pool(
         "time": semantic.by_time,
     }
     found_by = _found_by(keys, found)
+    columns: dict[str, Any] = {name: tuple(row[name]) for name in _LISTS}
+    columns |= {name: np.array(row[name], float) for name in _FLOATS}
     mean, deviation = smoothed_statistics(semantic.statistics)
     return CandidatePool(
         readable=lookup.readable,
         lexical=lexical,
         keys=keys,
         origins=[(row, place) for place in range(len(keys))],
-        **{name: tuple(row[name]) for name in _LISTS},
-        **{name: np.array(row[name], float) for name in _FLOATS},
+        **columns,
         found_by=found_by,
         hops=_hops(lookup.entity_hops, keys),
         cosines=aligned_cosines(keys, semantic_cosines(semantic.row)),

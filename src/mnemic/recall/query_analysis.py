@@ -1,6 +1,7 @@
 """Query analysis by rules: topic, times, quoted phrases, speakers. No model, no database."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +13,7 @@ from mnemic.recall.query_filler import (
     strip_filler,
 )
 from mnemic.recall.query_times import detect_query_times, without_times
+from mnemic.text_analysis.times import DetectedTime
 
 PHRASES_MAX = 4
 
@@ -59,12 +61,19 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
     return QueryAnalysis(
         topic=query if is_time_only else topic,
         lexical_text=remove_function_words(topic),
-        windows=tuple((time.value.start.timestamp(), time.value.end.timestamp()) for time in times),
+        windows=_windows(times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
         is_time_only=is_time_only,
     )
+
+
+def _windows(times: Sequence[DetectedTime]) -> tuple[tuple[float, float], ...]:
+    """The windows of the times. "Recently" counts only where no other time says more."""
+    definite = [time for time in times if time.kind != "recent"]
+    values = [time.value for time in definite or times]
+    return tuple((value.start.timestamp(), value.end.timestamp()) for value in values)
 
 
 def _content_words(text: str) -> set[str]:

@@ -25,10 +25,35 @@ ai ce des du est fait il j je les nous on passe passé qu quoi s
 QUESTION_STOPWORDS = frozenset(f"{_STOPWORDS_TEXT} {_OTHER_STOPWORDS_TEXT}".split())
 """Words that do not say what a question is about."""
 WORDS_FOR_MEMORIES = frozenset(
-    """
-    entries entry events event logs log memories memory messages message news note notes noted record records
-    eintrag einträge ereignisse notizen nachrichten notas mensajes recuerdos notes souvenirs messages
-    """.split()
+    [
+        "entries",
+        "entry",
+        "events",
+        "event",
+        "logs",
+        "log",
+        "memories",
+        "memory",
+        "messages",
+        "message",
+        "news",
+        "note",
+        "notes",
+        "noted",
+        "record",
+        "records",
+        "eintrag",
+        "einträge",
+        "ereignisse",
+        "notizen",
+        "nachrichten",
+        "notas",
+        "mensajes",
+        "recuerdos",
+        "notes",
+        "souvenirs",
+        "messages",
+    ]
 )
 """Words for memories of any topic: "notes between May 3 and May 9" asks for everything of that time."""
 

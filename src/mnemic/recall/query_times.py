@@ -1,8 +1,8 @@
 """The times that a query names: their windows, and the query without their words.
 
-Memories seldom contain the words of a relative time ("yesterday", "this morning"): they were written on that day.
-So these words count neither for the lexical search nor for the embedding. A memory may name a month, a weekday or a
-year: "the thesis is due in June 2027".
+Memories seldom contain the words of a relative time ("yesterday", "this morning"): they were written on that
+day. So these words count neither for the lexical search nor for the embedding. Dates and names of months,
+weekdays and seasons stay, since a memory may name them: "the thesis is due in June 2027".
 """
 
 import re
@@ -34,7 +34,7 @@ def detect_query_times(query: str, asked_at: datetime) -> list[DetectedTime]:
 
 
 def without_times(query: str, times: Sequence[DetectedTime], *, keep_calendar_words: bool = False) -> str:
-    """The query without the words of its times, except for names of months and weekdays and years if wanted."""
+    """The query without the words of its times, or with those of them that a memory may have."""
     parts: list[str] = []
     position = 0
     for time in times:

@@ -29,7 +29,8 @@ import numpy.typing as npt
 
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.query_analysis import QueryAnalysis
-from mnemic.recall.ranking import Ranking, in_windows
+from mnemic.recall.ranking import Ranking
+from mnemic.recall.time_evidence import in_windows
 
 REFUSE_BELOW = 0.5
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000

@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mnemic.errors import InvalidInputError
-from mnemic.types.checks import check_choice, check_share, check_text, check_time, check_window
+from mnemic.types.checks import (
+    check_choice,
+    check_local_time,
+    check_share,
+    check_text,
+    check_time,
+    check_window,
+)
 from mnemic.types.memory import CATEGORIES, STATUSES
 from mnemic.types.recalled import INCLUDES, TECHNIQUES
 from mnemic.types.scope import Scope, check_name
@@ -44,7 +51,10 @@ class Filter:
 
 @dataclass(frozen=True)
 class Request:
-    """One recall. `names_channels` says that the caller named channels."""
+    """One recall. `names_channels` says that the caller named channels.
+
+    `asked_at` keeps the time zone that the caller gave.
+    """
 
     query: str
     scope: Scope
@@ -108,7 +118,7 @@ def check_request(
         limit=_bounded("limit", limit, LIMIT_MAX),
         max_tokens=_bounded("max_tokens", max_tokens, MAX_TOKENS_MAX) if max_tokens is not None else None,
         as_of=check_time("as_of", as_of) if as_of is not None else None,
-        asked_at=check_time("at", at) if at is not None else datetime.now(UTC),
+        asked_at=check_local_time("at", at) if at is not None else datetime.now(UTC),
         refuse_below=check_share("refuse_below", refuse_below) if refuse_below is not None else None,
         techniques=_techniques(techniques),
         explain=explain,

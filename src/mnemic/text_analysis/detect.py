@@ -35,8 +35,8 @@ def detect_names(text: str, *, engine: Engine = "rules") -> list[DetectedName]:
 def detect_times(text: str, *, moment: datetime, lean: Lean = "nearest") -> list[DetectedTime]:
     """The dates and time expressions in a text, in order, as time windows.
 
-    Relative expressions ("yesterday") count from `moment`, by the calendar of its time zone. `lean` says which
-    day is meant by "Monday" or "May 3": the nearest, the last or the next one.
+    Relative expressions ("yesterday") count from `moment`, by the calendar of its time zone. `lean` says
+    which day is meant by "Monday" or "May 3": the nearest, the last or the next one.
     """
     check_time("moment", moment)
     anchor = Anchor(moment, lean)

@@ -1,8 +1,8 @@
 """Joins single times to what a text says with them: parts, ranges and open ends.
 
-`times.py` detects "May", "the 9th of May", "yesterday". The words around them change what is meant: "the first
-week of May", "mid-May", "yesterday evening", "between May 3 and May 9", "since May". Each step here looks only at
-the few characters before, behind or between detected times, so the work grows with the number of times.
+`times.py` detects "May", "the 9th of May", "yesterday". Words around them change what is meant: "the first
+week of May", "mid-May", "yesterday evening", "between May 3 and May 9", "since May". Each step looks only
+at the few characters before, behind or between detected times, so the work grows with their number.
 """
 
 import re
@@ -18,12 +18,13 @@ from mnemic.text_analysis.time_words import (
     MONTHS,
     NUMBERS,
     ORDINALS,
+    SEASONS,
     UNITS,
     WEEKDAYS,
     one_of,
     plain_letters,
 )
-from mnemic.text_analysis.times import Anchor, DetectedTime, TimeWindow
+from mnemic.text_analysis.times import Anchor, DetectedTime, TimeKind, TimeWindow
 
 LOOK_BACK = 40
 """How many characters before a time are read."""
@@ -51,10 +52,14 @@ def joined_times(
 
 
 def calendar_words(time: DetectedTime) -> str:
-    """The words of a time that a memory about it may have, too: a date, names of months and weekdays, years."""
-    plain = plain_letters(time.text)
-    pattern = _CALENDAR_DATE if time.kind == "day" else _CALENDAR_WORD
-    return " ".join(time.text[found.start() : found.end()] for found in pattern.finditer(plain))
+    """The words of a time that a memory about it may have, too: dates, months, weekdays, seasons and years.
+
+    A single date stays as it is written ("on 3 May"); the numbers of a range say nothing by themselves.
+    """
+    words = list(_CALENDAR_WORD.finditer(plain_letters(time.text)))
+    if words and time.kind in ("day", "month", "season", "year"):
+        return time.text
+    return " ".join(time.text[word.start() : word.end()] for word in words)
 
 
 def _with_part(text: str, time: DetectedTime, anchor: Anchor) -> DetectedTime:
@@ -63,10 +68,10 @@ def _with_part(text: str, time: DetectedTime, anchor: Anchor) -> DetectedTime:
     if time.kind == "day" and (behind := _PART_BEHIND.match(text, time.end)):
         window = _day_part(time.value, behind["part"], zone)
         return replace(time, end=behind.end(), value=window) if window else time
-    for pattern, part_of in _PARTS_BEFORE:
+    for kind, pattern, part_of in _PARTS_BEFORE:
         before = pattern.search(text, max(0, time.start - LOOK_BACK), time.start)
         if before is not None and (window := part_of(before, time, zone)) is not None:
-            return replace(time, start=before.start(), kind="span", value=window)
+            return replace(time, start=before.start(), kind=kind, value=window)
     return time
 
 
@@ -118,18 +123,17 @@ def _half(before: re.Match[str], time: DetectedTime, zone: tzinfo | None) -> Tim
 
 
 def _unit_before(before: re.Match[str], time: DetectedTime, zone: tzinfo | None) -> TimeWindow | None:
-    """The week before 3 August, two weeks after 11 August."""
+    """The week before 3 August, two weeks after 11 August; with that day, on which it may have been told."""
     if time.kind != "day":
         return None
     start, end = _local(time.value, zone)
-    unit, is_after = UNITS[before["unit"].casefold()], before["side"].casefold() == "after"
-    word = before["count"]
-    if word is None:
-        bound = moved(end if is_after else start, unit, 1 if is_after else -1)
-        return _window(end, bound) if is_after else _window(bound, start)
-    lowest, highest = (int(word), int(word)) if word.isdecimal() else NUMBERS[word.casefold()]
-    points = [moved(start, unit, count if is_after else -count) for count in (lowest, highest)]
-    return _window(around(min(points), unit)[0], around(max(points), unit)[1])
+    unit, word = UNITS[before["unit"].casefold()], before["count"]
+    counts = (int(word),) if word and word.isdecimal() else NUMBERS[(word or "one").casefold()]
+    if before["side"].casefold() == "after":
+        return _window(
+            start, around(moved(start, unit, max(counts)), unit)[1] if word else moved(end, unit, 1)
+        )
+    return _window(around(moved(start, unit, -max(counts)), unit)[0] if word else moved(start, unit, -1), end)
 
 
 def _ranges(
@@ -225,8 +229,8 @@ _LATE = "late|end|finales|fines|fin|ende"
 _COUNT = rf"(?P<count>\d{{1,2}}|{one_of(NUMBERS)})"
 
 PartOf = Callable[[re.Match[str], DetectedTime, tzinfo | None], TimeWindow | None]
-_PARTS_BEFORE: tuple[tuple[re.Pattern[str], PartOf], ...] = tuple(
-    (re.compile(source, re.IGNORECASE), part_of)
+_PARTS_BEFORE: tuple[tuple[TimeKind, re.Pattern[str], PartOf], ...] = tuple(
+    ("day" if part_of is _part_of_day else "span", re.compile(source, re.IGNORECASE), part_of)
     for source, part_of in (
         (rf"\b{_THE}{_PART} {_OF}{_THE}$", _part_of_day),
         (rf"\b{_THE}(?:week|semana|woche|semaine) {_OF}{_THE}$", _week_of),
@@ -254,18 +258,21 @@ _GAP = re.compile(
     re.IGNORECASE,
 )
 _OPEN_END = re.compile(
-    r"\b(?:(?P<since>since|ever since|desde|seit|depuis|ab)|(?P<until>until|till|up to|hasta|bis|jusqu'au|jusqu'a)"
+    r"\b(?:(?P<since>since|ever since|desde|seit|depuis|ab)"
+    r"|(?P<until>until|till|up to|hasta|bis|jusqu'au|jusqu'a)"
     r"|(?P<after>after|despues de|despues del|nach|apres)|before|prior to|antes de|antes del|vor|avant) "
     + _THE
     + "$",
     re.IGNORECASE,
 )
 _PREPOSITION = re.compile(
-    r"\b(?:(?:back|earlier|later|so far|even|only|just) )?(?:in|on|at|during|over|by|from|between|around|of|about|for|en|entre|zwischen|vom|von|du|del|durante|am|im|an|pendant|dans)"
-    r" " + _THE + r"$|\b(?:earlier|later|so far|the|el|la|le|am|im|den|dem) $",
+    r"\b(?:(?:back|earlier|later|so far|even|only|just) )?"
+    r"(?:in|on|at|during|over|by|from|between|around|of|about|for"
+    r"|en|entre|del|durante|am|im|an|zwischen|vom|von|du|pendant|dans) "
+    + _THE
+    + r"$|\b(?:earlier|later|so far|the|el|la|le|am|im|den|dem) $",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"\d{4}")
-_NAMES = rf"{one_of(MONTHS)}|{one_of(WEEKDAYS)}"
+_NAMES = rf"{one_of(MONTHS)}|{one_of(WEEKDAYS)}|{one_of(SEASONS)}"
 _CALENDAR_WORD = re.compile(rf"\b(?:{_NAMES}|(?:1[5-9]|20|21)\d\d)\b", re.IGNORECASE)
-_CALENDAR_DATE = re.compile(rf"\b(?:{_NAMES}|\d[\d./-]*(?:st|nd|rd|th)?)\b", re.IGNORECASE)

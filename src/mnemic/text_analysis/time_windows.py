@@ -59,9 +59,9 @@ def around(point: datetime, unit: str) -> Window:
 def choose(now: datetime, lean: str, step: int | None, window_of: Callable[[int], Window]) -> Window | None:
     """Choose among windows that recur every year, month or week; `window_of(0)` is that of the current one.
 
-    A `step` of -1 is the last one that has ended, 0 the current one, 1 the next one. Without a step, `lean` says
-    whether the last one that has begun is meant ("past"), the first that has not ended ("future"), or the
-    nearest.
+    A `step` of -1 is the last one that has ended, 0 the current one, 1 the next one. Without a step, `lean`
+    says whether the last one that has begun is meant ("past"), the first that has not ended ("future"), or
+    the nearest.
     """
     windows = [window_of(number) for number in (-2, -1, 0, 1, 2)]
     begun = [window for window in windows if window[0] <= now]

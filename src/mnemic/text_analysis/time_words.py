@@ -1,8 +1,7 @@
 """Words of time in English, Spanish, German and French, as tables that the rules in `times.py` look up.
 
-Everything is in small letters without accents: the text is converted by `plain_letters` first. A word that means
-something else in another language (French "hier" is German for "here") is left to a rule that looks at its
-neighbours.
+Everything is in small letters without accents: the text is converted by `plain_letters` first. A word that
+means something else in another language (French "hier" is German for "here") has a rule of its own.
 """
 
 from collections.abc import Iterable
@@ -33,7 +32,8 @@ def _numbered(lines: str, first: int = 0) -> dict[str, int]:
 MONTHS = _numbered(
     "january jan enero januar janner janvier / february feb febrero februar fevrier"
     "/ march mar marzo marz mars / april apr abril avril / may mayo mai / june jun junio juni juin"
-    "/ july jul julio juli juillet / august aug agosto aout / september sept sep septiembre setiembre septembre"
+    "/ july jul julio juli juillet / august aug agosto aout"
+    "/ september sept sep septiembre setiembre septembre"
     "/ october oct octubre oktober octobre / november nov noviembre novembre"
     "/ december dec diciembre dezember decembre",
     first=1,
@@ -77,20 +77,30 @@ COUNTED_UNITS = [word for word, unit in UNITS.items() if unit not in ("weekend",
 # "last", "this", "next": how many units away.
 BEFORE, HERE, AHEAD = -1, 0, 1
 WHICH = {
-    **dict.fromkeys("last past previous pasado pasada ultimo ultima".split(), BEFORE),
-    **dict.fromkeys("letzte letzten letzter letztes letztem vorige vorigen voriger voriges".split(), BEFORE),
-    **dict.fromkeys("vergangene vergangenen vergangener vergangenes dernier derniere".split(), BEFORE),
+    **dict.fromkeys(["last", "past", "previous", "pasado", "pasada", "ultimo", "ultima"], BEFORE),
+    **dict.fromkeys(
+        ["letzte", "letzten", "letzter", "letztes", "letztem", "vorige", "vorigen", "voriger", "voriges"],
+        BEFORE,
+    ),
+    **dict.fromkeys(
+        ["vergangene", "vergangenen", "vergangener", "vergangenes", "dernier", "derniere"], BEFORE
+    ),
     **dict.fromkeys(("this past",), BEFORE),
-    **dict.fromkeys("this este esta diese diesen dieser dieses diesem ce cet cette".split(), HERE),
-    **dict.fromkeys("next coming proximo proxima nachste nachsten nachster nachstes prochain".split(), AHEAD),
+    **dict.fromkeys(
+        ["this", "este", "esta", "diese", "diesen", "dieser", "dieses", "diesem", "ce", "cet", "cette"], HERE
+    ),
+    **dict.fromkeys(
+        ["next", "coming", "proximo", "proxima", "nachste", "nachsten", "nachster", "nachstes", "prochain"],
+        AHEAD,
+    ),
     **dict.fromkeys(("this coming", "prochaine"), AHEAD),
 }
 WHICH_BEHIND = {
-    **dict.fromkeys("pasado pasada dernier derniere passe passee".split(), BEFORE),
+    **dict.fromkeys(["pasado", "pasada", "dernier", "derniere", "passe", "passee"], BEFORE),
     **dict.fromkeys(("proximo", "proxima", "que viene", "prochain", "prochaine"), AHEAD),
 }
 """The same behind the word: "la semana pasada", "lundi dernier"."""
-EVERY = ("every", "each", "los", "cada", "jeden", "jede", "jedes", "chaque", "les")
+EVERY = ("every", "each", "a", "any", "los", "cada", "jeden", "jede", "jedes", "chaque", "les")
 
 # Days from today, the first hour, and how many hours.
 NAMED_DAYS = {

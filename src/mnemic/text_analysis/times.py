@@ -1,10 +1,10 @@
 """Rules that detect single dates and time expressions and resolve them to time windows.
 
 A rule is a pattern and a function that computes the window from the match and the moment from which relative
-expressions count. `time_spans.py` joins what is detected here to ranges and takes parts of it. Conventions: a week
-begins on Monday; seasons are those of the north, three whole months each; "next Tuesday" is the first one after
-today; a date, weekday or month without a year is the one nearest to the moment, unless the caller wants the
-last or the next one; "two weeks ago" is the week around that day. Ambiguous dates (3/4/2024) are ignored.
+expressions count. `time_spans.py` joins what is detected here to ranges and takes parts of it. Conventions: a
+week begins on Monday; seasons are those of the north, three whole months each; "next Tuesday" is the first
+one after today; a date, weekday or month without a year is the one nearest to the moment, unless the
+caller wants the last or the next one; "two weeks ago" is the week around that day. Ambiguous dates (3/4/2024) are ignored.
 
 dateparser was tried first: it returns moments, not windows ("March 2024" is the 15th), takes "may" for a
 month, misses seasons and weekends, and adds 0.4 s to the first call.
@@ -39,7 +39,7 @@ from mnemic.text_analysis.time_words import (
     plain_letters,
 )
 
-TimeKind = Literal["clock", "day", "week", "month", "season", "year", "span"]
+TimeKind = Literal["clock", "day", "week", "month", "season", "year", "span", "recent"]
 Lean = Literal["past", "nearest", "future"]
 RECENT_DAYS = 30
 """What "recently" covers."""
@@ -133,7 +133,7 @@ def _replaced(now: datetime, year: int, month: int, number: int) -> datetime:
 
 
 def _is_month_in_date(found: re.Match[str]) -> bool:
-    """Whether the month of a date is one: "may 5 people" is no date, "May 5", "on may 5" and "may 5th" are."""
+    """Whether the month of a date is one: "may 5 people" is no date; "May 5", "on may 5", "may 5th" are."""
     name = found["month"]
     if name.casefold() not in MONTHS_THAT_ARE_WORDS or name[0].isupper():
         return True
@@ -306,7 +306,7 @@ def _month_number(name: str) -> int:
 
 def _after_one_of(words: str) -> str:
     """A lookbehind for one of the words and a space or hyphen."""
-    return "(?:" + "|".join(rf"(?<=\b{word}[ -])" for word in words.split()) + ")"
+    return "(?:" + "|".join(rf"(?<=\b{word.replace('_', ' ')}[ -])" for word in words.split()) + ")"
 
 
 _YEAR_NUMBER = r"(?:1[5-9]|20|21)\d\d"
@@ -332,8 +332,8 @@ _IN = (
     " en de desde hasta im seit ab bis anfang mitte ende depuis debut fin mi avant apres"
 )
 _IN_YEAR = (
-    "in since during by from until till before after around of early mid late year"
-    " en desde hasta de seit jahr bis depuis avant apres ano"
+    "in since during by from until till before after around as_of early mid late year end_of start_of"
+    " half_of beginning_of middle_of week_of month_of summer_of en desde hasta de seit jahr bis depuis avant apres ano"
 )
 _IN_SEASON = "in during over since until by from of before after en im durante seit depuis pendant"
 
@@ -352,7 +352,8 @@ _FRENCH = re.compile(
 # Every rule matches a digit or a word that has one of these in it.
 _PARTS = re.compile(
     r"\d|day|noon|manana|morgen|hier|tomorrow|fin de semana|other day"
-    rf"|\b(?:{one_of(NAMED_DAYS)}|{one_of(MONTHS)}|{one_of(WEEKDAYS)}|{one_of(SEASONS)}|{one_of(UNITS)}|{one_of(RECENTLY)})\b",
+    rf"|\b(?:{one_of(NAMED_DAYS)}|{one_of(MONTHS)}|{one_of(WEEKDAYS)}|{one_of(SEASONS)}"
+    rf"|{one_of(set(UNITS) - {'an'})}|an dernier|un an|{one_of(RECENTLY)})\b",
     re.IGNORECASE,
 )
 
@@ -376,7 +377,8 @@ _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
     ("day", r"(?<=\bon )the (?P<day>\d\d?)(?:st|nd|rd|th)\b(?=[?.!,;]|$)", _day_of_month),
     (
         "span",
-        r"\bthe (?P<first>\d\d?)(?:st|nd|rd|th) (?:and|to|until|till|through) the (?P<day>\d\d?)(?:st|nd|rd|th)\b",
+        r"\bthe (?P<first>\d\d?)(?:st|nd|rd|th) (?:and|to|until|till|through)"
+        r" the (?P<day>\d\d?)(?:st|nd|rd|th)\b",
         _day_of_month,
     ),
     ("month", r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])\b(?!-)", _month),
@@ -408,7 +410,7 @@ _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
         r"(?<!\bla )(?<!\besta )(?<!\bpasado )\bmanana\b|(?<!\bguten )(?<!\bam )(?<!\bheute )\bmorgen\b",
         _tomorrow,
     ),
-    ("span", rf"\b(?:{one_of(RECENTLY)})\b", _recently),
+    ("recent", rf"\b(?:{one_of(RECENTLY)})\b", _recently),
     ("span", r"\bthe other day\b", _the_other_day),
     ("week", rf"{_WHICH} {_CALENDAR_UNIT}", _calendar_unit),
     ("week", rf"\b{_THE}{_CALENDAR_UNIT} {_BEHIND}", _calendar_unit),

@@ -110,8 +110,8 @@ async def test_words_of_time_count_from_when_the_question_is_asked(memory: Async
         found = await memory.recall("swimming yesterday", at=f"{asked}T12:00:00Z", explain=True)
         assert contents(found)[0] == best
         assert "time" in explained(found[0]).found_by
-        assert explained(found[0]).scores["time"] > 0
-        assert "time" not in explained(found[1]).scores
+        # What was told soon after that day may be about it and counts a little.
+        assert explained(found[0]).scores["time"] > 2 * explained(found[1]).scores.get("time", 0.0)
 
 
 @pytest.mark.parametrize(

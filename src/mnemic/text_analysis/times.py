@@ -1,10 +1,11 @@
 """Rules that detect single dates and time expressions and resolve them to time windows.
 
 A rule is a pattern and a function that computes the window from the match and the moment from which relative
-expressions count. `time_spans.py` joins what is detected here to ranges and takes parts of it. Conventions: a
-week begins on Monday; seasons are those of the north, three whole months each; "next Tuesday" is the first
-one after today; a date, weekday or month without a year is the one nearest to the moment, unless the
-caller wants the last or the next one; "two weeks ago" is the week around that day. Ambiguous dates (3/4/2024) are ignored.
+expressions count. `time_spans.py` joins what is detected here to ranges and takes parts of it. Conventions:
+a week begins on Monday; seasons are those of the north, three whole months each; "next Tuesday" is the first
+one after today; a date, weekday or month without a year is the one nearest to the moment, unless the caller
+wants the last or the next one; "two weeks ago" is the week around that day. Ambiguous dates (3/4/2024) are
+ignored.
 
 dateparser was tried first: it returns moments, not windows ("March 2024" is the 15th), takes "may" for a
 month, misses seasons and weekends, and adds 0.4 s to the first call.
@@ -333,7 +334,8 @@ _IN = (
 )
 _IN_YEAR = (
     "in since during by from until till before after around as_of early mid late year end_of start_of"
-    " half_of beginning_of middle_of week_of month_of summer_of en desde hasta de seit jahr bis depuis avant apres ano"
+    " half_of beginning_of middle_of week_of month_of summer_of"
+    " en desde hasta de seit jahr bis depuis avant apres ano"
 )
 _IN_SEASON = "in during over since until by from of before after en im durante seit depuis pendant"
 

@@ -6,7 +6,6 @@ weak. People also tell later what happened, so a candidate soon after the window
 """
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -46,8 +45,8 @@ def time_evidence(pool: CandidatePool, analysis: QueryAnalysis) -> Floats:
 
 
 def listed_by_time(
-    features: Mapping[str, Floats], pool: CandidatePool, analysis: QueryAnalysis
-) -> Mapping[str, Floats]:
+    features: dict[str, Floats], pool: CandidatePool, analysis: QueryAnalysis
+) -> dict[str, Floats]:
     """A query of nothing but a time lists that time, newest first: its words say nothing about a topic."""
     inside = in_windows(pool.happened_at_s, analysis)
     if not analysis.is_time_only or not inside.any():

@@ -7,16 +7,16 @@ from datetime import datetime
 
 from mnemic.recall.query_filler import (
     QUESTION_STOPWORDS,
+    WORDS_FOR_MEMORIES,
     remove_filler,
     remove_function_words,
     strip_filler,
 )
 from mnemic.recall.query_tense import asks_for_past
-from mnemic.text_analysis.detect import detect_times
+from mnemic.recall.query_times import detect_query_times, without_times
 from mnemic.text_analysis.times import DetectedTime
 
 PHRASES_MAX = 4
-WINDOWS_MAX = 8
 
 _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“”]{2,200})[“”]|«([^»]{2,200})»')
 _FIRST_PERSON = re.compile(r"\b(i|i'm|i've|i'd|i'll|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
@@ -56,27 +56,32 @@ class QueryAnalysis:
 
 def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
     """Analyse a query. Relative times ("last week") count from `asked_at`."""
-    times = detect_times(query, moment=asked_at)[:WINDOWS_MAX]
+    times = detect_query_times(query, asked_at)
+    is_time_only = bool(times) and not _content_words(without_times(query, times)) - WORDS_FOR_MEMORIES
+    topic = strip_filler(without_times(query, times, keep_calendar_words=True) if times else query)
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
-    topic = strip_filler(query)
     return QueryAnalysis(
-        topic=topic,
+        topic=query if is_time_only else topic,
         lexical_text=remove_function_words(topic),
-        windows=tuple((time.value.start.timestamp(), time.value.end.timestamp()) for time in times),
+        windows=_windows(times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
         speaker_roles=_speaker_roles(query),
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
         asks_for_past=asks_for_past(query),
-        is_time_only=bool(times) and not _words_beside_times(query, times),
+        is_time_only=is_time_only,
     )
 
 
-def _words_beside_times(query: str, times: Sequence[DetectedTime]) -> set[str]:
-    """The content words of a query, without those that name its times."""
-    rest = list(query)
-    for time in times:
-        rest[time.start : time.end] = " " * (time.end - time.start)
-    return set(_WORD.findall(remove_filler("".join(rest)).casefold())) - QUESTION_STOPWORDS
+def _windows(times: Sequence[DetectedTime]) -> tuple[tuple[float, float], ...]:
+    """The windows of the times. "Recently" counts only where no other time says more."""
+    definite = [time for time in times if time.kind != "recent"]
+    values = [time.value for time in definite or times]
+    return tuple((value.start.timestamp(), value.end.timestamp()) for value in values)
+
+
+def _content_words(text: str) -> set[str]:
+    """The words that say what a query is about."""
+    return set(_WORD.findall(remove_filler(text).casefold())) - QUESTION_STOPWORDS
 
 
 def _speaker_roles(query: str) -> frozenset[str]:

@@ -14,8 +14,48 @@ happen happened happening has have how i in is it last me my of on our out say s
 talked tell that the there thing things this to told up us was we went were what when where which who why
 with you your
 """
-QUESTION_STOPWORDS = frozenset(_STOPWORDS_TEXT.split())
+_OTHER_STOPWORDS_TEXT = (
+    """
+algo con de dije el en es fue ha he hice hicimos hizo la las lo los me mi nos paso pase pasado que se y
+das es gab geschehen gemacht habe haben hast ich ist los mir passiert sind war was wir
+ai ce des du est fait il j je les nous on passe passé qu quoi s
+"""
+    + "pasó pasé qué"
+)
+QUESTION_STOPWORDS = frozenset(f"{_STOPWORDS_TEXT} {_OTHER_STOPWORDS_TEXT}".split())
 """Words that do not say what a question is about."""
+WORDS_FOR_MEMORIES = frozenset(
+    [
+        "entries",
+        "entry",
+        "events",
+        "event",
+        "logs",
+        "log",
+        "memories",
+        "memory",
+        "messages",
+        "message",
+        "news",
+        "note",
+        "notes",
+        "noted",
+        "record",
+        "records",
+        "eintrag",
+        "einträge",
+        "ereignisse",
+        "notizen",
+        "nachrichten",
+        "notas",
+        "mensajes",
+        "recuerdos",
+        "notes",
+        "souvenirs",
+        "messages",
+    ]
+)
+"""Words for memories of any topic: "notes between May 3 and May 9" asks for everything of that time."""
 
 _SHOW = (
     r"(?:(?:tell|show|give|remind|walk|guide|take) me(?: through| about| of)?"

@@ -25,6 +25,7 @@ from mnemic.recall.exact_tokens import exact_tokens
 from mnemic.recall.lexical_score import Floats, lexical_scores
 from mnemic.recall.outdating import outdated_part
 from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.time_evidence import listed_by_time, time_evidence
 
 WEIGHTS: Mapping[str, float] = {
     "meaning": 1.3,
@@ -41,6 +42,7 @@ WEIGHTS: Mapping[str, float] = {
     "role": 4.0,
     "length": 1.0,
     "time": 7.0,
+    "newest first": 2.0,
     "graph": 1.0,
     "salience": 1.0,
     "usefulness": 1.0,
@@ -95,6 +97,7 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     features = {**_own_evidence(pool), **_metadata(pool, analysis, now_s)}
     features["exact token"] = exact_tokens(pool)
     features |= _context_evidence(pool, features["words"], features["meaning"])
+    features = listed_by_time(features, pool, analysis)
     weights = np.array([WEIGHTS[name] for name in features])
     parts = np.array(list(features.values())) * weights[:, None]
     fused = parts.sum(axis=0)
@@ -191,7 +194,7 @@ def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dic
         "speaker": _speakers(pool, analysis),
         "role": np.array([float(role in analysis.speaker_roles) for role in pool.roles]),
         "length": _turn_lengths(pool),
-        "time": in_windows(pool.happened_at_s, analysis),
+        "time": time_evidence(pool, analysis),
         "graph": np.where(np.isfinite(pool.hops), 1.0 / (1.0 + pool.hops), 0.0),
         "salience": pool.saliences - 0.5,
         "usefulness": pool.usefulnesses - 0.5,
@@ -215,11 +218,3 @@ def _turn_lengths(pool: CandidatePool) -> Floats:
 def _speakers(pool: CandidatePool, analysis: QueryAnalysis) -> Floats:
     named = {name: float(analysis.mentions(name)) for name in set(pool.names) if name}
     return np.array([named.get(name or "", 0.0) for name in pool.names])
-
-
-def in_windows(happened_at_s: Floats, analysis: QueryAnalysis) -> Floats:
-    """1 for each moment in a window that the query names, else 0."""
-    inside = np.zeros(len(happened_at_s))
-    for start, end in analysis.windows:
-        inside = np.maximum(inside, (happened_at_s >= start) & (happened_at_s < end))
-    return inside

@@ -34,7 +34,8 @@ import numpy.typing as npt
 
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.query_analysis import QueryAnalysis
-from mnemic.recall.ranking import Ranking, in_windows
+from mnemic.recall.ranking import Ranking
+from mnemic.recall.time_evidence import in_windows
 from mnemic.types.recalled import Outcome
 
 REFUSE_BELOW = 0.1

@@ -7,7 +7,15 @@ from typing import Any
 
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import InvalidInputError
-from mnemic.types.checks import check_choice, check_flag, check_share, check_text, check_time, check_window
+from mnemic.types.checks import (
+    check_choice,
+    check_flag,
+    check_local_time,
+    check_share,
+    check_text,
+    check_time,
+    check_window,
+)
 from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.recalled import INCLUDES, TECHNIQUES
 from mnemic.types.scope import Scope, check_name
@@ -61,6 +69,7 @@ class Request:
 
     `min_score` leaves out hits; `strict` refuses unless the hits probably answer the query; without `record`
     the call is neither counted nor logged.
+    `asked_at` keeps the time zone that the caller gave.
     """
 
     query: str
@@ -138,7 +147,7 @@ def check_request(
         limit=_bounded("limit", limit, LIMIT_MAX),
         max_tokens=_bounded("max_tokens", max_tokens, MAX_TOKENS_MAX) if max_tokens is not None else None,
         as_of=check_time("as_of", as_of) if as_of is not None else None,
-        asked_at=check_time("at", at) if at is not None else datetime.now(UTC),
+        asked_at=check_local_time("at", at) if at is not None else datetime.now(UTC),
         refuse_below=_share("refuse_below", refuse_below),
         techniques=_techniques(techniques),
         explain=explain,

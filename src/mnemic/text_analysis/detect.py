@@ -9,7 +9,8 @@ from typing import Literal
 
 from mnemic.text_analysis.names import DetectedName, capitalised_names, marked_names
 from mnemic.text_analysis.spacy_names import spacy_names
-from mnemic.text_analysis.times import DetectedTime, times_in
+from mnemic.text_analysis.time_spans import joined_times
+from mnemic.text_analysis.times import Anchor, DetectedTime, Lean, times_in
 from mnemic.types.checks import check_choice, check_time
 
 Engine = Literal["rules", "spacy"]
@@ -31,14 +32,21 @@ def detect_names(text: str, *, engine: Engine = "rules") -> list[DetectedName]:
     return sorted(kept, key=lambda name: name.start)
 
 
-def detect_times(text: str, *, moment: datetime) -> list[DetectedTime]:
+def detect_times(text: str, *, moment: datetime, lean: Lean = "nearest") -> list[DetectedTime]:
     """The dates and time expressions in a text, in order, as time windows.
 
-    Relative expressions ("yesterday") count from `moment`, by the calendar of its time zone.
+    Relative expressions ("yesterday") count from `moment`, by the calendar of its time zone. `lean` says
+    which day is meant by "Monday" or "May 3": the nearest, the last or the next one.
     """
     check_time("moment", moment)
+    anchor = Anchor(moment, lean)
+    return joined_times(text, _single_times(text, anchor), anchor, _single_times)
+
+
+def _single_times(text: str, anchor: Anchor) -> list[DetectedTime]:
+    """The times without the words around them; where rules overlap, the first and longest match."""
     kept: list[DetectedTime] = []
-    for found in sorted(times_in(text, moment), key=lambda found: (found.start, -found.end)):
+    for found in sorted(times_in(text, anchor), key=lambda found: (found.start, -found.end)):
         if not kept or found.start >= kept[-1].end:
             kept.append(found)
     return kept

@@ -56,16 +56,24 @@ def around(point: datetime, unit: str) -> Window:
             return day(point, -half_days, 2 * half_days + 1)
 
 
-def choose(now: datetime, which: str, window_of: Callable[[int], Window]) -> Window | None:
-    """Choose among windows that recur every year or week; `window_of(0)` is that of the current one."""
-    if which == "every":
-        return None
-    windows = [window_of(round_) for round_ in (-2, -1, 0, 1, 2)]
-    match which:
-        case "last" | "past" | "previous":
-            return [window for window in windows if window[1] <= now][-1]
-        case "next" | "coming":
+def choose(now: datetime, lean: str, step: int | None, window_of: Callable[[int], Window]) -> Window | None:
+    """Choose among windows that recur every year, month or week; `window_of(0)` is that of the current one.
+
+    A `step` of -1 is the last one that has ended, 0 the current one, 1 the next one. Without a step, `lean`
+    says whether the last one that has begun is meant ("past"), the first that has not ended ("future"), or
+    the nearest.
+    """
+    windows = [window_of(number) for number in (-2, -1, 0, 1, 2)]
+    begun = [window for window in windows if window[0] <= now]
+    match step, lean:
+        case -1, _:
+            return [window for window in begun if window[1] <= now][-1]
+        case 1, _:
             return next(window for window in windows if window[0] > now)
-        case "this":
-            return next((window for window in windows if window[0] <= now < window[1]), window_of(0))
+        case 0, _:
+            return next((window for window in begun if now < window[1]), window_of(0))
+        case _, "past":
+            return begun[-1]
+        case _, "future":
+            return next(window for window in windows if window[1] > now)
     return min(windows, key=lambda window: max(window[0] - now, now - window[1]))

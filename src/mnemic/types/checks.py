@@ -77,6 +77,11 @@ def check_time(field: str, value: object) -> datetime:
 
     Text is a date and time with its time zone, or a bare date: midnight UTC at the start of that day.
     """
+    return check_local_time(field, value).astimezone(UTC)
+
+
+def check_local_time(field: str, value: object) -> datetime:
+    """The same as `check_time`, in the time zone that the caller gave."""
     moment = _parse_time(field, value) if isinstance(value, str) else value
     if not isinstance(moment, datetime):
         raise InvalidInputError(f"{field} must be a datetime or ISO 8601 text, not {type(moment).__name__}.")
@@ -85,9 +90,10 @@ def check_time(field: str, value: object) -> datetime:
         advice = "." if isinstance(value, str) else ", or pass an aware datetime."
         raise InvalidInputError(f"{field} has no time zone: write {moment.isoformat()}Z for UTC{advice}")
     try:
-        return moment.astimezone(UTC)
+        moment.astimezone(UTC)
     except OverflowError:
         raise InvalidInputError(f"{field} must lie in the years 1 to 9999 of UTC.") from None
+    return moment
 
 
 def check_window(since: object, until: object) -> dict[str, datetime | None]:

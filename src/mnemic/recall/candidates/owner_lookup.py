@@ -1,6 +1,6 @@
 """The first step for each readable owner, without a vector: the query's terms, entities and time windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mnemic.db.database import TenantDatabase
@@ -9,7 +9,7 @@ from mnemic.recall.candidates.entities import search_entities
 from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.candidates.term_correction import correct_terms
-from mnemic.recall.candidates.time_windows import search_windows
+from mnemic.recall.candidates.time_windows import WindowMatches, search_windows
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
@@ -29,7 +29,7 @@ class OwnerLookup:
     readable: ReadableOwner
     terms: QueryTerms
     entity_hops: Mapping[Key, int]
-    in_windows: Sequence[Key]
+    in_windows: WindowMatches
     counts_granted_only: bool = False
 
 

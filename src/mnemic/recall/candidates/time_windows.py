@@ -1,12 +1,13 @@
 """Candidates by time: memories of the times that the query names."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.cosines import best_first, stored_cosines
+from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.query_embedding import VectorQuery
 from mnemic.recall.readable_owners import ReadableOwner
@@ -17,12 +18,20 @@ WINDOW_MAX = 500
 BY_TIME_MAX = 50
 
 
+@dataclass(frozen=True)
+class WindowMatches:
+    """The newest memories of a query's windows. Of a query without a topic, `listed` become candidates."""
+
+    keys: Sequence[Key] = ()
+    listed: int | None = None
+
+
 async def search_windows(
     database: TenantDatabase, readable: ReadableOwner, request: Request, analysis: QueryAnalysis
-) -> Sequence[Key]:
+) -> WindowMatches:
     """The newest memories of each window that the query names."""
     if "time" not in request.techniques or request.as_of is not None or not analysis.windows:
-        return ()
+        return WindowMatches()
     search = "recall.find_filtered" if readable.grant_id is None else "recall.find_granted"
     found: dict[Key, None] = {}
     async with database.transaction() as transaction:
@@ -30,17 +39,19 @@ async def search_windows(
             parameters = {**_within(readable, window).parameters(request), "limit": WINDOW_MAX}
             rows = await transaction.rows(search, parameters)
             found.update((row["memory_id"].bytes, None) for row in rows)
-    return tuple(found)
+    listed = max(BY_TIME_MAX, candidate_limit(request)) if analysis.is_time_only else None
+    return WindowMatches(tuple(found), listed)
 
 
 async def nearest_in_windows(
-    database: TenantDatabase, query: VectorQuery | None, in_windows: Sequence[Key]
+    database: TenantDatabase, query: VectorQuery | None, in_windows: WindowMatches
 ) -> Sequence[Key]:
-    """The memories of the windows with the highest cosines; without a vector, the newest."""
-    if query is None or not in_windows:
-        return in_windows[:BY_TIME_MAX]
+    """The memories of the windows with the highest cosines; without a vector or a topic, the newest."""
+    keys = in_windows.keys
+    if query is None or not keys or in_windows.listed is not None:
+        return keys[: in_windows.listed or BY_TIME_MAX]
     async with database.transaction() as transaction:
-        return best_first(await stored_cosines(transaction, query, set(in_windows)), BY_TIME_MAX)
+        return best_first(await stored_cosines(transaction, query, set(keys)), BY_TIME_MAX)
 
 
 def _within(readable: ReadableOwner, window: tuple[float, float]) -> ReadableOwner:

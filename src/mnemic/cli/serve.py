@@ -64,6 +64,7 @@ async def _run(
     from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
         Server,
         check_host,
+        freeze_loaded_objects,
         listen,
         raise_file_limit,
         url_of,
@@ -80,6 +81,7 @@ async def _run(
         with listen(host, port) as listening:
             address = url_of(listening)
             server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))
+            freeze_loaded_objects()
             async with _working(tenants) if worker else nullcontext():
                 await server.serve(sockets=[listening])
 

@@ -6,6 +6,7 @@ without waiting for them.
 """
 
 import asyncio
+import gc
 import logging
 import resource
 import signal
@@ -130,6 +131,17 @@ def raise_file_limit() -> None:
     """Let this process open as many files as the system allows it: each connection is one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def freeze_loaded_objects() -> None:
+    """Exempt all objects that exist now from garbage collection; call it when everything is loaded.
+
+    The modules, routes and schemas of a server are hundreds of thousands of objects, which live as long as
+    the process. A full collection would visit all of them each time, which stops the event loop for
+    100 to 150 ms; clients that send large documents cause one every few seconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _connections_by_files() -> int:

@@ -67,11 +67,13 @@ async def _run(
         freeze_loaded_objects,
         listen,
         raise_file_limit,
+        start_threads,
         url_of,
     )
 
     log_to_stderr()
     raise_file_limit()
+    start_threads()
     async with Tenants(settings, embedder=embedder) as tenants:
         await check_host(host, tenants)
         has_keys = await keys.any_exist(tenants.database)

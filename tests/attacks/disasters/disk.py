@@ -56,9 +56,7 @@ class SmallDisk:
         with open(self._filler, "ab", buffering=0) as filler:
             # Reserved, not written: that takes neither time nor memory.
             space = os.statvfs(self.folder)
-            os.posix_fallocate(
-                filler.fileno(), 0, max(1, space.f_bavail * space.f_frsize - KEPT_FREE_BYTES)
-            )
+            os.posix_fallocate(filler.fileno(), 0, max(1, space.f_bavail * space.f_frsize - KEPT_FREE_BYTES))
             for block in (b"\0" * 1024**2, b"\0" * 4096, b"\0"):
                 try:
                     while filler.write(block):

@@ -239,7 +239,7 @@ def _contents(client: httpx.Client) -> Iterator[str]:
     query = {"owner": "o", "limit": str(PAGE)}
     while page := client.get("/v1/memories", params=query).raise_for_status().json():
         yield from (item["content"] for item in page)
-        query["before"] = page[-1]["id"]
+        query["before"] = page[-1]["memory_id"]
 
 
 def _is_ingested(client: httpx.Client, name: str) -> bool:

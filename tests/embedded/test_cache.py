@@ -33,6 +33,12 @@ def test_the_cache_size_follows_the_data_within_the_machines_memory(
     assert sized(tmp_path, data_mb=data_mb, machine_mb=machine_mb, monkeypatch=monkeypatch) == cache_mb
 
 
+def test_a_stray_file_among_the_databases_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / ".DS_Store").write_bytes(b"stray")
+    assert cache.cache_mb(tmp_path) == cache.CACHE_MIN_MB
+
+
 def test_a_small_cluster_has_a_small_cache_and_joining_does_not_change_it(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -64,13 +64,16 @@ async def _run(
     from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
         Server,
         check_host,
+        freeze_loaded_objects,
         listen,
         raise_file_limit,
+        start_threads,
         url_of,
     )
 
     log_to_stderr()
     raise_file_limit()
+    start_threads()
     async with Tenants(settings, embedder=embedder) as tenants:
         await check_host(host, tenants)
         has_keys = await keys.any_exist(tenants.database)
@@ -80,6 +83,7 @@ async def _run(
         with listen(host, port) as listening:
             address = url_of(listening)
             server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))
+            freeze_loaded_objects()
             async with _working(tenants) if worker else nullcontext():
                 await server.serve(sockets=[listening])
 

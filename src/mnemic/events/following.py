@@ -20,7 +20,7 @@ from typing import TypeVar
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import DatabaseUnavailableError, MnemicError
 from mnemic.events.consumers import Start, advance_once, start_position, take_consumer
-from mnemic.events.log import EventFilter, read_page
+from mnemic.events.log import EventFilter
 from mnemic.events.signal import EventWaiter
 from mnemic.types.event import Event, EventReading
 
@@ -56,7 +56,7 @@ async def follow(
         waiter.clear()
         after = cursor.position
         page = await retry_while_unavailable(
-            lambda: read_page(open_database(), event_filter, after=after)  # noqa: B023
+            lambda: waiter.pages.read(open_database(), event_filter, after=after)  # noqa: B023
         )
         if page.events and has_waited:
             await cursor.check(open_database)
@@ -67,7 +67,7 @@ async def follow(
         on_passed(page.through)
         has_waited = not page.has_more
         if has_waited:
-            await waiter.wait()
+            await waiter.wait(cursor.position)
 
 
 class Cursor:

@@ -23,7 +23,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,6 +32,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.db.started_threads import StartedThreads
 from mnemic.errors import EmbeddingError
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.wordpiece import encode
@@ -77,10 +77,8 @@ class MiniLM:
 
     def __init__(self) -> None:
         threads = min(os.cpu_count() or 1, MAX_THREADS)
-        self._bulk = ThreadPoolExecutor(
-            threads, thread_name_prefix="mnemic-embed", initializer=_lower_priority
-        )
-        self._single = ThreadPoolExecutor(threads, thread_name_prefix="mnemic-embed-single")
+        self._bulk = StartedThreads(threads, name="mnemic-embed", initializer=_lower_priority)
+        self._single = StartedThreads(threads, name="mnemic-embed-single")
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), 384). MiniLM makes no difference between input types."""

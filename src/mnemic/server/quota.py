@@ -37,14 +37,18 @@ class Quota:
 
     def take(self, found: AuthenticatedKey, amount: int = 1) -> None:
         """Take an amount for a key; TooManyRequestsError if it is more than is left."""
+        self.check(found, amount)
+        for holder, _, _ in self._bounds(found):
+            self._used[holder] += amount
+
+    def check(self, found: AuthenticatedKey, amount: int = 1) -> None:
+        """TooManyRequestsError if an amount is more than is left for a key."""
         for holder, limit, name in self._bounds(found):
             if self._used[holder] + amount > limit:
                 raise TooManyRequestsError(
                     f"{name} has as many {self._what} as it may have: {limit:,}. Try again later.",
                     retry_after_s=self._retry_after_s,
                 )
-        for holder, _, _ in self._bounds(found):
-            self._used[holder] += amount
 
     def give_back(self, found: AuthenticatedKey, amount: int = 1) -> None:
         """Give back what was taken."""

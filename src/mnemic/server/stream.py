@@ -90,6 +90,9 @@ def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRout
 
         A key that is bound to an owner sees the events of that owner, any other key those of its tenant.
         """
+        found = await authenticator.key_of(request.scope)
+        # Refuse before the log is read: a client that keeps asking for one stream more must cost little.
+        streams.quota.check(found)
         events = scoped_memory(caller, request.headers, ROUTE, {"owner": owner}).events
         parsed = _parse_start(start if last_event_id is None else last_event_id)
         if isinstance(parsed, int):
@@ -97,7 +100,6 @@ def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRout
             await events.list(after=parsed, limit=1, types=types, owner=owner)
         begin = await _position(await authenticator.database_of(request.scope), parsed)
         position = StreamPosition(begin)
-        found = await authenticator.key_of(request.scope)
         following = subscribe_with_progress(events, types, owner, begin, position.advance)
         recheck = partial(authenticator.recheck, request.scope)
         return EventStream(following, position, streams, found, recheck)

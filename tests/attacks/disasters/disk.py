@@ -1,6 +1,8 @@
 """A small disk of its own for a data folder, which a test can fill or make read-only.
 
-It is an ext4 file system in a file, on a loop device. Filling needs no privileges once it is mounted.
+It is an ext4 file system in a file, on a loop device. The file is in memory where the system has a folder
+for that: how fast a server recovers must not depend on what else the machine's disk has to do. Filling needs
+no privileges once it is mounted.
 A file system that has files open for writing cannot be remounted read-only in the ordinary way; `abort`
 does what the kernel does after an error of the disk. Afterwards it must be unmounted and repaired.
 """
@@ -14,7 +16,9 @@ from typing import Self
 
 SIZE_BYTES = 3 * 1024**3
 """Room for all that the clients write, and for as much write-ahead log as PostgreSQL keeps."""
-BLOCK = b"\0" * 1024**2
+MEMORY_FOLDER = Path("/dev/shm")
+KEPT_FREE_BYTES = 16 * 1024**2
+"""Room that is filled by writing, because reserving stops before the last block."""
 
 
 class SmallDisk:
@@ -50,7 +54,10 @@ class SmallDisk:
     def fill(self) -> None:
         """Write until nothing fits any more, to the last byte."""
         with open(self._filler, "ab", buffering=0) as filler:
-            for block in (BLOCK, b"\0" * 4096, b"\0"):
+            # Reserved, not written: that takes neither time nor memory.
+            space = os.statvfs(self.folder)
+            os.posix_fallocate(filler.fileno(), 0, max(1, space.f_bavail * space.f_frsize - KEPT_FREE_BYTES))
+            for block in (b"\0" * 1024**2, b"\0" * 4096, b"\0"):
                 try:
                     while filler.write(block):
                         pass
@@ -77,6 +84,11 @@ class SmallDisk:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+def image_folder() -> str | None:
+    """Where to make the file of the disk; None means the system's folder for temporary files."""
+    return str(MEMORY_FOLDER) if os.access(MEMORY_FOLDER, os.W_OK) else None
 
 
 def may_mount() -> bool:

@@ -25,7 +25,7 @@ import httpx
 import pytest
 
 from mnemic.db.embedded import status
-from tests.attacks.disasters.disk import SmallDisk, may_mount
+from tests.attacks.disasters.disk import SmallDisk, image_folder, may_mount
 from tests.attacks.disasters.mixed_load import MixedLoad
 from tests.attacks.disasters.service import MNEMIC, Service
 from tests.embedded.processes import descendants, end_everything, keeper_of
@@ -104,7 +104,9 @@ def scene() -> Iterator[Scene]:
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-"))
         stack.callback(shutil.rmtree, folder)
         folder.chmod(0o711)
-        disk = stack.enter_context(SmallDisk(folder / "image", folder / "disk"))
+        image = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=image_folder())) / "image"
+        stack.callback(image.parent.rmdir)
+        disk = stack.enter_context(SmallDisk(image, folder / "disk"))
         database = stack.enter_context(PasswordServer.start(folder))
         data_dir = disk.folder / "data"
         stack.callback(end_everything, data_dir)
@@ -237,7 +239,7 @@ def _contents(client: httpx.Client) -> Iterator[str]:
     query = {"owner": "o", "limit": str(PAGE)}
     while page := client.get("/v1/memories", params=query).raise_for_status().json():
         yield from (item["content"] for item in page)
-        query["before"] = page[-1]["id"]
+        query["before"] = page[-1]["memory_id"]
 
 
 def _is_ingested(client: httpx.Client, name: str) -> bool:

@@ -25,6 +25,9 @@ def cache_mb(pgdata: Path) -> int:
 
 
 def _data_mb(pgdata: Path) -> int:
-    """Size of the cluster's databases on disk. Files do not change: the server has not started yet."""
-    databases = os.scandir(pgdata / "base")
+    """Size of the cluster's databases on disk. Files do not change: the server has not started yet.
+
+    A database is a folder; a stray file beside them is none of the server's.
+    """
+    databases = (entry for entry in os.scandir(pgdata / "base") if entry.is_dir())
     return sum(file.stat().st_size for database in databases for file in os.scandir(database)) >> 20

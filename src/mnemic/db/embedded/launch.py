@@ -38,7 +38,7 @@ from mnemic.db.embedded.folder import (
 )
 from mnemic.db.embedded.locks import is_locked
 from mnemic.db.embedded.postmaster import is_server_of, read_postmaster_file, remove_stale_pid_file
-from mnemic.db.embedded.settings import command_line
+from mnemic.db.embedded.settings import command_line, recovery_settings
 from mnemic.db.embedded.socket_folder import accepts_connections, make_socket_folder, remove_socket_folder
 from mnemic.errors import ConfigurationError, EmbeddedServerError
 
@@ -130,7 +130,8 @@ def _run_keeper(
     folder = options.folder
     owner = [str(account.uid), str(account.gid)] if account.switched else ["", ""]
     # Not written to `server.json`: a process that joins later would compute another size.
-    settings = {"shared_buffers": f"{cache_mb(folder.pgdata)}MB", **options.settings}
+    computed = {"shared_buffers": f"{cache_mb(folder.pgdata)}MB", **recovery_settings()}
+    settings = {**computed, **options.settings}
     server = [str(binaries.folder / "postgres"), *command_line(settings, socket_dir)]
     keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
     with open(open_log(folder), "ab") as log:

@@ -4,7 +4,9 @@ They are passed on its command line, so no file and no ALTER SYSTEM overrides th
 data and access cannot be changed.
 """
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,6 +44,9 @@ REFUSED_SETTINGS = frozenset(
     }
 )
 
+SYNCFS_MIN_KERNEL = (5, 8)
+"""First Linux whose `syncfs` reports every error of the disk."""
+
 _SETTING_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
 
@@ -59,6 +64,21 @@ def merged_settings(server_settings: Mapping[str, str]) -> dict[str, str]:
         if "\0" in value:
             raise ConfigurationError(f"the server setting {name} has a value with a NUL character")
     return {**DEFAULT_SETTINGS, **chosen}
+
+
+def recovery_settings() -> dict[str, str]:
+    """After a crash, sync the file system as a whole instead of each of more than a thousand files.
+
+    On a busy disk, syncing file by file takes a minute or more, before recovery even begins.
+    """
+    if sys.platform != "linux" or _kernel_version() < SYNCFS_MIN_KERNEL:
+        return {}
+    return {"recovery_init_sync_method": "syncfs"}
+
+
+def _kernel_version() -> tuple[int, ...]:
+    numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return tuple(map(int, numbers.groups())) if numbers is not None else (0,)
 
 
 def command_line(settings: Mapping[str, str], socket_dir: Path) -> list[str]:

@@ -165,7 +165,7 @@ class AsyncEvents(CallGroup):
         self, wanted: EventFilter, name: str | None, start: Start, passed: OnPassed = lambda position: None
     ) -> AsyncIterator[Event]:
         core = self._caller.core
-        async with core.event_signal.waiting(core.storage.database) as waiter:
+        async with core.event_signal.waiting(core.storage.database, self._caller.database) as waiter:
             events = follow(
                 lambda: self._caller.database, wanted, waiter, consumer=name, start=start, on_passed=passed
             )

@@ -12,6 +12,7 @@ from mnemic.models.embedding import TextEmbedder
 from mnemic.recall.candidates.collection import collect_candidates
 from mnemic.recall.hits import make_hits, read_entity_names
 from mnemic.recall.index_maintenance import request_index_maintenance
+from mnemic.recall.overview import overview_pools, rank_overview, widened
 from mnemic.recall.packing import pack_hits, pack_on_first_read
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.recall.query_embedding import embed_query, with_serving_embedder
@@ -48,12 +49,13 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
         analysis = analyse_query(request.query, request.asked_at)
 
     embedding = embed_query(embedder, request, [analysis.topic, *expansion.texts], timer)
-    candidates = await collect_candidates(database, request, analysis, embedding, timer)
-    pools = candidates.pools
+    candidates = await collect_candidates(database, widened(request, analysis), analysis, embedding, timer)
+    pools, analysis = overview_pools(candidates.pools, analysis)
     request_index_maintenance(core, pools)
 
     with timer.measure("rank"):
-        rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
+        ranked = rank_overview if analysis.overview else rank
+        rankings = [ranked(pool, analysis, request.moment.timestamp()) for pool in pools]
         refusal = decide_refusal(
             pools,
             rankings,

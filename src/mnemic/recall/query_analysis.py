@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mnemic.recall.overview_question import OverviewQuestion, recognise_overview
 from mnemic.recall.query_filler import (
     QUESTION_STOPWORDS,
     remove_filler,
@@ -36,6 +37,7 @@ class QueryAnalysis:
     lexical search. `speaker_roles` are the roles whose words the query is about: a question in the first
     person is mostly about what the user said, one about what "you" said about what the assistant said.
     `is_time_only` means that the query names a time and nothing else: "What happened last week?"
+    `overview` is set if the query asks for an overview instead of a fact.
     """
 
     topic: str
@@ -45,6 +47,7 @@ class QueryAnalysis:
     speaker_roles: frozenset[str]
     casefolded_words: frozenset[str]
     is_time_only: bool
+    overview: OverviewQuestion | None = None
 
     def mentions(self, name: str) -> bool:
         """Whether the query has the first word of this name, or all of its words."""
@@ -65,6 +68,7 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
         speaker_roles=_speaker_roles(query),
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
         is_time_only=bool(times) and not _words_beside_times(query, times),
+        overview=recognise_overview(query),
     )
 
 

@@ -89,7 +89,7 @@ class Ranking:
 
 def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     """Score every candidate of the pool."""
-    features = {**_own_evidence(pool), **_metadata(pool, analysis, now_s)}
+    features = {**own_evidence(pool), **_metadata(pool, analysis, now_s)}
     features |= _context_evidence(pool, features["words"], features["meaning"])
     weights = np.array([WEIGHTS[name] for name in features])
     parts = np.array(list(features.values())) * weights[:, None]
@@ -101,7 +101,7 @@ def score(fused: float) -> float:
     return float(1 / (1 + np.exp(-(fused - SCORE_MIDDLE) / SCORE_SPREAD)))
 
 
-def _own_evidence(pool: CandidatePool) -> dict[str, Floats]:
+def own_evidence(pool: CandidatePool) -> dict[str, Floats]:
     """The cosine and the lexical score, in standard deviations above the mean of the owner's memories."""
     lexical = pool.lexical
     mean_bytes = lexical.terms.mean_bytes or (float(pool.bytes.mean()) if len(pool) else 1.0)

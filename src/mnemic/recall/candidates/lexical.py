@@ -74,10 +74,10 @@ async def search_lexical(
     terms = lookup.terms
     subqueries = _subqueries(terms) if "text" in request.techniques else ()
     with_vectors = "vector" in request.techniques
-    if not subqueries and not lookup.entity_hops and not (with_vectors and terms.has_statistics):
+    if not subqueries and not lookup.known_keys and not (with_vectors and terms.has_statistics):
         return _matches(terms, (), None)
     parameters = {
-        **features_parameters(lookup, request, list(lookup.entity_hops)),
+        **features_parameters(lookup, request, lookup.known_keys),
         **_search_parameters(terms, subqueries),
         "with_vectors": with_vectors,
         "sample_owner": lookup.readable.owner if not lookup.counts_granted_only else None,

@@ -1,7 +1,7 @@
 """The candidate pool: all candidates of one owner, column by column, with everything that ranking needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,15 @@ class CandidatePool:
         """How many candidates there are."""
         return len(self.keys)
 
+    def taking(self, indexes: Sequence[int]) -> "CandidatePool":
+        """A pool of these candidates only; statistics stay those of the owner."""
+        taken: dict[str, Any] = {
+            name: tuple(getattr(self, name)[index] for index in indexes)
+            for name in ("keys", "origins", "found_by", *_LISTS)
+        }
+        taken |= {name: getattr(self, name)[list(indexes)] for name in ("hops", "cosines", *_FLOATS)}
+        return replace(self, **taken)
+
 
 class PoolBuilder:
     """Merges the matches of an owner's searches into a pool.
@@ -92,6 +101,7 @@ class PoolBuilder:
             "graph": list(lookup.entity_hops),
             "vector": semantic.keys,
             "time": semantic.by_time,
+            "newest": lookup.newest,
         }
         self._columns.add(semantic.row)
         columns = self._columns.joined(found)

@@ -182,7 +182,7 @@ def _facet_values(
     values = [FACET_VALUES[each[0]] if each else 0.0 for each in facets]
     relatives = [
         RELATIVE_VALUE * (bool(each) and each[0] == "people" and names_relative(text))
-        for each, text in zip(facets, contents(pool), strict=True)
+        for each, text in zip(facets, pool.texts, strict=True)
     ]
     return np.add(values, relatives)
 
@@ -202,12 +202,13 @@ def _subject_values(pool: CandidatePool, question: OverviewQuestion) -> Floats:
     elif question.focus == "owner":
         main = main_subject(pool)
         mentioned = _mentions(pool, main) if main else np.zeros(len(pool), bool)
-        own = np.array([_FIRST_PERSON.search(text) is not None for text in contents(pool)], bool)
+        own = np.array([_FIRST_PERSON.search(text) is not None for text in pool.texts], bool)
         values = (mentioned | own).astype(float)
     else:
         values = np.zeros(len(pool))
     said = np.array([float(role in ("assistant", "system", "tool")) for role in pool.roles], float)
-    return np.multiply(SUBJECT_VALUE, values - 2 * said)
+    subject: Floats = SUBJECT_VALUE * (values - 2 * said)
+    return subject
 
 
 def _about_name(pool: CandidatePool, name: str) -> list[int]:
@@ -216,7 +217,7 @@ def _about_name(pool: CandidatePool, name: str) -> list[int]:
         return list(range(len(pool)))
     mentions = _mentions(pool, name)
     if pool.readable.grant_id is None and (main := main_subject(pool)) and _is_same(main, name):
-        mentions |= np.array([not _names_another(text, name) for text in contents(pool)], bool)
+        mentions |= np.array([not _names_another(text, name) for text in pool.texts], bool)
     return np.flatnonzero(mentions).tolist()
 
 
@@ -224,7 +225,7 @@ def main_subject(pool: CandidatePool) -> str | None:
     """The name with which most memories begin, if enough do; in the memories of one person it is hers."""
     starts = Counter(
         word
-        for text in contents(pool)
+        for text in pool.texts
         if (found := _FIRST_WORDS.match(text)) and (word := _name_at(found[1].split()[0]))
     )
     if not starts:
@@ -278,7 +279,7 @@ def _mentions(pool: CandidatePool, name: str) -> npt.NDArray[np.bool_]:
     return np.array(
         [
             pattern.search(text) is not None or (speaker is not None and pattern.search(speaker) is not None)
-            for text, speaker in zip(contents(pool), pool.names, strict=True)
+            for text, speaker in zip(pool.texts, pool.names, strict=True)
         ],
         bool,
     )
@@ -290,19 +291,12 @@ def _is_same(name: str, other: str) -> bool:
     return bool(first) and bool(second) and first[0] == second[0]
 
 
-def contents(pool: CandidatePool) -> list[str]:
-    """The text of each candidate; empty for a long one, which the searches do not return."""
-    return [row["content"][place] or "" for row, place in pool.origins]
-
-
 def _categories(pool: CandidatePool) -> list[str]:
     return [row["category"][place] for row, place in pool.origins]
 
 
 def _facets(pool: CandidatePool) -> list[tuple[Facet, ...]]:
-    return [
-        facets_of(text, category) for text, category in zip(contents(pool), _categories(pool), strict=True)
-    ]
+    return [facets_of(text, category) for text, category in zip(pool.texts, _categories(pool), strict=True)]
 
 
 def _centrality(vectors: Floats) -> Floats:
@@ -326,4 +320,5 @@ def _vectors(pool: CandidatePool) -> Floats:
         if (number := known.get(key)) is not None:
             vectors[index] = stored[number]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, np.maximum(norms, np.finfo(float).tiny))
+    unit_vectors: Floats = vectors / np.maximum(norms, np.finfo(float).tiny)
+    return unit_vectors

@@ -9,6 +9,7 @@ scores are standardised by itself, so that scores compare (`candidates/granted.p
 from functools import partial
 
 from mnemic.models.embedding import TextEmbedder
+from mnemic.recall.bridging import bridge_pools, looks_like_join
 from mnemic.recall.candidates.collection import collect_candidates
 from mnemic.recall.hits import make_hits, read_entity_names
 from mnemic.recall.index_maintenance import request_index_maintenance
@@ -56,6 +57,10 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("rank"):
         ranked = rank_overview if analysis.overview else rank
         rankings = [ranked(pool, analysis, request.moment.timestamp()) for pool in pools]
+    if analysis.overview is None and looks_like_join(request.query):
+        pools = await bridge_pools(database, request, pools, rankings, candidates.embedding, timer)
+        rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
+    with timer.measure("rank"):
         refusal = decide_refusal(
             pools,
             rankings,

@@ -46,6 +46,7 @@ WEIGHTS: Mapping[str, float] = {
     "recency": 0.3,
     "tense": 1.0,
     "anchored": 0.5,
+    "bridge": 1.5,
 }
 
 NEIGHBOUR_PARTS = (
@@ -193,6 +194,7 @@ def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dic
         "recency": np.exp2(-age),
         "tense": -np.abs(pool.tenses),
         "anchored": pool.anchored,
+        "bridge": pool.bridges if pool.bridges is not None else np.zeros(len(pool)),
     }
 
 

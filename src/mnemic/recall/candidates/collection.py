@@ -27,11 +27,16 @@ from mnemic.recall.tasks import task_scope
 
 @dataclass(frozen=True)
 class Candidates:
-    """A pool for each readable owner, and the model that embedded the query, if one did."""
+    """A pool for each readable owner, and the query's embedding, if there is one."""
 
     pools: Sequence[CandidatePool]
-    model: str | None
+    embedding: QueryEmbedding | None
     notes: tuple[str, ...]
+
+    @property
+    def model(self) -> str | None:
+        """The model that embedded the query."""
+        return self.embedding.model if self.embedding is not None else None
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -62,8 +67,7 @@ async def collect_candidates(
             await _pool(lookup, request, vector, by_words, by_vector)
             for lookup, by_words, by_vector in zip(lookups, lexical, semantic, strict=True)
         ]
-    model = vector.model if vector is not None else None
-    return Candidates(pools, model, (*notes, *embedded.notes))
+    return Candidates(pools, vector, (*notes, *embedded.notes))
 
 
 async def _look_up_owners(

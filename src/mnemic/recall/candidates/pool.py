@@ -30,7 +30,7 @@ class CandidatePool:
 
     `terms` are bit fields: bit n stands for term n of the query. `cosines` is NaN for a memory without a
     vector. `hops` is the number of relations to an entity of the query, infinite without one. `origins` has
-    the database row and the index in its arrays that each candidate came from.
+    the database row and the index in its arrays that each candidate came from. `bridges` is set for a join.
     """
 
     readable: ReadableOwner
@@ -58,6 +58,12 @@ class CandidatePool:
     counts: Mapping[str, int]
     lacks_word_statistics: bool = False
     lacks_vector_index: bool = False
+    bridges: Floats | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each candidate; empty for a long one, which the searches do not return."""
+        return [row["content"][place] or "" for row, place in self.origins]
 
     def __len__(self) -> int:
         """How many candidates there are."""
@@ -71,6 +77,26 @@ class CandidatePool:
         }
         taken |= {name: getattr(self, name)[list(indexes)] for name in ("hops", "cosines", *_FLOATS)}
         return replace(self, **taken)
+
+    def with_row(self, row: Row, cosines: Mapping[Key, float], technique: str) -> "CandidatePool":
+        """The pool with the memories of another row that it does not have yet."""
+        known = set(self.keys)
+        places = [place for place, key in enumerate(row["memory_ids"] or ()) if key not in known]
+        if not places:
+            return self
+        keys = [row["memory_ids"][place] for place in places]
+        added: dict[str, Any] = {name: tuple(row[name][place] for place in places) for name in _LISTS}
+        joined = {name: getattr(self, name) + values for name, values in added.items()}
+        arrays = {name: [row[name][place] for place in places] for name in _FLOATS}
+        arrays |= {"hops": [np.inf] * len(keys), "cosines": [cosines.get(key, np.nan) for key in keys]}
+        joined |= {name: np.append(getattr(self, name), values) for name, values in arrays.items()}
+        return replace(
+            self,
+            keys=[*self.keys, *keys],
+            origins=[*self.origins, *((row, place) for place in places)],
+            found_by=(*self.found_by, *((technique,) for _ in keys)),
+            **joined,
+        )
 
 
 class PoolBuilder:

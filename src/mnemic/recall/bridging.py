@@ -20,8 +20,9 @@ from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.bridged import search_bridged
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.lexical_score import Floats
+from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.query_embedding import QueryEmbedding
-from mnemic.recall.ranking import Ranking
+from mnemic.recall.ranking import Ranking, rank
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.text_analysis.name_matching import EVERYDAY_WORDS
@@ -71,15 +72,31 @@ def looks_like_join(query: str) -> bool:
     return len(capitals) > 1
 
 
-async def bridge_pools(
+async def bridge_joins(
+    database: TenantDatabase,
+    request: Request,
+    analysis: QueryAnalysis,
+    pools: Sequence[CandidatePool],
+    rankings: Sequence[Ranking],
+    embedding: QueryEmbedding | None,
+    timer: StageTimer,
+) -> tuple[Sequence[CandidatePool], Sequence[Ranking]]:
+    """Pools and rankings with memories that share bridge terms, if the query looks like a join."""
+    if analysis.overview is not None or not looks_like_join(request.query):
+        return pools, rankings
+    with timer.measure("bridge"):
+        bridged = await _bridged(database, request, pools, rankings, embedding)
+        return bridged, [rank(pool, analysis, request.moment.timestamp()) for pool in bridged]
+
+
+async def _bridged(
     database: TenantDatabase,
     request: Request,
     pools: Sequence[CandidatePool],
     rankings: Sequence[Ranking],
     embedding: QueryEmbedding | None,
-    timer: StageTimer,
 ) -> Sequence[CandidatePool]:
-    """The pools with memories that share bridge terms, and for each candidate how well it is bridged."""
+    """The pools with memories that have the names, and for each candidate how well it is bridged."""
     bridges = [
         bridge
         for pool, ranking in zip(pools, rankings, strict=True)
@@ -88,9 +105,8 @@ async def bridge_pools(
     names = _names(bridges)
     extended = list(pools)
     if names and "text" in request.techniques:
-        with timer.measure("bridge"):
-            for place, pool in enumerate(pools[:OWNERS_MAX]):
-                extended[place] = await search_bridged(database, pool, request, names, embedding)
+        for place, pool in enumerate(pools[:OWNERS_MAX]):
+            extended[place] = await search_bridged(database, pool, request, names, embedding)
     return [replace(pool, bridges=_values(pool, bridges)) for pool in extended]
 
 

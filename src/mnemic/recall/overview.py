@@ -31,7 +31,7 @@ from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.overview_question import OverviewQuestion
 from mnemic.recall.query_analysis import QueryAnalysis
-from mnemic.recall.ranking import Ranking, own_evidence
+from mnemic.recall.ranking import Ranking, own_evidence, rank
 from mnemic.recall.request import Request
 from mnemic.text_analysis.personal_facts import Facet, facets_of, names_relative
 
@@ -126,6 +126,12 @@ def _answers_topic(pool: CandidatePool, question: OverviewQuestion) -> bool:
         question.facets.intersection(facets) or category in question.categories
         for facets, category in zip(_facets(pool), _categories(pool), strict=True)
     )
+
+
+def rank_pools(pools: Sequence[CandidatePool], analysis: QueryAnalysis, now_s: float) -> Sequence[Ranking]:
+    """Rank each pool for a search or, if the query asks for one, for an overview."""
+    ranked = rank if analysis.overview is None else rank_overview
+    return [ranked(pool, analysis, now_s) for pool in pools]
 
 
 def rank_overview(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:

@@ -9,16 +9,15 @@ scores are standardised by itself, so that scores compare (`candidates/granted.p
 from functools import partial
 
 from mnemic.models.embedding import TextEmbedder
-from mnemic.recall.bridging import bridge_pools, looks_like_join
+from mnemic.recall.bridging import bridge_joins
 from mnemic.recall.candidates.collection import collect_candidates
 from mnemic.recall.hits import make_hits, read_entity_names
 from mnemic.recall.index_maintenance import request_index_maintenance
-from mnemic.recall.overview import overview_pools, rank_overview, widened
+from mnemic.recall.overview import overview_pools, rank_pools, widened
 from mnemic.recall.packing import pack_hits, pack_on_first_read
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.recall.query_embedding import embed_query, with_serving_embedder
 from mnemic.recall.query_expansion import expand_query
-from mnemic.recall.ranking import rank
 from mnemic.recall.records import read_records
 from mnemic.recall.refusal import decide_refusal
 from mnemic.recall.request import Request
@@ -55,11 +54,10 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     request_index_maintenance(core, pools)
 
     with timer.measure("rank"):
-        ranked = rank_overview if analysis.overview else rank
-        rankings = [ranked(pool, analysis, request.moment.timestamp()) for pool in pools]
-    if analysis.overview is None and looks_like_join(request.query):
-        pools = await bridge_pools(database, request, pools, rankings, candidates.embedding, timer)
-        rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
+        rankings = rank_pools(pools, analysis, request.moment.timestamp())
+    pools, rankings = await bridge_joins(
+        database, request, analysis, pools, rankings, candidates.embedding, timer
+    )
     with timer.measure("rank"):
         refusal = decide_refusal(
             pools,
@@ -76,7 +74,9 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("records"):
         records = await read_records(database, request, selected)
         entity_names = await read_entity_names(database, request, records)
-    reranked = await rerank(core.reranker, request.query, selected, records, timer)
+    reranked = await rerank(
+        core.reranker if analysis.overview is None else None, request.query, selected, records, timer
+    )
 
     with timer.measure("pack"):
         hits = make_hits(reranked.candidates[: request.limit], records, entity_names, request)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from psycopg.errors import UndefinedTable
@@ -13,9 +14,10 @@ from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.runtime.core import Core
 from mnemic.runtime.serving_model import serving_embedder
-from mnemic.types.recalled import Recalled
 
 MODEL_CHANGES_MAX = 3
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,7 @@ class VectorQuery:
         return cls(table, embedding.vector)
 
 
-async def with_serving_embedder(
-    core: Core, recall: Callable[[TextEmbedder], Awaitable[Recalled]]
-) -> Recalled:
+async def with_serving_embedder(core: Core, recall: Callable[[TextEmbedder], Awaitable[Answer]]) -> Answer:
     """Call `recall` with the embedder that serves the tenant, again if the model changes meanwhile."""
     for _ in range(MODEL_CHANGES_MAX):
         try:

@@ -48,6 +48,11 @@ SUPPORT_DECAY = 0.8
 """How much less the next best candidate supports a bridge."""
 
 _WORD = re.compile(r"[^\W_][\w’'-]*")
+# A name inside of a query: capitalised words in a row, without those of the calendar.
+_CALENDAR = (
+    "Mon|Tues|Wednes|Thurs|Fri|Satur|Sunday|Jan|Feb|March|April|May|June|July|August|Sept|Octo|Novem|Decem"
+)
+_SEPARATE_NAME = re.compile(rf"(?<=\w )(?!{_CALENDAR})[A-ZÀ-ÖØ-Þ][\w-]+(?: [A-ZÀ-ÖØ-Þ][\w-]+){{0,5}}")
 # A capital inside of a sentence.
 _NAME = re.compile(r"(?<=[^\W_][ ,’'(]) ?((?-i:[A-ZÀ-ÖØ-Þ])[\w’'-]+)")
 _DETERMINER = r"(?:the|a|an|that|those|my|our|her|his|their|la|el|las|los|die|der|das|den|dem|le|les)"
@@ -58,8 +63,7 @@ _JOIN = re.compile(
     rf"|\b(?:of|for|with|about|over|to|from|at|in) what\b|\bthe one\b"
     rf"|[.;!?] +\w|,? (?:and|but|y|und|et) (?:what|who|where|when|how|why|which|qué|quién|dónde|cuándo|cómo"
     rf"|was|wer|wo|wann|wie|que|qui|où)\b"
-    rf"|, (?:who|what|where|when|how|which)\b|\b[\w’'-]+['’]s \w+(?:['’]s| of| that)\b|\bof (?:the|my|our"
-    rf"|her|his) ",
+    rf"|, (?:who|what|where|when|how|which)\b|\b[\w’'-]+['’]s \w+(?:['’]s| of| that)\b",
     re.IGNORECASE,
 )
 
@@ -68,8 +72,7 @@ def looks_like_join(query: str) -> bool:
     """Whether a query describes somebody or something by another fact, or asks about two of them."""
     if _JOIN.search(query) or not RELATION_WORDS.isdisjoint(_words(query)):
         return True
-    capitals = [word for word in _WORD.findall(query)[1:] if word[:1].isupper() and len(word) > 1]
-    return len(capitals) > 1
+    return len(_SEPARATE_NAME.findall(query)) > 1
 
 
 async def bridge_joins(
@@ -106,7 +109,8 @@ async def _bridged(
     extended = list(pools)
     if names and "text" in request.techniques:
         for place, pool in enumerate(pools[:OWNERS_MAX]):
-            extended[place] = await search_bridged(database, pool, request, names, embedding)
+            if pool.lexical.terms.memory_count > len(pool):
+                extended[place] = await search_bridged(database, pool, request, names, embedding)
     return [replace(pool, bridges=_values(pool, bridges)) for pool in extended]
 
 

@@ -57,8 +57,8 @@ FACET_VALUES: Mapping[Facet, float] = {
 }
 RELATIVE_VALUE = 0.5
 """Added for a relative or a partner, who tell more about a person than a dentist does."""
-ASKED_FACET_VALUE = 2.5
-ASKED_CATEGORY_VALUE = 2.0
+ASKED_FACET_VALUE = 3.0
+ASKED_CATEGORY_VALUE = 3.0
 CATEGORY_VALUES: Mapping[str, float] = {
     "factual": 0.4,
     "preference": 0.3,
@@ -218,11 +218,12 @@ def _subject_values(pool: CandidatePool, question: OverviewQuestion) -> Floats:
 
 
 def _about_name(pool: CandidatePool, name: str) -> list[int]:
-    """The candidates about a name; all of an owner with this name, who shares them."""
-    if _is_same(pool.readable.owner, name):
+    """The candidates about a name; all that an owner of this name shares."""
+    is_owner = _is_same(pool.readable.owner, name)
+    if is_owner and pool.readable.grant_id is not None:
         return list(range(len(pool)))
     mentions = _mentions(pool, name)
-    if pool.readable.grant_id is None and (main := main_subject(pool)) and _is_same(main, name):
+    if pool.readable.grant_id is None and (is_owner or _is_same(main_subject(pool) or "", name)):
         mentions |= np.array([not _names_another(text, name) for text in pool.texts], bool)
     return np.flatnonzero(mentions).tolist()
 

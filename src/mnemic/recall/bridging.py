@@ -52,18 +52,20 @@ _WORD = re.compile(r"[^\W_][\w’'-]*")
 _CALENDAR = (
     "Mon|Tues|Wednes|Thurs|Fri|Satur|Sunday|Jan|Feb|March|April|May|June|July|August|Sept|Octo|Novem|Decem"
 )
-_SEPARATE_NAME = re.compile(rf"(?<=\w )(?!{_CALENDAR})[A-ZÀ-ÖØ-Þ][\w-]+(?: [A-ZÀ-ÖØ-Þ][\w-]+){{0,5}}")
+_SEPARATE_NAME = re.compile(
+    rf"(?<=\w )(?!{_CALENDAR})[A-ZÀ-ÖØ-Þ][\w-]{{1,30}}(?: [A-ZÀ-ÖØ-Þ][\w-]{{1,30}}){{0,5}}"
+)
 # A capital inside of a sentence.
 _NAME = re.compile(r"(?<=[^\W_][ ,’'(]) ?((?-i:[A-ZÀ-ÖØ-Þ])[\w’'-]+)")
 _DETERMINER = r"(?:the|a|an|that|those|my|our|her|his|their|la|el|las|los|die|der|das|den|dem|le|les)"
 _PRONOUN = r"(?:i|i'm|i've|we|we're|you|she|he|they|she's|he's|they're)"
 _JOIN = re.compile(
-    rf"\b{_DETERMINER} (?:[\w’'-]+ ){{1,3}}?(?:that|who|whose|which|where|when|{_PRONOUN}|que|quien|cuyo"
-    rf"|cuya|qui|dont|où)\b"
+    rf"\b{_DETERMINER} (?:[\w’'-]{{1,30}} ){{1,3}}?(?:that|who|whose|which|where|when|{_PRONOUN}|que|quien"
+    rf"|cuyo|cuya|qui|dont|où)\b"
     rf"|\b(?:of|for|with|about|over|to|from|at|in) what\b|\bthe one\b"
-    rf"|[.;!?] +\w|,? (?:and|but|y|und|et) (?:what|who|where|when|how|why|which|qué|quién|dónde|cuándo|cómo"
+    rf"|[.;!?] {{1,3}}\w|,? (?:and|but|y|und|et) (?:what|who|where|when|how|why|which|qué|quién|dónde|cuándo|cómo"
     rf"|was|wer|wo|wann|wie|que|qui|où)\b"
-    rf"|, (?:who|what|where|when|how|which)\b|\b[\w’'-]+['’]s \w+(?:['’]s| of| that)\b",
+    rf"|, (?:who|what|where|when|how|which)\b|\b[\w’'-]{{1,30}}['’]s \w{{1,30}}(?:['’]s| of| that)\b",
     re.IGNORECASE,
 )
 

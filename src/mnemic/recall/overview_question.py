@@ -49,7 +49,7 @@ der das von im und wie ich wir mon ma mes nos notre cette ce ces le les des du e
 """
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_TEXT.split())
 _POLITE = (
-    r"(?:(?:please|hey|hi|ok|okay|so|now|por favor|bitte|s['’]il (?:te|vous) plaît)[, ]+)*"
+    r"(?:(?:please|hey|hi|ok|okay|so|now|por favor|bitte|s['’]il (?:te|vous) plaît)[, ]{1,3}){0,3}"
     r"(?:(?:can|could|would|will) you (?:please )?|i(?:'d| would) like (?:you to )?|i want (?:you to )?"
     r"|puedes |podrías |kannst du "
     r"(?:mir )?(?:bitte )?|könntest du |(?:peux|pourrais)-tu )?"
@@ -64,7 +64,7 @@ _GIVE = (
     r"(?:give|write|make|show|provide|prepare|draft|create|send|get|need|dame|hazme|prepara|escribe|gib"
     r"|mach|schreib"
     r"|erstelle|donne|fais|écris|prépare)(?:[- ](?:moi|mir))?\s"
-    rf"(?:[\w'’-]+ ){{0,7}}?{_KIND}\b(?: (?:of|about|on|for|regarding|de|del|sobre|acerca de|von|über|zu"
+    rf"(?:[\w'’-]{{1,30}} ){{0,7}}?{_KIND}\b(?: (?:of|about|on|for|regarding|de|del|sobre|acerca de|von|über|zu"
     rf"|sur|du|des))?"
 )
 _ASK = (
@@ -85,17 +85,20 @@ _ASK = (
 _SUM = (
     rf"summari[sz]e|sum up|recap|brief me on|fill me in on|(?:bring|get) me up to (?:speed|date) (?:on"
     rf"|with)|catch me up on"
-    rf"|(?:(?:an?|the|short|brief|quick) )*{_KIND} (?:of|about|on|de|del|sobre|von|über|zu|sur|du)"
+    rf"|(?:(?:an?|the|short|brief|quick) ){{0,4}}{_KIND} (?:of|about|on|de|del|sobre|von|über|zu|sur|du)"
     rf"|resume|resúmeme|haz un resumen de|fasse?|zusammenfass\w*|résume(?:-moi)?|récapitule(?:-moi)?|{_GIVE}"
 )
-_OPENING = re.compile(rf"\W*{_POLITE}(?:(?P<ask>{_ASK})|(?P<sum>{_SUM}))(?![\w])[\s:]*", re.IGNORECASE)
-_WHO_AM_I = re.compile(r"\W*(?:who am i|¿?quién soy|wer bin ich|qui suis-je)\W*$", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"\W{{0,5}}{_POLITE}(?:(?P<ask>{_ASK})|(?P<sum>{_SUM}))(?!\w)[\s:]{{0,5}}", re.IGNORECASE
+)
+_WHO_AM_I = re.compile(r"\W{0,5}(?:who am i|quién soy|wer bin ich|qui suis-je)\W{0,5}$", re.IGNORECASE)
 _ENDING = re.compile(
-    r"(?:[\s,]+(?:so far|please|briefly|in short|in brief|for me|to me|up to now|as of now|right now"
+    r"(?:[\s,]{1,3}(?:so far|please|briefly|in short|in brief|for me|to me|up to now|as of now|right now"
     r"|hasta ahora|por favor|bisher|bitte"
     r"|zusammen|jusqu['’]ici|jusqu['’]à présent|s['’]il te plaît|(?:for|to|para|für|pour) (?:an?|the|my|our"
     r"|un|una|einen?|une|le|la) "
-    r"(?:[\w'’-]+ ?){1,3}|in (?:\w+ ){1,2}(?:words?|sentences?|lines?|bullet points?)))+\W*$|[\s.?!]+$",
+    r"[\w'’-]{1,30}(?: [\w'’-]{1,30}){0,2}|in (?:\w{1,30} ){1,2}(?:words?|sentences?|lines?|bullet points?))"
+    r"){1,3}\W{0,5}$|[\s.?!]{1,5}$",
     re.IGNORECASE,
 )
 _OWNER = re.compile(

@@ -183,7 +183,7 @@ _DETERMINER = (
 )
 # The subject of the sentence is a relation: "Daughter Amara is 9", "Ifeoma's mother calls every Sunday".
 _PERSON_FIRST = re.compile(
-    rf"\W*(?:{_DETERMINER} (?:[\w-]+ ){{0,2}}?)?(?:{RELATIVES}|{OTHER_PEOPLE})\b", re.IGNORECASE
+    rf"\W{{0,5}}(?:{_DETERMINER} (?:[\w-]+ ){{0,2}}?)?(?:{RELATIVES}|{OTHER_PEOPLE})\b", re.IGNORECASE
 )
 # Animals and others that have a name: "I have a retired greyhound called Biscuit".
 _NAMED = re.compile(

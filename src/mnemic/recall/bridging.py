@@ -63,7 +63,8 @@ _JOIN = re.compile(
     rf"\b{_DETERMINER} (?:[\w’'-]{{1,30}} ){{1,3}}?(?:that|who|whose|which|where|when|{_PRONOUN}|que|quien"
     rf"|cuyo|cuya|qui|dont|où)\b"
     rf"|\b(?:of|for|with|about|over|to|from|at|in) what\b|\bthe one\b"
-    rf"|[.;!?] {{1,3}}\w|,? (?:and|but|y|und|et) (?:what|who|where|when|how|why|which|qué|quién|dónde|cuándo|cómo"
+    rf"|[.;!?] {{1,3}}\w|,? (?:and|but|y|und|et) (?:what|who|where|when|how|why|which|qué|quién|dónde"
+    rf"|cuándo|cómo"
     rf"|was|wer|wo|wann|wie|que|qui|où)\b"
     rf"|, (?:who|what|where|when|how|which)\b|\b[\w’'-]{{1,30}}['’]s \w{{1,30}}(?:['’]s| of| that)\b",
     re.IGNORECASE,

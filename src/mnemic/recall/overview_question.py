@@ -64,7 +64,8 @@ _GIVE = (
     r"(?:give|write|make|show|provide|prepare|draft|create|send|get|need|dame|hazme|prepara|escribe|gib"
     r"|mach|schreib"
     r"|erstelle|donne|fais|écris|prépare)(?:[- ](?:moi|mir))?\s"
-    rf"(?:[\w'’-]{{1,30}} ){{0,7}}?{_KIND}\b(?: (?:of|about|on|for|regarding|de|del|sobre|acerca de|von|über|zu"
+    rf"(?:[\w'’-]{{1,30}} ){{0,7}}?{_KIND}\b(?: (?:of|about|on|for|regarding|de|del|sobre|acerca de|von"
+    rf"|über|zu"
     rf"|sur|du|des))?"
 )
 _ASK = (

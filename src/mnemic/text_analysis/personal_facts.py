@@ -176,14 +176,15 @@ _PATTERNS: tuple[tuple[Facet, str], ...] = (
 )
 _COMPILED = tuple((facet, re.compile(pattern, re.IGNORECASE)) for facet, pattern in _PATTERNS)
 _PEOPLE = re.compile(rf"\b(?:{RELATIVES}|{OTHER_PEOPLE})\b", re.IGNORECASE)
+# Repetitions are bounded, so that no text takes long.
 _DETERMINER = (
-    r"(?:my|our|your|her|his|their|the|mis?|tus?|sus?|nuestr[oa]s?|las?|los|el|mein\w*|unser\w*|dein\w*"
-    r"|ihr\w*"
-    r"|sein\w*|die|der|mon|ma|mes|nos|notre|ton|ta|ses|son|leur|les?|[^\W\d_][\w-]*['’]s?)"
+    r"(?:my|our|your|her|his|their|the|mis?|tus?|sus?|nuestr[oa]s?|las?|los|el|mein\w{0,8}|unser\w{0,8}|dein\w{0,8}"
+    r"|ihr\w{0,8}"
+    r"|sein\w{0,8}|die|der|mon|ma|mes|nos|notre|ton|ta|ses|son|leur|les?|[^\W\d_][\w-]{0,30}['’]s?)"
 )
 # The subject of the sentence is a relation: "Daughter Amara is 9", "Ifeoma's mother calls every Sunday".
 _PERSON_FIRST = re.compile(
-    rf"\W{{0,5}}(?:{_DETERMINER} (?:[\w-]+ ){{0,2}}?)?(?:{RELATIVES}|{OTHER_PEOPLE})\b", re.IGNORECASE
+    rf"\W{{0,5}}(?:{_DETERMINER} (?:[\w-]{{1,30}} ){{0,2}}?)?(?:{RELATIVES}|{OTHER_PEOPLE})\b", re.IGNORECASE
 )
 # Animals and others that have a name: "I have a retired greyhound called Biscuit".
 _NAMED = re.compile(

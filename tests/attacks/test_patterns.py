@@ -19,10 +19,13 @@ from mnemic.documents.reading.chunks import chunks_of
 from mnemic.documents.reading.source import read_source
 from mnemic.documents.reading.text import Reading
 from mnemic.models import wordpiece
+from mnemic.recall.bridging import looks_like_join
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.retain.split import split
 from mnemic.text_analysis.detect import detect_names, detect_times
 from mnemic.text_analysis.name_matching import NameMatcher, split_words
+from mnemic.text_analysis.personal_facts import facets_of
+from mnemic.text_analysis.relations import RELATION_WORDS, names_beside
 from mnemic.types.checks import check_text
 
 SHORT, LONG = 1_500, 12_000
@@ -142,6 +145,9 @@ RULES: dict[str, Callable[[str], object]] = {
     "known names": lambda text: MATCHER.find(split_words(text)),
     "splitting": lambda text: list(split(text * 8)),
     "query": lambda text: analyse_query(text, MOMENT),
+    "join": looks_like_join,
+    "facets": facets_of,
+    "relations": lambda text: list(names_beside(text, RELATION_WORDS)),
     "tokens": lambda text: wordpiece.encode(text, 256),
     "check of a text": lambda text: check_text("content", text),
     "Markdown": lambda text: read_source(f"a{text}", "text/markdown"),

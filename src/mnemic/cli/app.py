@@ -25,6 +25,7 @@ from mnemic.cli import (
     mcp,
     memories,
     migrate,
+    profile,
     recall,
     reembed,
     retain,
@@ -52,6 +53,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
+app.command("profile")(profile.profile)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")

@@ -9,14 +9,15 @@ scores are standardised by itself, so that scores compare (`candidates/granted.p
 from functools import partial
 
 from mnemic.models.embedding import TextEmbedder
+from mnemic.recall.bridging import bridge_joins
 from mnemic.recall.candidates.collection import collect_candidates
 from mnemic.recall.hits import drop_low_scores, make_hits, read_entity_names
 from mnemic.recall.index_maintenance import request_index_maintenance
+from mnemic.recall.overview import overview_pools, rank_pools, widened
 from mnemic.recall.packing import Packing
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.recall.query_embedding import embed_query, with_serving_embedder
 from mnemic.recall.query_expansion import expand_query
-from mnemic.recall.ranking import rank
 from mnemic.recall.records import read_records
 from mnemic.recall.refusal import decide_outcome, refusal_threshold
 from mnemic.recall.request import Request
@@ -50,13 +51,17 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
         analysis = analyse_query(request.query, request.asked_at)
 
     embed = partial(embed_query, core, embedder, request, expansion.texts, timer)
-    candidates = await collect_candidates(database, request, analysis, embed, timer)
-    pools = candidates.pools
+    candidates = await collect_candidates(database, widened(request, analysis), analysis, embed, timer)
     analysis = with_corrected_words(analysis, candidates.corrections)
+    pools, analysis = overview_pools(candidates.pools, analysis)
     request_index_maintenance(core, pools)
 
     with timer.measure("rank"):
-        rankings = [rank(pool, analysis, request.moment.timestamp()) for pool in pools]
+        rankings = rank_pools(pools, analysis, request.moment.timestamp())
+    pools, rankings = await bridge_joins(
+        database, request, analysis, pools, rankings, candidates.embedding, timer
+    )
+    with timer.measure("rank"):
         threshold = refusal_threshold(request.refuse_below, core.settings.refuse_below, strict=request.strict)
         decision = decide_outcome(pools, rankings, analysis, candidates.model, request.scope.owner, threshold)
         limit = max(request.limit, rerank_limit(core.reranker))
@@ -65,7 +70,9 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
     with timer.measure("records"):
         records = await read_records(database, request, selected)
         entity_names = await read_entity_names(database, request, records)
-    reranked = await rerank(core.reranker, request.query, selected, records, timer)
+    reranked = await rerank(
+        core.reranker if analysis.overview is None else None, request.query, selected, records, timer
+    )
 
     with timer.measure("pack"):
         ranked, decision = drop_low_scores(reranked.candidates, request.min_score, decision)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from mnemic.recall.overview_question import OverviewQuestion, recognise_overview
 from mnemic.recall.query_filler import (
     QUESTION_STOPWORDS,
     WORDS_FOR_MEMORIES,
@@ -37,6 +38,7 @@ class QueryAnalysis:
     lexical search. `speaker_roles` are the roles whose words the query is about: a question in the first
     person is mostly about what the user said, one about what "you" said about what the assistant said.
     `is_time_only` means that the query names a time and nothing else: "What happened last week?"
+    `overview` is set if the query asks for an overview instead of a fact.
     """
 
     topic: str
@@ -47,6 +49,7 @@ class QueryAnalysis:
     casefolded_words: frozenset[str]
     is_time_only: bool
     asks_for_past: bool = False
+    overview: OverviewQuestion | None = None
 
     def mentions(self, name: str) -> bool:
         """Whether the query has the first word of this name, or all of its words."""
@@ -69,6 +72,7 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
         asks_for_past=asks_for_past(query),
         is_time_only=is_time_only,
+        overview=recognise_overview(query),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from psycopg.errors import UndefinedTable
@@ -14,9 +15,10 @@ from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.runtime.core import Core
 from mnemic.runtime.serving_model import serving_embedder
-from mnemic.types.recalled import Recalled
 
 MODEL_CHANGES_MAX = 3
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,7 @@ class VectorQuery:
         return cls(table, embedding.vector)
 
 
-async def with_serving_embedder(
-    core: Core, recall: Callable[[TextEmbedder], Awaitable[Recalled]]
-) -> Recalled:
+async def with_serving_embedder(core: Core, recall: Callable[[TextEmbedder], Awaitable[Answer]]) -> Answer:
     """Call `recall` with the embedder that serves the tenant, again if the model changes meanwhile."""
     for _ in range(MODEL_CHANGES_MAX):
         try:

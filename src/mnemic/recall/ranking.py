@@ -12,7 +12,7 @@ questions; weights fitted on two thirds of the conversations did as well on the 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -30,6 +30,8 @@ from mnemic.recall.time_evidence import listed_by_time, time_evidence
 WEIGHTS: Mapping[str, float] = {
     "meaning": 1.3,
     "words": 1.0,
+    "cosine": 0.0,
+    "coverage": 0.0,
     "meaning before": 0.5,
     "meaning after": 0.6,
     "words before": 0.5,
@@ -51,7 +53,19 @@ WEIGHTS: Mapping[str, float] = {
     "tense": 1.0,
     "anchored": 0.5,
     "exact token": 6.0,
+    "bridge": 1.5,
 }
+
+OUTSIDE_CONVERSATIONS: Mapping[str, float] = {
+    "meaning": 2.2,
+    "words": 0.5,
+    "cosine": 10.0,
+    "coverage": 12.0,
+}
+"""Other weights of a memory outside of conversations: it has no context that could speak for it."""
+
+EVIDENCE_MAX = 8.0
+"""Bound of standard scores: where all memories are nearly alike, small differences say little."""
 
 NEIGHBOUR_PARTS = (
     "words before",
@@ -94,15 +108,25 @@ class Ranking:
 
 def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     """Score every candidate of the pool."""
-    features = {**_own_evidence(pool), **_metadata(pool, analysis, now_s)}
+    features = {**own_evidence(pool), **_metadata(pool, analysis, now_s)}
     features["exact token"] = exact_tokens(pool)
     features |= _context_evidence(pool, features["words"], features["meaning"])
     features = listed_by_time(features, pool, analysis)
-    weights = np.array([WEIGHTS[name] for name in features])
-    parts = np.array(list(features.values())) * weights[:, None]
+    parts = np.array(list(features.values())) * _weights(pool, features)
     fused = parts.sum(axis=0)
     outdated = outdated_part(pool, fused, asks_for_past=analysis.asks_for_past)
     return Ranking(fused + outdated, dict(zip(features, parts, strict=True), outdated=outdated))
+
+
+def _weights(pool: CandidatePool, features: Iterable[str]) -> Floats:
+    """The weight of each part, a row, for each candidate, a column."""
+    in_conversation = np.array([conversation is not None for conversation in pool.conversations], bool)
+    return np.array(
+        [
+            np.where(in_conversation, WEIGHTS[name], OUTSIDE_CONVERSATIONS.get(name, WEIGHTS[name]))
+            for name in features
+        ]
+    )
 
 
 def score(fused: float) -> float:
@@ -110,14 +134,19 @@ def score(fused: float) -> float:
     return float(1 / (1 + np.exp(-(fused - SCORE_MIDDLE) / SCORE_SPREAD)))
 
 
-def _own_evidence(pool: CandidatePool) -> dict[str, Floats]:
+def own_evidence(pool: CandidatePool) -> dict[str, Floats]:
     """The cosine and the lexical score, in standard deviations above the mean of the owner's memories."""
     lexical = pool.lexical
     mean_bytes = lexical.terms.mean_bytes or (float(pool.bytes.mean()) if len(pool) else 1.0)
     scores = lexical_scores(lexical.weights_of(pool.terms), pool.bytes, mean_bytes)
     mean, deviation = _lexical_statistics(lexical)
     meaning = (pool.cosines - pool.cosine_mean) / pool.cosine_deviation
-    return {"meaning": np.nan_to_num(meaning), "words": (scores - mean) / deviation}
+    return {
+        "meaning": np.clip(np.nan_to_num(meaning), -EVIDENCE_MAX, EVIDENCE_MAX),
+        "words": np.clip((scores - mean) / deviation, -EVIDENCE_MAX, EVIDENCE_MAX),
+        "cosine": np.nan_to_num(pool.cosines),
+        "coverage": lexical.weights_of(pool.terms) / (float(lexical.weights.sum()) or 1.0),
+    }
 
 
 def _lexical_statistics(lexical: LexicalMatches) -> tuple[float, float]:
@@ -202,6 +231,7 @@ def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dic
         "recency": np.exp2(-age),
         "tense": -np.abs(pool.tenses),
         "anchored": pool.anchored,
+        "bridge": pool.bridges if pool.bridges is not None else np.zeros(len(pool)),
     }
 
 

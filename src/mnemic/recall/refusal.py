@@ -154,8 +154,11 @@ def confidence(
 ) -> float:
     """From 0 (nothing is known) to 1, the best of all pools; without a model, by words alone.
 
-    A query that names only a time is answered by any memory of that time.
+    A query that names only a time is answered by any memory of that time, an overview by any memory that it
+    is about.
     """
+    if analysis.overview is not None and any(map(len, pools)):
+        return 1.0
     if analysis.is_time_only and any(in_windows(pool.happened_at_s, analysis).any() for pool in pools):
         return 1.0
     confidences = (

@@ -131,7 +131,7 @@ def check_request(
         query=text[:QUERY_MAX_CHARACTERS],
         scope=scope,
         filter=Filter(
-            channels=_channels(scope, channels),
+            channels=channels_of(scope, channels),
             categories=_choices("categories", categories, CATEGORIES),
             tags=(check_tags(tags) or None) if tags is not None else None,
             conversation=check_name("conversation", conversation) if conversation is not None else None,
@@ -165,7 +165,7 @@ def check_request(
     return request
 
 
-def _channels(scope: Scope, channels: object) -> tuple[str, ...]:
+def channels_of(scope: Scope, channels: object) -> tuple[str, ...]:
     """The channels that the caller named, by default the active one and `_global`."""
     if channels is None:
         return tuple(dict.fromkeys((scope.channel, GLOBAL_CHANNEL)))

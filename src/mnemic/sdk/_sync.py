@@ -90,6 +90,7 @@ from mnemic.types.memory import (
     Status,
 )
 from mnemic.types.overview import Overview, Snapshot
+from mnemic.types.profile import Profile
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
@@ -371,6 +372,28 @@ class Memory(Facade[AsyncMemory]):
                 explain=explain,
                 record=record,
                 include=include,
+            )
+        )
+
+    def profile(
+        self,
+        entity: str | None = None,
+        *,
+        max_tokens: int = 2000,
+        channels: Sequence[str] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Profile:
+        """Return what is known about the owner or, with `entity`, about a person or thing of that name.
+
+        The memories that tell most come in sections (identity, people, work, preferences, expertise, style,
+        current matters, recent), each with its id and date; `text` is the same for a prompt, within
+        `max_tokens`. `entity` need not be declared: memories that mention the name count. It may also be
+        another owner who shares memories. A profile without sections means that nothing is known.
+        """
+        return self._portal.run(
+            self._async.profile(
+                entity, max_tokens=max_tokens, channels=channels, owner=owner, channel=channel
             )
         )
 

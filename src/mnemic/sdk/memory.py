@@ -15,6 +15,7 @@ from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
 from mnemic.recall.pipeline import recall_request
+from mnemic.recall.profile import make_profile, profile_request
 from mnemic.recall.request import check_request
 from mnemic.retain.items import ItemInput, as_items
 from mnemic.retain.pipeline import retain_items
@@ -46,6 +47,7 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category, Provenance, Source, Status
+from mnemic.types.profile import Profile
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
@@ -280,6 +282,32 @@ class AsyncMemory(CallGroup):
             include=include,
         )
         return await recall_request(self._caller, request)
+
+    @routed("profile")
+    async def profile(
+        self,
+        entity: str | None = None,
+        *,
+        max_tokens: int = 2_000,
+        channels: Sequence[str] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Profile:
+        """Return what is known about the owner or, with `entity`, about a person or thing of that name.
+
+        The memories that tell most come in sections (identity, people, work, preferences, expertise, style,
+        current matters, recent), each with its id and date; `text` is the same for a prompt, within
+        `max_tokens`. `entity` need not be declared: memories that mention the name count. It may also be
+        another owner who shares memories. A profile without sections means that nothing is known.
+        """
+        request, question = profile_request(
+            entity,
+            self._caller.scoped(owner, channel),
+            max_tokens=max_tokens,
+            channels=channels,
+            techniques=frozenset(self._core.settings.techniques),
+        )
+        return await make_profile(self._caller, request, question)
 
     @property
     def memories(self) -> AsyncMemories:

@@ -18,7 +18,7 @@ from mnemic.recall.candidates.owner_lookup import OwnerLookup, look_up_owner
 from mnemic.recall.candidates.pool import CandidatePool, build_pool
 from mnemic.recall.candidates.semantic import search_semantic
 from mnemic.recall.query_analysis import QueryAnalysis
-from mnemic.recall.query_embedding import EmbeddingResult
+from mnemic.recall.query_embedding import EmbeddingResult, QueryEmbedding
 from mnemic.recall.readable_owners import OWNERS_MAX, granting_owners, requesting_owner
 from mnemic.recall.request import Request
 from mnemic.recall.spelling import Correction, corrected
@@ -28,15 +28,20 @@ from mnemic.recall.tasks import task_scope
 
 @dataclass(frozen=True)
 class Candidates:
-    """A pool for each readable owner, and the model that embedded the query, if one did.
+    """A pool for each readable owner, and the query's embedding, if there is one.
 
     `corrections` are the typing errors that were corrected in the query itself.
     """
 
     pools: Sequence[CandidatePool]
-    model: str | None
+    embedding: QueryEmbedding | None
     corrections: Sequence[Correction]
     notes: tuple[str, ...]
+
+    @property
+    def model(self) -> str | None:
+        """The model that embedded the query."""
+        return self.embedding.model if self.embedding is not None else None
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -73,8 +78,7 @@ async def collect_candidates(
             build_pool(lookup, request, await by_words, await by_vector)
             for lookup, by_words, by_vector in zip(lookups, lexical, semantic, strict=True)
         ]
-    model = vector.model if vector is not None else None
-    return Candidates(pools, model, corrections, (*notes, *embedded.notes, *map(_note, corrections)))
+    return Candidates(pools, vector, corrections, (*notes, *embedded.notes, *map(_note, corrections)))
 
 
 async def _look_up_owners(

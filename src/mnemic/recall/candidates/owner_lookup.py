@@ -7,6 +7,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.entities import search_entities
 from mnemic.recall.candidates.granted import count_granted, counts_granted_only
+from mnemic.recall.candidates.newest import search_newest
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.candidates.term_correction import correct_terms
 from mnemic.recall.candidates.time_windows import WindowMatches, search_windows
@@ -22,15 +23,21 @@ class OwnerLookup:
     """What the lexical and the semantic search of one owner start from.
 
     `entity_hops` are the candidates by entity, with how many relations they are away from the query's
-    entities; `in_windows` are memories of the times that the query names. `counts_granted_only`
-    says that the searches are those of `granted`.
+    entities; `in_windows` are memories of the times that the query names, `newest` the newest ones for an
+    overview. `counts_granted_only` says that the searches are those of `granted`.
     """
 
     readable: ReadableOwner
     terms: QueryTerms
     entity_hops: Mapping[Key, int]
     in_windows: WindowMatches
+    newest: Sequence[Key] = ()
     counts_granted_only: bool = False
+
+    @property
+    def known_keys(self) -> list[Key]:
+        """The candidates that are known before the searches."""
+        return [*self.entity_hops, *self.newest]
 
 
 async def look_up_owner(
@@ -57,4 +64,5 @@ async def look_up_owner(
             entity_hops = await search_entities(database, readable.owner, named)
     with timer.measure("time"):
         in_windows = await search_windows(database, readable, request, analysis)
-    return OwnerLookup(readable, terms, entity_hops, in_windows, is_confined)
+        newest = await search_newest(database, readable, request, analysis)
+    return OwnerLookup(readable, terms, entity_hops, in_windows, newest, is_confined)

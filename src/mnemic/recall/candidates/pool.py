@@ -1,7 +1,7 @@
 """The candidate pool: all candidates of one owner, column by column, with everything that ranking needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class CandidatePool:
     `terms` are bit fields: bit n stands for term n of the query. `cosines` is NaN for a memory without a
     vector. `hops` is the number of relations to an entity of the query, infinite without one. `origins` has
     the database row and the index in its arrays that each candidate came from. `outdated` says which
-    candidates are outdated by which.
+    candidates are outdated by which. `bridges` is set for a join.
     """
 
     readable: ReadableOwner
@@ -58,10 +58,51 @@ class CandidatePool:
     lacks_word_statistics: bool = False
     lacks_vector_index: bool = False
     outdated: OutdatedCandidates = field(default_factory=dict)
+    bridges: Floats | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each candidate; empty for a long one, which the searches do not return."""
+        return [row["content"][place] or "" for row, place in self.origins]
 
     def __len__(self) -> int:
         """How many candidates there are."""
         return len(self.keys)
+
+    def taking(self, indexes: Sequence[int]) -> "CandidatePool":
+        """A pool of these candidates only; statistics stay those of the owner."""
+        taken: dict[str, Any] = {
+            name: tuple(getattr(self, name)[index] for index in indexes)
+            for name in ("keys", "origins", "found_by", *_LISTS)
+        }
+        taken |= {name: getattr(self, name)[list(indexes)] for name in ("hops", "cosines", *_FLOATS)}
+        places = {index: place for place, index in enumerate(indexes)}
+        outdated = {
+            places[older]: replace(mark, newer=places[mark.newer])
+            for older, mark in self.outdated.items()
+            if older in places and mark.newer in places
+        }
+        return replace(self, outdated=outdated, **taken)
+
+    def with_row(self, row: Row, cosines: Mapping[Key, float], technique: str) -> "CandidatePool":
+        """The pool with the memories of another row that it does not have yet."""
+        known = set(self.keys)
+        places = [place for place, key in enumerate(row["memory_ids"] or ()) if key not in known]
+        if not places:
+            return self
+        keys = [row["memory_ids"][place] for place in places]
+        added: dict[str, Any] = {name: tuple(row[name][place] for place in places) for name in _LISTS}
+        joined = {name: getattr(self, name) + values for name, values in added.items()}
+        arrays = {name: [row[name][place] for place in places] for name in _FLOATS}
+        arrays |= {"hops": [np.inf] * len(keys), "cosines": [cosines.get(key, np.nan) for key in keys]}
+        joined |= {name: np.append(getattr(self, name), values) for name, values in arrays.items()}
+        return replace(
+            self,
+            keys=[*self.keys, *keys],
+            origins=[*self.origins, *((row, place) for place in places)],
+            found_by=(*self.found_by, *((technique,) for _ in keys)),
+            **joined,
+        )
 
 
 def build_pool(
@@ -75,6 +116,7 @@ def build_pool(
         "graph": list(lookup.entity_hops),
         "vector": semantic.keys,
         "time": semantic.by_time,
+        "newest": lookup.newest,
     }
     found_by = _found_by(keys, found)
     columns: dict[str, Any] = {name: tuple(row[name]) for name in _LISTS}

@@ -91,7 +91,7 @@ class _SemanticSearch:
 
     async def run(self, filtered: FilteredMatches | None = None) -> SemanticMatches:
         """Execute one statement, which itself measures how long its vector search took."""
-        found = ((await self.lexical).found, list(self.lookup.entity_hops), self.by_time)
+        found = ((await self.lexical).found, self.lookup.known_keys, self.by_time)
         if self.query is None and not any(found):
             return SemanticMatches()
         started_s = perf_counter()

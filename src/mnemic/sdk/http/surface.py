@@ -52,6 +52,7 @@ SURFACE: tuple[Route, ...] = (
     Route("retain", "POST", "/v1/memories", "write"),
     Route("retain_many", "POST", "/v1/memories/batch", "write", excluded=frozenset({"items", "progress"})),
     Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
+    Route("profile", "GET", "/v1/profile", "read"),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),

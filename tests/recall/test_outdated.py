@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -16,7 +17,7 @@ OLD, NEW = "The capital of Ruritania is Strelsau.", "The capital of Ruritania is
 QUESTION = "What is the capital of Ruritania?"
 
 
-async def store(memory: AsyncMemory, **fields: str) -> tuple[UUID, UUID]:
+async def store(memory: AsyncMemory, **fields: Any) -> tuple[UUID, UUID]:
     """The older and the newer memory; the newer one is stored first."""
     (newer,) = (await memory.retain(NEW, at="2026-06-01T00:00:00Z", **fields)).memory_ids
     (older,) = (await memory.retain(OLD, at="2026-01-01T00:00:00Z", **fields)).memory_ids

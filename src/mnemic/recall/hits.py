@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
+from mnemic.recall.candidates.outdated import LIKELY_CERTAINTY
 from mnemic.recall.ranking import conversation_terms
 from mnemic.recall.refusal import Decision
 from mnemic.recall.request import Request
@@ -13,7 +14,6 @@ from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Explanation, Hit
 
-SHOWN_FROM_CERTAINTY = 0.5
 """Hits say that they are outdated if it is more likely than not; `explain` always does."""
 
 
@@ -103,6 +103,6 @@ def _explain(candidate: RankedCandidate, evidence: Sequence[str]) -> Explanation
 def _outdated_since(candidate: RankedCandidate) -> datetime | None:
     """When the memory happened or was stored that outdates the candidate; None unless that is likely."""
     mark = candidate.pool.outdated.get(candidate.index)
-    if mark is None or mark.certainty < SHOWN_FROM_CERTAINTY:
+    if mark is None or mark.certainty < LIKELY_CERTAINTY:
         return None
     return datetime.fromtimestamp(float(candidate.pool.happened_at_s[mark.newer]), UTC)

@@ -27,6 +27,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from mnemic.recall.candidates.outdated import LIKELY_CERTAINTY
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.overview_question import OverviewQuestion
@@ -113,6 +114,7 @@ def overview_pools(
     question = analysis.overview
     if question is None:
         return pools, analysis
+    pools = [_current(pool) for pool in pools]
     if question.focus == "owner":
         kept = [pool for pool in pools if pool.readable.grant_id is None]
     elif question.focus == "entity":
@@ -120,6 +122,13 @@ def overview_pools(
     else:
         kept = [pool for pool in pools if _answers_topic(pool, question)]
     return (kept, analysis) if any(map(len, kept)) else (pools, replace(analysis, overview=None))
+
+
+def _current(pool: CandidatePool) -> CandidatePool:
+    """The pool without candidates that are probably outdated."""
+    marks = pool.outdated
+    outdated = {index for index in marks if marks[index].certainty >= LIKELY_CERTAINTY}
+    return pool.taking([index for index in range(len(pool)) if index not in outdated]) if outdated else pool
 
 
 def _answers_topic(pool: CandidatePool, question: OverviewQuestion) -> bool:

@@ -91,8 +91,8 @@ async def _profile(
     caller: Caller, request: Request, analysis: QueryAnalysis, embedder: TextEmbedder
 ) -> Profile:
     database, timer = caller.database, StageTimer()
-    embedding = embed_query(embedder, request, [analysis.topic], timer)
-    candidates = await collect_candidates(database, widened(request, analysis), analysis, embedding, timer)
+    embed = partial(embed_query, caller.core, embedder, request, (), timer)
+    candidates = await collect_candidates(database, widened(request, analysis), analysis, embed, timer)
     pools, answered = overview_pools(candidates.pools, analysis)
     empty = Profile(request.scope.require_owner(), analysis.overview.name if analysis.overview else None)
     if answered.overview is None or not any(map(len, pools)):

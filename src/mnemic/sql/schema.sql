@@ -26,7 +26,11 @@ CREATE TYPE mnemic.recall_filter AS (
 	min_confidence real,
 	statuses text[],
 	moment timestamp with time zone,
-	valid_at_moment boolean
+	valid_at_moment boolean,
+	role text,
+	name text,
+	source text,
+	metadata jsonb
 );
 
 CREATE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
@@ -132,7 +136,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[], outdated text[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -155,8 +159,21 @@ BEGIN
             OFFSET 0
         ) AS found
     ),
+    newer AS MATERIALIZED (
+        -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
+        -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
+        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        FROM unnest(ids) AS given (memory_id)
+        CROSS JOIN LATERAL (
+            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
+            ORDER BY newer_id DESC LIMIT 3
+        ) AS marked
+    ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
+        UNION
+        SELECT newer_id FROM newer
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -189,7 +206,10 @@ BEGIN
         array_agg(found.created_at), array_agg(found.recorded_at), array_agg(found.changed_by),
         array_agg(found.change_reason), array_agg(found.whole_id::text), array_agg(found.chunk_index),
         array_agg(found.chunk_count), array_agg(found.external_id), array_agg(found.reinforcement_count),
-        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at)
+        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at),
+        array_agg((
+            SELECT json_agg(json_build_array(newer_id, certainty, reason))::text FROM newer WHERE older_id = found.memory_id
+        ))
     FROM pool
     CROSS JOIN LATERAL (
         SELECT
@@ -228,7 +248,7 @@ BEGIN
         ) AS known
         WHERE mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
-            valid_from, valid_to
+            valid_from, valid_to, role, name, source, metadata
         )
         OFFSET 0
     ) AS found;
@@ -868,7 +888,7 @@ BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT memories.memory_id
         FROM state.memories
@@ -877,7 +897,8 @@ BEGIN
           AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
-              memories.expires_at, memories.valid_from, memories.valid_to
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
           )
         LIMIT most;
     ELSE
@@ -888,7 +909,8 @@ BEGIN
           AND mnemic.matches_filter(
               filter, memories.channel, memories.category, memories.tags, memories.conversation,
               coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
-              memories.expires_at, memories.valid_from, memories.valid_to
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
           )
         ORDER BY coalesce(memories.at, memories.created_at) DESC
         LIMIT most;
@@ -924,7 +946,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.find_near_duplicates(entered uuid, for_owner text, alike_from double precision, before_most integer, after_most integer, most integer) RETURNS integer
+CREATE FUNCTION mnemic.find_near_duplicates(entered uuid, for_owner text, ids uuid[], alike_from double precision, before_most integer, after_most integer) RETURNS void
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -932,15 +954,7 @@ DECLARE
     -- preselects with a margin, and the cosine decides.
     rounding CONSTANT float8 := 0.005;
     vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
-    ids uuid[];
 BEGIN
-    -- One session per owner: of two at once, each could leave a comparison to the other. Each statement after the lock
-    -- sees what was committed before it.
-    PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
-    ids := ARRAY(
-        SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
-        WHERE waiting.owner = for_owner ORDER BY waiting.memory_id LIMIT most
-    );
     IF ids <> '{}' AND vector_table IS NOT NULL THEN
         EXECUTE format(
             'WITH pairs AS MATERIALIZED ('
@@ -982,7 +996,6 @@ BEGIN
         USING ids, for_owner, before_most, after_most, rounding - alike_from, alike_from, entered;
     END IF;
     DELETE FROM queue.deduplication_backlog AS waiting WHERE waiting.owner = for_owner AND waiting.memory_id = ANY (ids);
-    RETURN cardinality(ids);
 END
 $_$;
 
@@ -1005,7 +1018,7 @@ BEGIN
     IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF (filter).tags IS NOT NULL OR (filter).any_tags IS NOT NULL THEN
+    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
@@ -1017,7 +1030,8 @@ BEGIN
           )
           AND mnemic.matches_filter(
               filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
+              now.source, now.metadata
           );
     ELSE
         RETURN QUERY
@@ -1030,7 +1044,8 @@ BEGIN
           )
           AND mnemic.matches_filter(
               filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
+              now.source, now.metadata
           );
     END IF;
     IF as_of IS NOT NULL THEN
@@ -1042,7 +1057,8 @@ BEGIN
           AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
           AND mnemic.matches_filter(
               filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
-              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to
+              past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to, past.role,
+              past.name, past.source, past.metadata
           );
     END IF;
 END
@@ -1186,7 +1202,8 @@ BEGIN
         WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
           AND mnemic.matches_filter(
               granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+              now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
+              now.source, now.metadata
           )
     );
 END
@@ -1315,7 +1332,9 @@ BEGIN
     END IF;
     -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
     IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
-        AND num_nonnulls((filter).tags, (filter).any_tags, (filter).categories, (filter).conversation) > 0
+        AND num_nonnulls(
+            (filter).tags, (filter).any_tags, (filter).categories, (filter).conversation, (filter).metadata
+        ) > 0
     THEN
         few := ARRAY(
             SELECT found.memory_id
@@ -1352,7 +1371,8 @@ BEGIN
               )
               AND mnemic.matches_filter(
                   filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                  now.name, now.source, now.metadata
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -1371,7 +1391,7 @@ BEGIN
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
                   coalesce(past.at, past.created_at), past.confidence, past.status, past.deleted_at, past.expires_at,
-                  past.valid_from, past.valid_to
+                  past.valid_from, past.valid_to, past.role, past.name, past.source, past.metadata
               )
         ) AS found
     ),
@@ -1519,9 +1539,9 @@ EXCEPTION
 END
 $$;
 
-CREATE FUNCTION mnemic.matches_filter(filter mnemic.recall_filter, channel text, category text, tags text[], conversation text, happened_at timestamp with time zone, confidence real, status text, deleted_at timestamp with time zone, expires_at timestamp with time zone, valid_from timestamp with time zone, valid_to timestamp with time zone) RETURNS boolean
+CREATE FUNCTION mnemic.matches_filter(filter mnemic.recall_filter, channel text, category text, tags text[], conversation text, happened_at timestamp with time zone, confidence real, status text, deleted_at timestamp with time zone, expires_at timestamp with time zone, valid_from timestamp with time zone, valid_to timestamp with time zone, role text, name text, source text, metadata jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ((status = ANY ((filter).statuses)) AND (deleted_at IS NULL) AND COALESCE((expires_at > (filter).moment), true) AND (((filter).channels IS NULL) OR (channel = ANY ((filter).channels))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)) AND (((filter).any_tags IS NULL) OR (tags && (filter).any_tags)) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND ((NOT (filter).valid_at_moment) OR (COALESCE((valid_from <= (filter).moment), true) AND COALESCE((valid_to > (filter).moment), true))));
+    RETURN ((status = ANY ((filter).statuses)) AND (deleted_at IS NULL) AND COALESCE((expires_at > (filter).moment), true) AND (((filter).channels IS NULL) OR (channel = ANY ((filter).channels))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)) AND (((filter).any_tags IS NULL) OR (tags && (filter).any_tags)) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND (((filter).role IS NULL) OR (role = (filter).role)) AND (((filter).name IS NULL) OR (name = (filter).name)) AND (((filter).source IS NULL) OR (source = (filter).source)) AND (((filter).metadata IS NULL) OR ((metadata <> '{}'::jsonb) AND (metadata @> (filter).metadata))) AND ((NOT (filter).valid_at_moment) OR (COALESCE((valid_from <= (filter).moment), true) AND COALESCE((valid_to > (filter).moment), true))));
 
 CREATE FUNCTION mnemic.may_run_schedules() RETURNS boolean
     LANGUAGE sql STABLE
@@ -1705,6 +1725,61 @@ BEGIN
     WHERE known.model = wanted;
 END
 $$;
+
+CREATE FUNCTION mnemic.pending_neighbours(entered uuid, for_owner text, statement_most integer, before_most integer, after_most integer, near_most integer, most integer) RETURNS TABLE(memory_id uuid, near_ids uuid[], cosines double precision[], mean double precision, deviation double precision, compared_count bigint)
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    vector_table text := (SELECT used.table_name FROM mnemic.vector_tables_in_use() AS used);
+    ids uuid[];
+BEGIN
+    -- One session per owner: of two at once, each could leave a comparison to the other. Each statement after the lock
+    -- sees what was committed before it.
+    PERFORM pg_advisory_xact_lock(hashtextextended('mnemic.comparing ' || entered || ' ' || for_owner, 0));
+    ids := ARRAY(
+        SELECT waiting.memory_id FROM queue.deduplication_backlog AS waiting
+        WHERE waiting.tenant_id = entered AND waiting.owner = for_owner ORDER BY waiting.memory_id LIMIT most
+    );
+    IF ids = '{}' OR vector_table IS NULL THEN
+        RETURN QUERY SELECT given.id, NULL::uuid[], NULL::float8[], NULL::float8, NULL::float8, NULL::bigint
+        FROM unnest(ids) AS given (id);
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format(
+        'SELECT given.memory_id, around.near_ids, around.cosines, around.mean, around.deviation, around.compared_count'
+        ' FROM unnest($1) AS given (memory_id)'
+        ' LEFT JOIN LATERAL ('
+        '   WITH compared AS MATERIALIZED ('
+        '     SELECT near.memory_id, 1 - (near.embedding <=> own.embedding) AS cosine'
+        '     FROM ('
+        '       SELECT embedding FROM vectors.%1$I AS stored'
+        '       WHERE stored.memory_id = given.memory_id AND EXISTS ('
+        '         SELECT FROM state.memories WHERE memories.tenant_id = $2 AND memories.memory_id = given.memory_id'
+        '           AND category <> ''reference'' AND whole_id IS NULL AND octet_length(content) <= $3'
+        '       )'
+        '       LIMIT 1'
+        '     ) AS own'
+        '     CROSS JOIN LATERAL ('
+        '       (SELECT memory_id, embedding FROM vectors.%1$I'
+        '        WHERE owner = $4 AND memory_id < given.memory_id ORDER BY memory_id DESC LIMIT $5)'
+        '       UNION ALL'
+        '       (SELECT memory_id, embedding FROM vectors.%1$I'
+        '        WHERE owner = $4 AND memory_id > given.memory_id ORDER BY memory_id LIMIT $6)'
+        '     ) AS near'
+        '   )'
+        '   SELECT'
+        '     (SELECT array_agg(best.memory_id ORDER BY best.cosine DESC, best.memory_id) FROM ('
+        '        SELECT * FROM compared ORDER BY cosine DESC, memory_id LIMIT $7) AS best) AS near_ids,'
+        '     (SELECT array_agg(best.cosine ORDER BY best.cosine DESC, best.memory_id) FROM ('
+        '        SELECT * FROM compared ORDER BY cosine DESC, memory_id LIMIT $7) AS best) AS cosines,'
+        '     avg(cosine) AS mean, stddev_pop(cosine) AS deviation, count(*) AS compared_count'
+        '   FROM compared'
+        ' ) AS around ON true',
+        vector_table
+    )
+    USING ids, entered, statement_most, for_owner, before_most, after_most, near_most;
+END
+$_$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1903,6 +1978,64 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+CREATE FUNCTION mnemic.query_words(query text, in_language text) RETURNS TABLE(word text, place integer, exact text[], prefixes text[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $_$
+DECLARE
+    prefix_min CONSTANT int := 4;
+BEGIN
+    IF in_language IS NULL THEN
+        RETURN QUERY
+        -- Forms of the same word are one term.
+        SELECT min(found.lexeme), min(found.positions[1])::int, found.forms, '{}'::text[]
+        FROM (
+            SELECT
+                lexeme, positions,
+                CASE
+                    -- "SKU-2231" is indexed as "sku" and "-2231", "SKU 2231" as "sku" and "2231".
+                    WHEN lexeme ~ '^-?[0-9]+$' THEN ARRAY[ltrim(lexeme, '-'), '-' || ltrim(lexeme, '-')]
+                    ELSE coalesce(
+                        (SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme]
+                    )
+                END AS forms
+            FROM unnest(to_tsvector('english', query))
+        ) AS found
+        GROUP BY found.forms;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH stem AS MATERIALIZED (
+        SELECT found.lexeme, at.place
+        FROM unnest(to_tsvector(in_language::regconfig, query)) AS found
+        CROSS JOIN LATERAL unnest(found.positions) AS at (place)
+    ),
+    english AS MATERIALIZED (
+        SELECT found.lexeme, at.place
+        FROM unnest(to_tsvector('english', query)) AS found CROSS JOIN LATERAL unnest(found.positions) AS at (place)
+    ),
+    written AS MATERIALIZED (
+        SELECT found.lexeme, at.place
+        FROM unnest(to_tsvector('simple', query)) AS found CROSS JOIN LATERAL unnest(found.positions) AS at (place)
+    )
+    SELECT
+        stem.lexeme, min(stem.place)::int,
+        coalesce(array_agg(DISTINCT english.lexeme) FILTER (WHERE english.lexeme IS NOT NULL), '{}'),
+        coalesce(array_agg(DISTINCT beginning.prefix) FILTER (WHERE char_length(beginning.prefix) >= prefix_min), '{}')
+    FROM stem
+    LEFT JOIN english ON english.place = stem.place
+    LEFT JOIN written ON written.place = stem.place
+    -- A stem may lack the accents of the word: haus, Häuser.
+    CROSS JOIN LATERAL (
+        VALUES
+        (CASE WHEN char_length(stem.lexeme) >= prefix_min THEN stem.lexeme ELSE written.lexeme END),
+        (CASE WHEN NOT starts_with(written.lexeme, stem.lexeme) THEN left(written.lexeme, char_length(stem.lexeme)) END)
+    ) AS beginning (prefix)
+    GROUP BY stem.lexeme;
+END
+$_$;
 
 CREATE FUNCTION mnemic.queue_metrics(most_types integer DEFAULT 100) RETURNS TABLE(metric text, labels jsonb, value double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -2277,6 +2410,36 @@ ALTER TABLE ONLY state.memories FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.memories IS 'Everything that can be recalled, one row each.';
 
+CREATE TABLE state.outdated_memories (
+    tenant_id uuid NOT NULL,
+    older_id uuid NOT NULL,
+    newer_id uuid NOT NULL,
+    attribute text,
+    reason text NOT NULL,
+    certainty real NOT NULL,
+    decision text DEFAULT 'found'::text NOT NULL,
+    found_at timestamp with time zone DEFAULT now() NOT NULL,
+    decided_at timestamp with time zone,
+    CONSTRAINT decided CHECK (((decision = 'found'::text) = (decided_at IS NULL))),
+    CONSTRAINT no_self_loop CHECK ((older_id <> newer_id)),
+    CONSTRAINT outdated_memories_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 64))),
+    CONSTRAINT outdated_memories_certainty_check CHECK (((certainty >= (0)::double precision) AND (certainty <= (1)::double precision))),
+    CONSTRAINT outdated_memories_decision_check CHECK ((decision = ANY (ARRAY['found'::text, 'outdated'::text, 'current'::text]))),
+    CONSTRAINT outdated_memories_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024)))
+);
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN older_id SET STATISTICS 1;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN newer_id SET STATISTICS 1;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN attribute SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN certainty SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decision SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN found_at SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decided_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.outdated_memories FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.outdated_memories IS 'Memories that a newer memory of the same owner outdates.';
+
 CREATE TABLE state.recall_counts (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -2334,6 +2497,12 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     COALESCE(counts.retrieval_count, 0) AS retrieval_count,
     counts.last_retrieved_at,
     memories.last_injected_at,
+    ( SELECT marked.newer_id
+           FROM (state.outdated_memories marked
+             JOIN state.memories newer ON (((newer.tenant_id = marked.tenant_id) AND (newer.memory_id = marked.newer_id))))
+          WHERE ((marked.tenant_id = memories.tenant_id) AND (marked.older_id = memories.memory_id) AND (marked.decision <> 'current'::text) AND (newer.deleted_at IS NULL))
+          ORDER BY marked.newer_id DESC
+         LIMIT 1) AS outdated_by,
     memories.tenant_id
    FROM (state.memories
      LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
@@ -2356,7 +2525,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer)
+CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval, suspects text[], in_language text) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer, unknown text[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2379,44 +2548,114 @@ BEGIN
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
         EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
-        serving.model, serving.table_name, serving.dimensions
+        serving.model, serving.table_name, serving.dimensions,
+        CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(
+            wanted_owner, suspects,
+            ARRAY(
+                SELECT (
+                    SELECT
+                        CASE WHEN NOT bool_or(EXISTS (
+                            SELECT FROM vectors.word_statistics AS listed
+                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                              AND listed.word = ANY (parsed.exact)
+                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
+                    FROM mnemic.query_words(given.word, in_language) AS parsed
+                )
+                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
+                ORDER BY given.place
+            )
+        ) ELSE suspects END
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
             coalesce(array_agg(
-                (
-                    -- In brackets, because callers combine terms.
-                    SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form]))::text, ' | ') || ')'
-                    FROM unnest(looked_up.forms) AS form
-                ) ORDER BY looked_up.place, looked_up.word
+                mnemic.word_term(looked_up.exact, looked_up.prefixes) ORDER BY looked_up.place, looked_up.word
             ), '{}') AS terms,
-            -- A sub-select per form is one primary key lookup; a join might read all words of the owner.
+            -- A sub-select per form is one primary key lookup; a join might read all words of the owner. No index finds
+            -- the words that begin with a prefix: these are read, for queries that are not in English.
             coalesce(array_agg(
-                (
+                CASE WHEN looked_up.prefixes = '{}' THEN (
                     SELECT sum((
                         SELECT listed.memory_count FROM vectors.word_statistics AS listed
                         WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner AND listed.word = form
                     ))::int
-                    FROM unnest(looked_up.forms) AS form
-                ) ORDER BY looked_up.place, looked_up.word
+                    FROM unnest(looked_up.exact) AS form
+                ) ELSE (
+                    SELECT sum(listed.memory_count)::int FROM vectors.word_statistics AS listed
+                    WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                      AND (
+                          listed.word = ANY (looked_up.exact)
+                          OR EXISTS (
+                              SELECT FROM unnest(looked_up.prefixes) AS given (prefix)
+                              WHERE starts_with(listed.word, given.prefix)
+                          )
+                      )
+                ) END ORDER BY looked_up.place, looked_up.word
             ), '{}') AS counts
-        FROM (
-            -- Forms of the same word are one term.
-            SELECT min(found.lexeme) AS word, min(found.positions[1]) AS place, found.forms
-            FROM (
-                SELECT
-                    lexeme, positions,
-                    coalesce((SELECT known.forms FROM mnemic.word_forms AS known WHERE known.word = lexeme), ARRAY[lexeme])
-                        AS forms
-                FROM unnest(to_tsvector('english', query))
-            ) AS found
-            GROUP BY found.forms
-        ) AS looked_up
+        FROM mnemic.query_words(query, in_language) AS looked_up
+        WHERE cardinality(looked_up.exact) + cardinality(looked_up.prefixes) > 0
     ) AS query_words
     LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
     LEFT JOIN (
         vectors.tenant_models AS used JOIN mnemic.vector_models AS serving ON serving.model = used.model
     ) ON true;
+END
+$$;
+
+CREATE FUNCTION mnemic.recall_vocabulary(of_tenant uuid, wanted_owner text, shortest integer, longest integer, memories_max integer, words_max integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    has_statistics boolean := (granted).statuses IS NULL AND EXISTS (
+        SELECT FROM vectors.owner_statistics AS kept
+        WHERE kept.tenant_id = of_tenant AND kept.owner = wanted_owner
+    );
+BEGIN
+    IF has_statistics THEN
+        RETURN (
+            SELECT string_agg(kept.word, ' ' ORDER BY kept.memory_count DESC, kept.word)
+            FROM (
+                SELECT listed.word, listed.memory_count
+                FROM vectors.word_statistics AS listed
+                WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                  AND char_length(listed.word) BETWEEN shortest AND longest
+                ORDER BY listed.memory_count DESC
+                LIMIT words_max
+            ) AS kept
+        );
+    END IF;
+    RETURN (
+        WITH read AS MATERIALIZED (
+            SELECT own.words
+            FROM (
+                SELECT memories.words FROM state.memories
+                WHERE (granted).statuses IS NULL AND memories.tenant_id = of_tenant AND memories.owner = wanted_owner
+                  AND memories.deleted_at IS NULL
+                ORDER BY memories.memory_id DESC
+                LIMIT memories_max
+            ) AS own
+            UNION ALL
+            SELECT covered.words
+            FROM (
+                SELECT found.memory_id
+                FROM mnemic.granted_memories(of_tenant, wanted_owner, filter, granted, as_of) AS found
+                WHERE (granted).statuses IS NOT NULL
+                ORDER BY found.memory_id DESC
+                LIMIT memories_max
+            ) AS shared
+            JOIN state.memories AS covered ON covered.tenant_id = of_tenant AND covered.memory_id = shared.memory_id
+        )
+        SELECT string_agg(listed.word, ' ' ORDER BY listed.memory_count DESC, listed.word)
+        FROM (
+            SELECT indexed.word, count(*) AS memory_count
+            FROM read CROSS JOIN LATERAL unnest(tsvector_to_array(read.words)) AS indexed (word)
+            WHERE char_length(indexed.word) BETWEEN shortest AND longest
+            GROUP BY indexed.word
+            ORDER BY count(*) DESC
+            LIMIT words_max
+        ) AS listed
+    );
 END
 $$;
 
@@ -2448,7 +2687,7 @@ $$;
 CREATE FUNCTION mnemic.refresh_statistics(wanted_owner text) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
+    AS $_$
 DECLARE
     sample_size CONSTANT int := 64;
     counted int;
@@ -2471,10 +2710,11 @@ BEGIN
     INSERT INTO vectors.word_statistics (tenant_id, owner, word, memory_count)
     SELECT mnemic.current_tenant(), wanted_owner, counts.word, counts.ndoc
     FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L', wanted_owner)) AS counts
-    WHERE counts.ndoc >= counted / 5000.0;
+    WHERE counts.ndoc >= counted / 5000.0
+      OR (counts.ndoc >= counted / 100000.0 AND counts.word ~ '^[[:alpha:]]{4,31}$');
     RETURN counted;
 END
-$$;
+$_$;
 
 CREATE FUNCTION mnemic.refuse_reactivating_grant() RETURNS trigger
     LANGUAGE plpgsql
@@ -3317,6 +3557,37 @@ CREATE FUNCTION mnemic.transaction_identity() RETURNS text
     LANGUAGE sql STABLE PARALLEL RESTRICTED
     RETURN ((pg_backend_pid() || '@'::text) || ((EXTRACT(epoch FROM transaction_timestamp()) * (1000000)::numeric))::bigint);
 
+CREATE FUNCTION mnemic.unknown_words(wanted_owner text, given_words text[], terms text[]) RETURNS text[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN ARRAY(
+        SELECT given.word
+        FROM unnest(given_words, terms) WITH ORDINALITY AS given (word, term, place)
+        CROSS JOIN LATERAL (SELECT given.term::tsquery AS term OFFSET 0) AS parsed
+        WHERE given.term IS NOT NULL
+          -- LIMIT keeps the planner from joining the words with all memories of the owner.
+          AND (
+              SELECT true FROM state.memories AS now
+              WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ parsed.term
+                AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+                AND now.deleted_at IS NULL
+              LIMIT 1
+          ) IS NULL
+        ORDER BY given.place
+    );
+END
+$$;
+
 CREATE FUNCTION mnemic.use_pg_cron() RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3451,6 +3722,10 @@ BEGIN
     END IF;
 END
 $_$;
+
+CREATE FUNCTION mnemic.word_term(exact text[], prefixes text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN (SELECT (('('::text || string_agg(((strip(array_to_tsvector(ARRAY[form.word])))::text || form.suffix), ' | '::text)) || ')'::text) FROM (SELECT unnest(word_term.exact) AS unnest, ''::text AS "?column?" UNION ALL SELECT unnest(word_term.prefixes) AS unnest, ':*'::text) form(word, suffix));
 
 CREATE FUNCTION mnemic.write_memory_log(entry traces.memory_log) RETURNS void
     LANGUAGE plpgsql
@@ -4571,6 +4846,7 @@ CREATE VIEW state.memory_history WITH (security_invoker='true') AS
     records.retrieval_count,
     records.last_retrieved_at,
     records.last_injected_at,
+    records.outdated_by,
     records.tenant_id,
     NULL::timestamp with time zone AS known_until
    FROM state.memory_records records
@@ -4615,6 +4891,7 @@ UNION ALL
     memory_versions.retrieval_count,
     memory_versions.last_retrieved_at,
     memory_versions.last_injected_at,
+    NULL::uuid AS outdated_by,
     memory_versions.tenant_id,
     memory_versions.known_until
    FROM state.memory_versions;
@@ -5333,6 +5610,9 @@ ALTER TABLE ONLY state.metrics_events
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_pkey PRIMARY KEY (tenant_id, memory_id, like_id);
 
+ALTER TABLE ONLY state.outdated_memories
+    ADD CONSTRAINT outdated_memories_pkey PRIMARY KEY (tenant_id, older_id, newer_id);
+
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_pkey PRIMARY KEY (tenant_id, owner, process, attribute);
 
@@ -5478,6 +5758,9 @@ ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merged_into) WHERE (merged_into IS NOT NULL);
 
+CREATE INDEX memories_metadata ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), metadata jsonb_path_ops) WITH (gin_pending_list_limit='512') WHERE (metadata <> '{}'::jsonb);
+ALTER INDEX state.memories_metadata ALTER COLUMN 1 SET STATISTICS 0;
+
 CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
 
 CREATE INDEX memories_superseded_by ON state.memories USING btree (tenant_id, superseded_by) WHERE (superseded_by IS NOT NULL);
@@ -5503,6 +5786,8 @@ CREATE INDEX metrics_events_recent ON state.metrics_events USING btree (tenant_i
 CREATE INDEX near_duplicates_like ON state.near_duplicates USING btree (tenant_id, like_id);
 
 CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenant_id, found_at) WHERE (decision = 'pending'::text);
+
+CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
 
 CREATE INDEX revenue_events_recent ON state.revenue_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -5695,6 +5980,12 @@ ALTER TABLE ONLY state.near_duplicates
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.outdated_memories
+    ADD CONSTRAINT outdated_memories_tenant_id_newer_id_fkey FOREIGN KEY (tenant_id, newer_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.outdated_memories
+    ADD CONSTRAINT outdated_memories_tenant_id_older_id_fkey FOREIGN KEY (tenant_id, older_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -5880,6 +6171,8 @@ ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
 
+ALTER TABLE state.outdated_memories ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
@@ -5933,6 +6226,8 @@ CREATE POLICY same_tenant ON state.memory_versions USING ((tenant_id = ( SELECT 
 CREATE POLICY same_tenant ON state.metrics_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.near_duplicates USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.process_attributes USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6226,6 +6521,9 @@ GRANT UPDATE(reinforcement_count) ON TABLE state.memories TO mnemic_app;
 
 GRANT UPDATE(last_injected_at) ON TABLE state.memories TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.outdated_memories TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.outdated_memories TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.recall_counts TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.recall_counts TO mnemic_definer;
 
@@ -6234,6 +6532,8 @@ GRANT UPDATE(retrieval_count) ON TABLE state.recall_counts TO mnemic_app;
 GRANT UPDATE(last_retrieved_at) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT SELECT ON TABLE state.memory_records TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.recall_vocabulary(of_tenant uuid, wanted_owner text, shortest integer, longest integer, memories_max integer, words_max integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.record_heartbeat(beating text, known_types text[]) TO mnemic_app;
@@ -6314,6 +6614,9 @@ GRANT ALL ON FUNCTION mnemic.tenants_with_jobs(known_types text[], most integer,
 
 REVOKE ALL ON FUNCTION mnemic.tenants_with_undelivered_events(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.tenants_with_undelivered_events(most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.unknown_words(wanted_owner text, given_words text[], terms text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.unknown_words(wanted_owner text, given_words text[], terms text[]) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 

@@ -13,6 +13,9 @@ from uuid import UUID
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
 
+LIKELY_CERTAINTY = 0.5
+"""From this certainty on, a mark is shown, and an overview leaves the older memory out."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutdatedCandidate:

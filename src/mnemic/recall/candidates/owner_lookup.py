@@ -1,6 +1,6 @@
 """The first step for each readable owner, without a vector: the query's terms, entities and time windows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mnemic.db.database import TenantDatabase

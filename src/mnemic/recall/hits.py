@@ -14,8 +14,6 @@ from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.recalled import Explanation, Hit
 
-"""Hits say that they are outdated if it is more likely than not; `explain` always does."""
-
 
 def make_hits(
     candidates: Iterable[RankedCandidate],

@@ -66,7 +66,13 @@ class SmallDisk:
                         raise
 
     def free(self) -> None:
+        """Remove what fills it, for good: `abort` soon afterwards would undo what is not on the disk yet."""
         self._filler.unlink()
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def abort(self) -> None:
         """Make it read-only, as after an error of the disk."""

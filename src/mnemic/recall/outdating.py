@@ -13,9 +13,9 @@ from mnemic.recall.candidates.outdated import OutdatedCandidate
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.lexical_score import Floats
 
-PENALTY = 3.0
+PENALTY = 5.0
 """What the candidate that was not asked for loses, times the certainty of the mark."""
-LIFT_MAX = 12.0
+LIFT_MAX = 20.0
 """The most that the other one gains."""
 CHAIN_MAX = 10
 """How many marks are followed from a memory to the newest one."""

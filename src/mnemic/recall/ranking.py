@@ -59,8 +59,9 @@ WEIGHTS: Mapping[str, float] = {
 OUTSIDE_CONVERSATIONS: Mapping[str, float] = {
     "meaning": 2.2,
     "words": 0.5,
-    "cosine": 10.0,
-    "coverage": 12.0,
+    "cosine": 14.0,
+    "coverage": 8.0,
+    "time": 11.0,
 }
 """Other weights of a memory outside of conversations: it has no context that could speak for it."""
 

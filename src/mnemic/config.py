@@ -118,8 +118,8 @@ class Settings(BaseSettings):
         ge=0,
         le=1,
         description=(
-            "Confidence below which recall refuses to answer, from 0 (never refuses) to 1. Unset: 0.1, which "
-            "refuses only what is foreign; `strict` of a call refuses below 0.5."
+            "Confidence below which recall refuses to answer, from 0 (never refuses) to 1. Unset: 0.25, "
+            "which refuses only what is foreign; `strict` of a call refuses below 0.5."
         ),
     )
     memory_log: Literal["off", "writes", "reads", "verbose"] = Field(

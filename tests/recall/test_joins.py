@@ -40,7 +40,7 @@ def test_which_queries_look_like_joins(subtests: pytest.Subtests) -> None:
 
 async def test_a_memory_is_found_by_a_name_that_the_query_lacks(memory: AsyncMemory) -> None:
     await memory.retain([*NOISE, WORK, HUSBAND])
-    found = await memory.recall(QUERY, limit=40, refuse_below=0, explain=True)
+    found = await memory.recall(QUERY, limit=40, techniques=["text"], refuse_below=0, explain=True)
     by_content = {hit.memory.content: hit for hit in found}
     assert {HUSBAND, WORK} <= set(by_content)
     explain = by_content[WORK].explain

@@ -393,7 +393,7 @@ async def test_a_refusal_has_no_memories_and_says_why(facts: AsyncMemory) -> Non
     assert found.refused
     assert (found.hits, found.text, found.token_count) == ((), "", 0)
     assert found.reason is not None
-    assert "below the threshold 0.10" in found.reason
+    assert "below the threshold 0.25" in found.reason
     assert 0 <= found.confidence < 0.5
     assert not any(fact in str(found) for fact in FACTS)
 

@@ -63,8 +63,9 @@ async def test_a_hit_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> N
 
 
 async def test_a_neighbour_is_the_memory_with_all_its_fields(memory: AsyncMemory) -> None:
-    found = await memory.recall("Is that a lighthouse?", limit=1, refuse_below=0, include=["neighbours"])
-    (around,) = found[0].neighbours
+    question = "Is that a lighthouse?"
+    found = await memory.recall(question, limit=50, refuse_below=0, include=["neighbours"])
+    (around,) = next(hit.neighbours for hit in found if hit.memory.content == question)
     assert around.content == "It is, said the keeper."
     assert around == await memory.memories.get(around.memory_id)
 

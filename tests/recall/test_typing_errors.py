@@ -75,6 +75,7 @@ async def test_a_rare_code_outranks_more_words(memory: AsyncMemory) -> None:
     await memory.retain([wordy, "CW-1187 was shipped to Oslo", "E55: check the pump"])
     for query, wanted in [
         ("error E55 of the boiler", "E55: check the pump"),
+        ("what does boiler error E55 mean", "E55: check the pump"),
         ("error display CW 1187", "CW-1187 was shipped to Oslo"),
     ]:
         found = await memory.recall(query, refuse_below=0, explain=True)

@@ -8,7 +8,6 @@ parts, which `explain` shows:
 - **subject**: whether it is about the owner, or mentions the name;
 - **category**: facts and preferences before events, events before documents; for a topic, the categories
   that it asks for;
-- **centrality**: how similar its words are to those of all candidates;
 - **meaning** and **words** (for a topic): how well it matches the query, as in `ranking.py`;
 - **recency**, **salience**, **confidence**, **anchored**, **tense**: as in `ranking.py`;
 - **variety**: less for a memory that is similar to a selected one, or of the same facet as many of them
@@ -77,7 +76,6 @@ REPEATED_HOME_COST = 1.5
 WEIGHTS: Mapping[str, float] = {
     "meaning": 0.7,
     "words": 0.3,
-    "centrality": 0.5,
     "recency": 0.8,
     "salience": 2.0,
     "confidence": 2.0,
@@ -155,7 +153,6 @@ def rank_overview(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) ->
         "facet": _facet_values(pool, facets, question),
         "subject": _subject_values(pool, question),
         "category": _category_values(pool, question),
-        "centrality": WEIGHTS["centrality"] * _centrality(vectors),
         "recency": WEIGHTS["recency"] * np.exp2(-age),
         "salience": WEIGHTS["salience"] * (pool.saliences + pool.usefulnesses - 1.0),
         "confidence": WEIGHTS["confidence"] * (pool.confidences - 1.0),
@@ -315,13 +312,6 @@ def _categories(pool: CandidatePool) -> list[str]:
 
 def _facets(pool: CandidatePool) -> list[tuple[Facet, ...]]:
     return [facets_of(text, category) for text, category in zip(pool.texts, _categories(pool), strict=True)]
-
-
-def _centrality(vectors: Floats) -> Floats:
-    """The cosine with the mean of all vectors, in standard deviations."""
-    mean = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1])
-    cosines = vectors @ (mean / (np.linalg.norm(mean) or 1.0))
-    return np.clip((cosines - cosines.mean()) / (cosines.std() or 1.0), -2, 2) if len(cosines) else cosines
 
 
 def _vectors(pool: CandidatePool) -> Floats:

@@ -7,8 +7,14 @@ conversation matches. **Metadata**: who said it, whether it has more than a few 
 which entities it mentions, how salient, useful, certain and recent it is. The last ones are small, and zero
 for a memory without any feedback.
 
-The weights were fitted once (listwise, on the turns of LoCoMo and BEAM, some twenty numbers for 1,100
-questions; weights fitted on two thirds of the conversations did as well on the last third), then rounded.
+Two kinds of memories compete. A turn of a conversation has a context that speaks for it. A fact, a note or a
+chunk of a document has none, so its own evidence weighs more, with the bare cosine and the share of the
+query's words beside the standard scores (`OUTSIDE_CONVERSATIONS`). A turn counts as such a memory where that
+gives more (part `on its own`).
+
+The weights of turns were fitted on LoCoMo and BEAM (listwise, some twenty numbers for 1,100 questions), those
+of other memories on small stores, facts, documents and all of these beside conversations (2,500 questions),
+cross-validated by store, then rounded. docs/concepts/recall.md says what each part earns.
 """
 
 import math
@@ -61,9 +67,14 @@ OUTSIDE_CONVERSATIONS: Mapping[str, float] = {
     "words": 0.5,
     "cosine": 14.0,
     "coverage": 8.0,
-    "time": 11.0,
+    "time": 14.0,
+    "exact token": 20.0,
+    "bridge": 2.0,
 }
 """Other weights of a memory outside of conversations: it has no context that could speak for it."""
+
+UNRELATED_COSINE = 0.1
+"""The part `cosine` is 0 here: below, texts are mostly unrelated."""
 
 EVIDENCE_MAX = 8.0
 """Bound of standard scores: where all memories are nearly alike, small differences say little."""
@@ -77,6 +88,11 @@ NEIGHBOUR_PARTS = (
     "meaning around",
 )
 """The parts that come from neighbouring turns."""
+
+CONTEXT_PARTS = (*NEIGHBOUR_PARTS, "conversation words", "conversation meaning")
+
+TURN_HANDICAP = 6.0
+"""R@10 of BEAM and LoCoMo at 0 was .656 and .799, at 4 .651 and .824, at 8 .637 and .828."""
 
 # A turn longer than this contributes less to its neighbours: it covers more topics.
 NEIGHBOUR_FULL_BYTES = 300.0
@@ -113,10 +129,24 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     features["exact token"] = exact_tokens(pool)
     features |= _context_evidence(pool, features["words"], features["meaning"])
     features = listed_by_time(features, pool, analysis)
-    parts = np.array(list(features.values())) * _weights(pool, features)
-    fused = parts.sum(axis=0)
+    weighted = np.array(list(features.values())) * _weights(pool, features)
+    parts = dict(zip(features, weighted, strict=True))
+    parts["on its own"] = _on_its_own(parts, features)
+    fused = sum(parts.values(), np.zeros(len(pool)))
     outdated = outdated_part(pool, fused, asks_for_past=analysis.asks_for_past)
-    return Ranking(fused + outdated, dict(zip(features, parts, strict=True), outdated=outdated))
+    return Ranking(fused + outdated, parts | {"outdated": outdated})
+
+
+def _on_its_own(parts: Mapping[str, Floats], features: Mapping[str, Floats]) -> Floats:
+    """What a turn gains if it scores more as a memory outside of conversations, less `TURN_HANDICAP`.
+
+    So a turn without a context, or in a context about something else, competes with facts and documents.
+    """
+    own = ("meaning", "words", "cosine", "coverage")
+    as_turn = np.sum([parts[name] for name in (*own, *CONTEXT_PARTS)], axis=0)
+    as_memory = np.sum([OUTSIDE_CONVERSATIONS[name] * features[name] for name in own], axis=0)
+    gained: Floats = np.maximum(as_memory - TURN_HANDICAP - as_turn, 0.0)
+    return gained
 
 
 def _weights(pool: CandidatePool, features: Iterable[str]) -> Floats:
@@ -145,7 +175,7 @@ def own_evidence(pool: CandidatePool) -> dict[str, Floats]:
     return {
         "meaning": np.clip(np.nan_to_num(meaning), -EVIDENCE_MAX, EVIDENCE_MAX),
         "words": np.clip((scores - mean) / deviation, -EVIDENCE_MAX, EVIDENCE_MAX),
-        "cosine": np.nan_to_num(pool.cosines),
+        "cosine": np.nan_to_num(pool.cosines - UNRELATED_COSINE),
         "coverage": lexical.weights_of(pool.terms) / (float(lexical.weights.sum()) or 1.0),
     }
 

@@ -3725,7 +3725,14 @@ $_$;
 
 CREATE FUNCTION mnemic.word_term(exact text[], prefixes text[]) RETURNS text
     LANGUAGE sql IMMUTABLE
-    RETURN (SELECT (('('::text || string_agg(((strip(array_to_tsvector(ARRAY[form.word])))::text || form.suffix), ' | '::text)) || ')'::text) FROM (SELECT unnest(word_term.exact) AS unnest, ''::text AS "?column?" UNION ALL SELECT unnest(word_term.prefixes) AS unnest, ':*'::text) form(word, suffix));
+    AS $$
+    SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form.word]))::text || form.suffix, ' | ') || ')'
+    FROM (
+        SELECT unnest(exact), ''
+        UNION ALL
+        SELECT unnest(prefixes), ':*'
+    ) AS form (word, suffix)
+$$;
 
 CREATE FUNCTION mnemic.write_memory_log(entry traces.memory_log) RETURNS void
     LANGUAGE plpgsql

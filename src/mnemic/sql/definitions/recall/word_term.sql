@@ -2,11 +2,11 @@
 -- combine such terms. NULL without any.
 CREATE OR REPLACE FUNCTION mnemic.word_term(exact text[], prefixes text[]) RETURNS text
 LANGUAGE sql IMMUTABLE
-RETURN (
+AS $$
     SELECT '(' || string_agg(strip(array_to_tsvector(ARRAY[form.word]))::text || form.suffix, ' | ') || ')'
     FROM (
         SELECT unnest(exact), ''
         UNION ALL
         SELECT unnest(prefixes), ':*'
     ) AS form (word, suffix)
-);
+$$;

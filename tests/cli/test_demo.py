@@ -60,7 +60,7 @@ def first_hit(shown: str, query: str) -> str:
 @pytest.mark.parametrize(
     ("query", "content"),
     [
-        ("What can't Alice eat?", "allergic to peanuts"),
+        ("What is Alice allergic to?", "allergic to peanuts"),
         ("Where did I go last week?", "Pergamon museum"),
         ("What was stolen from me in March?", "my bike was stolen"),
     ],

@@ -107,7 +107,7 @@ def test_a_channel_is_searched_together_with_the_global_one(mnemic: Run, told: M
 def test_words_about_time_count_from_the_moment_of_asking(mnemic: Run, told: Memory) -> None:
     answer = mnemic("recall", "Berlin yesterday", "--at", "2026-03-02T09:00:00Z", "--json").json
     assert answer["counts"]["time"] == 2
-    assert answer["hits"][0]["explain"]["scores"]["time"] > 0
+    assert [hit["explain"]["scores"].get("time", 0) > 0 for hit in answer["hits"]].count(True) == 2
 
 
 def test_techniques_are_chosen(mnemic: Run, told: Memory) -> None:

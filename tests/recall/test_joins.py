@@ -60,5 +60,5 @@ async def test_a_join_combines_own_and_shared_memories(memory: AsyncMemory) -> N
     await memory.retain([*NOISE, HUSBAND])
     await memory.retain([*NOISE, WORK], owner="bob")
     await accepted_grant(memory, "alice", owner="bob")
-    found = await memory.recall(QUERY, limit=80, refuse_below=0)
+    found = await memory.recall(QUERY, limit=80, refuse_below=0, techniques=["text"])
     assert {HUSBAND, WORK} <= {hit.memory.content for hit in found}

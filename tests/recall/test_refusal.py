@@ -32,6 +32,7 @@ ANALYSIS = QueryAnalysis(
     speaker_roles=frozenset(),
     casefolded_words=frozenset({"garden", "pond"}),
     is_time_only=False,
+    lists_time=False,
 )
 
 

@@ -88,7 +88,7 @@ def _turns(conversation: str) -> Iterator[dict[str, Any]]:
 
 def _recall_and_explain(alice: Memory) -> None:
     _heading("Recall")
-    found = _ask(alice, "What can't Alice eat?")
+    found = _ask(alice, "What is Alice allergic to?")
     _heading("Explain: why is the first hit the first?")
     print_explanations(found.hits[:1])
 
@@ -101,7 +101,7 @@ def _ask_about_time(alice: Memory) -> None:
 
 def _refuse(alice: Memory) -> None:
     _heading("Refuse: better no answer than a wrong one")
-    _ask(alice, "Which football club do I support?")
+    _ask(alice, "Which football club do I support?", strict=True)
 
 
 def _change_a_mind(alice: Memory) -> None:
@@ -117,7 +117,7 @@ def _change_a_mind(alice: Memory) -> None:
 def _keep_apart_and_erase(memory: Memory, folder: str) -> None:
     _heading("Walls and erasure")
     with Memory(data_dir=folder, tenant="other") as other:
-        seen = other.recall("What can't Alice eat?", owner="alice")
+        seen = other.recall("What is Alice allergic to?", owner="alice")
     stored = memory.admin.stats().memory_count
     out.print(f"this tenant holds {stored} memories, another one finds {len(seen)}")
     receipt = _timed("erase(alice)", lambda: memory.admin.erase("alice"))
@@ -143,10 +143,10 @@ def _called_as() -> str:
     return "mnemic" if is_found else shlex.quote(str(called))
 
 
-def _ask(alice: Memory, query: str) -> Recalled:
+def _ask(alice: Memory, query: str, *, strict: bool = False) -> Recalled:
     found = _timed(
-        f"recall({query!r})",
-        lambda: alice.recall(query, limit=HITS_SHOWN, at=ASKED_AT, explain=True),
+        f"recall({query!r}{', strict=True' if strict else ''})",
+        lambda: alice.recall(query, limit=HITS_SHOWN, at=ASKED_AT, explain=True, strict=strict),
     )
     print_found(found, alice.owner)
     return found

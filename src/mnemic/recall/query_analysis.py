@@ -27,6 +27,8 @@ _SAID_BY_ASSISTANT = re.compile(
     r"|\byour (?:answer|advice|recommendation|suggestion|explanation|list|reply|response)s?\b",
     re.IGNORECASE,
 )
+# These ask for one answer: "Where did I go last week?" does not ask for a list of that week.
+_PLACE_OR_PERSON = re.compile(r"\b(?:where|who|whom|whose|why)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
 
@@ -37,7 +39,8 @@ class QueryAnalysis:
     `topic` is the query without conversational filler, to be embedded; `lexical_text` are its words for the
     lexical search. `speaker_roles` are the roles whose words the query is about: a question in the first
     person is mostly about what the user said, one about what "you" said about what the assistant said.
-    `is_time_only` means that the query names a time and nothing else: "What happened last week?"
+    `is_time_only` means that the query names a time and nothing else, `lists_time` that it also asks for all
+    of it: "What happened last week?", not "Where did I go last week?"
     `overview` is set if the query asks for an overview instead of a fact.
     """
 
@@ -48,6 +51,7 @@ class QueryAnalysis:
     speaker_roles: frozenset[str]
     casefolded_words: frozenset[str]
     is_time_only: bool
+    lists_time: bool
     asks_for_past: bool = False
     overview: OverviewQuestion | None = None
 
@@ -61,10 +65,11 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
     """Analyse a query. Relative times ("last week") count from `asked_at`."""
     times = detect_query_times(query, asked_at)
     is_time_only = bool(times) and not _content_words(without_times(query, times)) - WORDS_FOR_MEMORIES
+    lists_time = is_time_only and not _PLACE_OR_PERSON.search(query)
     topic = strip_filler(without_times(query, times, keep_calendar_words=True) if times else query)
     phrases = ["".join(groups) for groups in _QUOTED.findall(query)]
     return QueryAnalysis(
-        topic=query if is_time_only else topic,
+        topic=query if lists_time else topic,
         lexical_text=remove_function_words(topic),
         windows=_windows(times),
         phrases=tuple(phrase for phrase in phrases if len(_WORD.findall(phrase)) > 1)[:PHRASES_MAX],
@@ -72,6 +77,7 @@ def analyse_query(query: str, asked_at: datetime) -> QueryAnalysis:
         casefolded_words=frozenset(_WORD.findall(query.casefold())),
         asks_for_past=asks_for_past(query),
         is_time_only=is_time_only,
+        lists_time=lists_time,
         overview=recognise_overview(query),
     )
 

@@ -7,9 +7,9 @@ sets the threshold itself.
 
 Confidence is the logistic function of a weighted sum:
 
-- the best cosine, and the standard deviation of the owner's cosines: a query about a known topic is near to
-  some memories and far from others, any other query is about as far from all;
-- how far the best candidate is ahead of the tenth, by their fused scores (`ranking`);
+- the best cosine;
+- how far the best candidate is ahead of the tenth, by the evidence parts of their scores (`ranking`): a query
+  about a known topic is near to some memories and far from others, any other query is about as far from all;
 - the largest share of the query's words that one candidate has, and less for words that no memory has;
 - whether the best candidate happened in a time that the query names;
 - less for an owner with many memories, among which something similar is always found.
@@ -20,8 +20,8 @@ a calibration uses weights that depend less on the model, and callers can set `r
 The calibration of the local model is a logistic regression on 6,964 questions of small stores, facts,
 documents, all of these beside conversations, typing errors, LoCoMo and BEAM: own and foreign questions, the
 sets weighted alike, near misses little. A question counts as answered if a right memory is among ten hits.
-Cross-validated by store, the area under the ROC curve is .951 (small stores) to .995, and the expected
-calibration error .03 to .08, but .12 on BEAM.
+Cross-validated by store, the area under the ROC curve is .952 (small stores) to .995, and the expected
+calibration error .03 to .07, but .16 on BEAM.
 """
 
 import functools
@@ -49,7 +49,7 @@ STRICT_BELOW = 0.5
 LEAD_AT = 10
 """The best candidate is compared with the candidate of this rank."""
 LEAD_PRIOR = 3.0
-"""With fewer candidates, the fused score of that rank is at most this: the median in small stores."""
+"""With fewer candidates, the evidence of that rank is at most this."""
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000
 """The number of memories is clipped to this range: smaller and larger owners were not measured."""
 
@@ -79,14 +79,13 @@ class Calibration:
 
 BY_MODEL: Mapping[str, Calibration] = {
     "local:all-MiniLM-L6-v2": Calibration(
-        cosine=3.3,
-        spread=22.0,
-        best_words=1.1,
-        unknown_words=-0.3,
-        log_memories=-0.73,
-        lead=0.26,
-        in_window=2.0,
-        offset=-1.57,
+        cosine=6.2,
+        best_words=1.3,
+        unknown_words=-0.35,
+        log_memories=-0.84,
+        lead=0.214,
+        in_window=2.7,
+        offset=0.24,
     ),
     # Fitted on cosines of small stores, documents and facts; questions in German and Spanish among them.
     "local:universal-sentence-encoder-multilingual": Calibration(
@@ -198,17 +197,17 @@ def _confidence(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, 
         + calibration.known_words * weights[lexical.shares > 0].sum() / total
         + calibration.unknown_words * np.log1p(weights[_is_unknown(pool)].sum())
         + calibration.log_memories * _log_memories(lexical.terms.memory_count)
-        + calibration.lead * _lead(ranking.fused)
+        + calibration.lead * _lead(ranking.evidence)
         + calibration.in_window * in_windows(pool.happened_at_s, analysis)[ranking.fused.argmax()]
         + calibration.offset
     )
     return float(1 / (1 + np.exp(-parts)))
 
 
-def _lead(fused: Floats) -> float:
+def _lead(evidence: Floats) -> float:
     """How far the best candidate is ahead of the one with the rank `LEAD_AT`."""
-    best_first = -np.sort(-fused)
-    reference = best_first[LEAD_AT - 1] if len(fused) >= LEAD_AT else min(best_first[-1], LEAD_PRIOR)
+    best_first = -np.sort(-evidence)
+    reference = best_first[LEAD_AT - 1] if len(evidence) >= LEAD_AT else min(best_first[-1], LEAD_PRIOR)
     return float(best_first[0] - reference)
 
 

@@ -49,7 +49,7 @@ def listed_by_time(
 ) -> dict[str, Floats]:
     """A query of nothing but a time lists that time, newest first: its words say nothing about a topic."""
     inside = in_windows(pool.happened_at_s, analysis)
-    if not analysis.is_time_only or not inside.any():
+    if not analysis.lists_time or not inside.any():
         return features
     oldest_first = np.argsort(np.argsort(pool.happened_at_s, kind="stable"), kind="stable")
     kept = {name: part if name in LISTED_BY else np.zeros(len(pool)) for name, part in features.items()}

@@ -39,7 +39,7 @@ async def search_windows(
             parameters = {**_within(readable, window).parameters(request), "limit": WINDOW_MAX}
             rows = await transaction.rows(search, parameters)
             found.update((row["memory_id"].bytes, None) for row in rows)
-    listed = max(BY_TIME_MAX, candidate_limit(request)) if analysis.is_time_only else None
+    listed = max(BY_TIME_MAX, candidate_limit(request)) if analysis.lists_time else None
     return WindowMatches(tuple(found), listed)
 
 

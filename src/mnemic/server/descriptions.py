@@ -74,6 +74,7 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "entities.relate": {"kind": "lives in"},
     "entities.unrelate": {"kind": "lives in"},
     "errors.record": {"kind": "timeout"},
+    "memories.decide_outdated": {"newer_id": _ID, "decision": "current"},
     "memories.relate": {"kind": "supports"},
     "documents.ingest": {"name": "guide.md", "content": "# Guide\n\nTea is green."},
     "events.move_consumer": {"position": 7},

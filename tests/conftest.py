@@ -27,6 +27,7 @@ from mnemic.db.connection import Limits
 from mnemic.db.database import Database
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.db.tenancy import Tenant
+from mnemic.retain import comparing
 from tests.password_server import PasswordServer
 from tests.postgres_binaries import let_connect, tested_binaries
 from tests.proofs import begin_as
@@ -228,3 +229,9 @@ def password_server() -> Iterator[PasswordServer]:
     """A PostgreSQL like the user's own: on a TCP port, with passwords."""
     with PasswordServer.start(_roomy_folder()) as server:
         yield server
+
+
+@pytest.fixture
+def no_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories wait in the deduplication backlog until a call compares them, as under constant writing."""
+    monkeypatch.setattr(comparing, "PAUSE_S", 3_600.0)

@@ -87,11 +87,8 @@ class Rows:
         return value
 
     def counts(self, tenant_id: UUID) -> dict[str, int]:
-        """The number of the tenant's rows per table, without its default schedules.
-
-        The deduplication backlog is left out: a background task empties it soon after a write.
-        """
-        tables = [str(name) for (name,) in self.select(_TENANT_TABLES) if name not in _EMPTIED_SOON]
+        """The number of the tenant's rows per table, without its default schedules."""
+        tables = [str(name) for (name,) in self.select(_TENANT_TABLES)]
         of_tenant = f"WHERE tenant_id = '{tenant_id}'"
         parts = (
             f"SELECT '{name}', count(*) FROM {name} {of_tenant} {_WITHOUT_DEFAULTS.get(name, '')}"
@@ -101,7 +98,6 @@ class Rows:
         return {str(name): int(str(count)) for name, count in counted if count}
 
 
-_EMPTIED_SOON = ("queue.deduplication_backlog",)
 _WITHOUT_DEFAULTS = {"queue.schedules": "AND owner IS NOT NULL"}
 _TENANT_TABLES = """
     SELECT pg_class.oid::regclass::text

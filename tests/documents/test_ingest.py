@@ -98,6 +98,7 @@ async def test_no_passage_is_recalled_twice(counted: AsyncMemory) -> None:
     assert "".join("".join(contents(records)).split()) == "".join(text.split())
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_the_same_document_again_does_nothing(
     counted: AsyncMemory, engine: Counting, rows: Rows
 ) -> None:

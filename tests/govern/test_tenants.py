@@ -69,6 +69,7 @@ async def test_tenants_are_listed_by_name(
     assert [each.name for each in page] == ["tenant a"]
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_a_deleted_tenant_leaves_nothing_and_takes_nothing_of_others(
     database: Database, tenant_a: Tenant, tenant_b: Tenant, admin: AppConnection, administrator: Administrator
 ) -> None:

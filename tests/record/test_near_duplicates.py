@@ -20,6 +20,8 @@ from mnemic.types.retained import Retained
 from tests.fresh_tenants import OpenMemory, Rows
 from tests.opened import core_of
 
+pytestmark = pytest.mark.usefixtures("no_comparisons")
+
 
 class Angles(HashedWords):
     """Embeds a number as the direction of that many degrees; 18 of them are a cosine of 0.951."""

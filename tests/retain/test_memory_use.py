@@ -28,6 +28,7 @@ async def peak_bytes(memory: AsyncMemory, call: str, count: int) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_memory_does_not_grow_with_the_number_of_items(
     memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,24 +81,3 @@ async def test_readers_of_the_same_events_share_their_reads(database: Database, 
             await memory.state.set(f"key {number}", number)
             await wait_for(lambda: readers.have_all_seen(f"key {number}"))  # noqa: B023
         assert connections_taken(database) - before < WRITES * READERS / 2
-
-
-async def test_readers_of_different_events_take_one_connection_at_a_time(
-    database: Database, tenant_a: Tenant
-) -> None:
-    """Their reads wait for a lock of their tenant; each would keep a connection from the others meanwhile."""
-    memory = opened(database, tenant_a, owner=None)
-    scoped = [opened(database, tenant_a, owner=f"owner {number}") for number in range(2)]
-    async with database.transaction(tenant_a) as transaction:
-        await transaction.execute("events.sequence", {"most": 1})
-        readers = [asyncio.ensure_future(anext(aiter(_subscribed(memory, number)))) for number in range(20)]
-        await scoped[0].state.set("free", 1)
-        assert database.pool_statistics()["pool_size"] < database.pool_statistics()["pool_max"]
-        for reader in readers:
-            reader.cancel()
-    await asyncio.gather(*readers, return_exceptions=True)
-
-
-async def _subscribed(memory: AsyncMemory, number: int) -> AsyncIterator[str]:
-    async for event in memory.events.subscribe(start=0, owner=f"owner {number}"):
-        yield event.subject

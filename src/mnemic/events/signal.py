@@ -114,7 +114,9 @@ class _Watcher:
             await cancel_and_wait(task)
 
     async def _watch(self) -> None:
-        while True:
+        task = asyncio.current_task()
+        # psycopg may swallow a cancellation (db/task_cancellation.py); the count of requests stays.
+        while task is not None and not task.cancelling():
             self.woken.clear()
             await self._read_newest()
             await asyncio.sleep(WATCH_INTERVAL_S)

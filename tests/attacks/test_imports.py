@@ -112,6 +112,7 @@ FORGERIES: dict[str, Callable[[Lines, str], object]] = {
 }
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_forged_rows_are_refused_and_nothing_is_imported(
     memory: AsyncMemory,  # noqa: F811
     rows: Rows,  # noqa: F811

@@ -15,7 +15,7 @@ from mnemic.recall.lexical_score import Floats
 RARE_SHARE = 0.02
 RARE_COUNT = 3
 
-_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).+|-\d+|(?!(?:19|20)\d\d$)\d{4,}", re.DOTALL)
+_CODE = re.compile(r"(?=.{0,60}\d)(?=.{0,60}[^\W\d_]).{2,60}|-\d{1,30}|(?!(?:19|20)\d\d$)\d{4,30}", re.DOTALL)
 
 
 def exact_tokens(pool: CandidatePool) -> Floats:

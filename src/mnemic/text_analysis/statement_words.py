@@ -173,7 +173,7 @@ def _value(pattern: str) -> re.Pattern[str]:
 NUMBERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("clock", _value(r"(?<![\d:])(?P<value>\d{1,2}:\d{2}(?::\d{2})?)(?![\d:])")),
     ("version", _value(r"(?<![\d.])(?P<value>\d+\.\d+\.\d+)(?![\d.])")),
-    ("percent", _value(r"(?P<value>\d+(?:[.,]\d+)?) ?(?:%|percent|per cent)")),
+    ("percent", _value(r"(?<!\d)(?P<value>\d{1,20}(?:[.,]\d{1,20})?) ?(?:%|percent|per cent)")),
     ("share", _value(r"(?<![\d/])(?P<value>\d{1,3}/\d{1,3})(?![\d/])")),
     ("date", _value(rf"\b(?P<value>\d{{1,2}} (?:{_MONTHS})|(?:{_MONTHS}) \d{{1,2}}(?!\d))\b")),
     ("month", _value(rf"\b(?P<value>(?:{_MONTHS}),? \d{{4}})\b")),

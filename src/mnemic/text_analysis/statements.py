@@ -37,7 +37,7 @@ _DIGIT = re.compile(r"\d")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n(\"'‘“`])$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 # "Ifeoma was offered", "Kwabena and Siobhán", "Kelvin Seafoods": not "Lives on", "Finished the".
-_FOLLOWS_A_NAME = re.compile(r"is|was|are|were|has|had|and|will|[a-z]{3,}(?:s|ed)|[A-Z]\w+")
+_FOLLOWS_A_NAME = re.compile(r"is|was|are|were|has|had|and|will|[a-z]{3,30}(?:s|ed)|[A-Z]\w{1,40}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,11 @@ RETAIN_IN_ONE_STATEMENT = (
     f" '{ROW}', NULL, '{{NULL}}', NULL, 1, '{FIRST_MODEL}', 3, '{table_name_of(FIRST_MODEL)}',"
     " NULL, 0, NULL, NULL, false, NULL)"
 )
-COMPARE = "SELECT mnemic.find_near_duplicates('{b}', 'somebody', '{}', 0, 100, 100)"
-PENDING = "SELECT mnemic.pending_neighbours('{b}', 'somebody', 100, 100, 100, 100, 100)"
 
 HARMLESS: dict[str, tuple[str, ...]] = {
     "settings are trusted": (
         f"SET mnemic.tenant = '{{b}}'; {STORE}",
         f"SET mnemic.tenant = '{{b}}'; {RETAIN_IN_ONE_STATEMENT}",
         f"SET mnemic.tenant = '{{b}}'; SET mnemic.tenant_proof = '{'0' * 64}'; {RETAIN_IN_ONE_STATEMENT}",
-        f"SET mnemic.tenant = '{{b}}'; {COMPARE}",
-        f"SET mnemic.tenant = '{{b}}'; {PENDING}",
     ),
 }

@@ -40,9 +40,9 @@ async def read_records(
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
     missing = [key for key in wanted if key not in records]
     if missing:
-        records |= await _read(database, request, missing)
-    readable = {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
-    return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
+        for key, record in (await _read(database, request, missing)).items():
+            records[key] = replace(record, outdated_by=_outdated_by(*wanted[key]))
+    return {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
 
 
 def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
@@ -123,6 +123,7 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
         retrieval_count=row["retrieval_count"][at],
         last_retrieved_at=row["last_retrieved_at"][at],
         last_injected_at=row["last_injected_at"][at],
+        outdated_by=_outdated_by(pool, index),
     )
 
 

@@ -100,9 +100,12 @@ class Settings(BaseSettings):
         le=600,
         description="Longest wait for an answer of the language model during recall, in seconds.",
     )
-    reranker: Literal["llm"] | None = Field(
+    reranker: Literal["local", "llm"] | None = Field(
         default=None,
-        description="What reranks the hits of recall: `llm`. Unset: no reranking.",
+        description=(
+            "What reranks the hits of recall: `local`, a model of the extra `reranker`, or `llm`. "
+            "Unset: no reranking."
+        ),
     )
     techniques: frozenset[
         Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]

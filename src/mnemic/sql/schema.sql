@@ -4340,6 +4340,140 @@ ALTER TABLE ONLY state.archived_entities FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.archived_entities IS 'Deleted entities, which can be restored.';
 
+CREATE TABLE state.attribute_kinds (
+    tenant_id uuid NOT NULL,
+    attribute text NOT NULL,
+    is_single_valued boolean NOT NULL,
+    CONSTRAINT attribute_kinds_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 256)))
+);
+ALTER TABLE ONLY state.attribute_kinds ALTER COLUMN attribute SET STATISTICS 0;
+ALTER TABLE ONLY state.attribute_kinds ALTER COLUMN is_single_valued SET STATISTICS 0;
+
+ALTER TABLE ONLY state.attribute_kinds FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.attribute_kinds IS 'Attributes that a tenant declares as single-valued or many-valued.';
+
+CREATE TABLE state.branch_tombstones (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    memory_id uuid NOT NULL,
+    replaced_by uuid,
+    hidden_at timestamp with time zone DEFAULT now() NOT NULL
+);
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN replaced_by SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN hidden_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.branch_tombstones FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.branch_tombstones IS 'Memories of the parent channel that are hidden in a branch.';
+
+CREATE TABLE state.changesets (
+    tenant_id uuid NOT NULL,
+    changeset_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    channel text,
+    purpose text NOT NULL,
+    state text DEFAULT 'staged'::text NOT NULL,
+    reason text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    process text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    decided_at timestamp with time zone,
+    undone_at timestamp with time zone,
+    CONSTRAINT changesets_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT changesets_details_check CHECK ((jsonb_typeof(details) = 'object'::text)),
+    CONSTRAINT changesets_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT changesets_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT changesets_purpose_check CHECK ((purpose = ANY (ARRAY['curation'::text, 'contradiction'::text, 'consolidation'::text, 'promotion'::text, 'demotion'::text, 'merge'::text, 'cleanup'::text]))),
+    CONSTRAINT changesets_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT changesets_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'applied'::text, 'rejected'::text, 'undone'::text])))
+);
+ALTER TABLE ONLY state.changesets ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.changesets ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN purpose SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN details SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN decided_at SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN undone_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.changesets FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.changesets IS 'Groups of changes that curation proposed or made, with their state.';
+
+CREATE TABLE state.channel_branches (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    parent text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    reason text,
+    process text NOT NULL,
+    forked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    merged_at timestamp with time zone,
+    changeset_id uuid,
+    CONSTRAINT channel_branches_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT channel_branches_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT channel_branches_parent_check CHECK (((char_length(parent) >= 1) AND (char_length(parent) <= 256))),
+    CONSTRAINT channel_branches_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT channel_branches_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT channel_branches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'merged'::text]))),
+    CONSTRAINT not_its_own_parent CHECK ((parent <> channel))
+);
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN parent SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN forked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN merged_at SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN changeset_id SET STATISTICS 0;
+
+ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
+
+CREATE TABLE state.consolidated_conversations (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    conversation text NOT NULL,
+    next_position integer DEFAULT 0 NOT NULL,
+    summary_id uuid,
+    consolidated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT consolidated_conversations_next_position_check CHECK ((next_position >= 0))
+);
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN next_position SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN summary_id SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN consolidated_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.consolidated_conversations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.consolidated_conversations IS 'How far consolidation has read each conversation.';
+
+CREATE TABLE state.contradiction_policies (
+    tenant_id uuid NOT NULL,
+    channel text DEFAULT ''::text NOT NULL,
+    policy text NOT NULL,
+    CONSTRAINT contradiction_policies_channel_check CHECK ((char_length(channel) <= 256)),
+    CONSTRAINT contradiction_policies_policy_check CHECK ((policy = ANY (ARRAY['prefer_new'::text, 'prefer_old'::text, 'flag_review'::text])))
+);
+ALTER TABLE ONLY state.contradiction_policies ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.contradiction_policies ALTER COLUMN policy SET STATISTICS 0;
+
+ALTER TABLE ONLY state.contradiction_policies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.contradiction_policies IS 'What happens to statements that contradict older ones.';
+
 CREATE TABLE state.conversations (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -4621,6 +4755,27 @@ ALTER TABLE ONLY state.error_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.error_events IS 'What went wrong in the systems that use this memory.';
 
+CREATE TABLE state.extraction_runs (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    extractor text NOT NULL,
+    statement_count integer NOT NULL,
+    rejected_count integer NOT NULL,
+    extracted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT extraction_runs_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT extraction_runs_rejected_count_check CHECK ((rejected_count >= 0)),
+    CONSTRAINT extraction_runs_statement_count_check CHECK ((statement_count >= 0))
+);
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN extractor SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN statement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN rejected_count SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN extracted_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.extraction_runs FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.extraction_runs IS 'Memories that an extractor has read.';
+
 CREATE TABLE state.flagged_actors (
     tenant_id uuid NOT NULL,
     flag_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -4655,6 +4810,50 @@ ALTER TABLE ONLY state.flagged_actors ALTER COLUMN clearing_reason SET STATISTIC
 ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
+
+CREATE TABLE state.goal_blockers (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    goal_id uuid NOT NULL,
+    blocked_by uuid NOT NULL,
+    CONSTRAINT no_self_loop CHECK ((goal_id <> blocked_by))
+);
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN goal_id SET STATISTICS 1;
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN blocked_by SET STATISTICS 1;
+
+ALTER TABLE ONLY state.goal_blockers FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.goal_blockers IS 'Goals that cannot go on before others are completed.';
+
+CREATE TABLE state.goals (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    priority smallint DEFAULT 5 NOT NULL,
+    deadline timestamp with time zone,
+    result text,
+    parent_id uuid,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT goals_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT goals_priority_check CHECK (((priority >= 0) AND (priority <= 10))),
+    CONSTRAINT goals_result_check CHECK (((char_length(result) >= 1) AND (char_length(result) <= 8192))),
+    CONSTRAINT goals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'completed'::text, 'abandoned'::text, 'blocked'::text]))),
+    CONSTRAINT no_own_parent CHECK ((parent_id <> memory_id))
+);
+ALTER TABLE ONLY state.goals ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.goals ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN deadline SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN parent_id SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN updated_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.goals FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 
 CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
@@ -4702,6 +4901,52 @@ ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.journal_events IS 'Cycles of agents: what was evaluated, what was done, what comes next.';
 
+CREATE TABLE state.memory_changes (
+    tenant_id uuid NOT NULL,
+    change_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    changeset_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    state text DEFAULT 'staged'::text NOT NULL,
+    fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version_before integer NOT NULL,
+    version_after integer,
+    related_id uuid,
+    relationship text,
+    reason text NOT NULL,
+    evidence uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    signals jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
+    CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
+    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
+    CONSTRAINT memory_changes_signals_check CHECK ((jsonb_typeof(signals) = 'object'::text)),
+    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
+    CONSTRAINT memory_changes_version_after_check CHECK ((version_after > 0)),
+    CONSTRAINT memory_changes_version_before_check CHECK ((version_before > 0)),
+    CONSTRAINT relationship_has_both CHECK (((related_id IS NULL) = (relationship IS NULL)))
+);
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN change_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN signals SET STATISTICS 0;
+
+ALTER TABLE ONLY state.memory_changes FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_changes IS 'Changes of single memories, each part of a changeset.';
+
 CREATE TABLE state.memory_entities (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -4715,6 +4960,35 @@ ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
 ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
+
+CREATE TABLE state.memory_feedback (
+    tenant_id uuid NOT NULL,
+    feedback_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    conversation text,
+    note text,
+    process text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT memory_feedback_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT memory_feedback_kind_check CHECK ((kind = ANY (ARRAY['useful'::text, 'not_useful'::text, 'cited'::text]))),
+    CONSTRAINT memory_feedback_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 1024))),
+    CONSTRAINT memory_feedback_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_feedback_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256)))
+);
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN feedback_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN note SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.memory_feedback FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful.';
 
 CREATE TABLE state.memory_versions (
     known_until timestamp with time zone DEFAULT now() NOT NULL,
@@ -5015,6 +5289,31 @@ ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
 
+CREATE TABLE state.promotions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    origin_id uuid NOT NULL,
+    owner text NOT NULL,
+    thresholds jsonb NOT NULL,
+    measured jsonb NOT NULL,
+    changeset_id uuid NOT NULL,
+    promoted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT promotions_measured_check CHECK ((jsonb_typeof(measured) = 'object'::text)),
+    CONSTRAINT promotions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT promotions_thresholds_check CHECK ((jsonb_typeof(thresholds) = 'object'::text))
+);
+ALTER TABLE ONLY state.promotions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.promotions ALTER COLUMN origin_id SET STATISTICS 1;
+ALTER TABLE ONLY state.promotions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN thresholds SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN measured SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.promotions ALTER COLUMN promoted_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.promotions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.promotions IS 'Memories in `_global` that were promoted from another channel, with the thresholds.';
+
 CREATE TABLE state.reference_documents (
     tenant_id uuid NOT NULL,
     document_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5054,6 +5353,29 @@ ALTER TABLE ONLY state.reference_documents FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.reference_documents IS 'Documents by name; their text is memories of the category reference.';
 
+CREATE TABLE state.rejected_statements (
+    tenant_id uuid NOT NULL,
+    rejected_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    memory_id uuid NOT NULL,
+    extractor text NOT NULL,
+    reason text NOT NULL,
+    statement jsonb NOT NULL,
+    rejected_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT rejected_statements_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT rejected_statements_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 256))),
+    CONSTRAINT rejected_statements_statement_check CHECK ((jsonb_typeof(statement) = 'object'::text))
+);
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN rejected_id SET STATISTICS 1;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN extractor SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN statement SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN rejected_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.rejected_statements FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.rejected_statements IS 'Statements that were proposed and not accepted, with the reason.';
+
 CREATE TABLE state.revenue_events (
     tenant_id uuid NOT NULL,
     event_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5092,6 +5414,41 @@ ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.revenue_events IS 'Money that came in, or went back out where the amount is negative.';
 
+CREATE TABLE state.spend_caps (
+    tenant_id uuid NOT NULL,
+    period text NOT NULL,
+    cap_microdollars bigint NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT spend_caps_cap_microdollars_check CHECK ((cap_microdollars >= 0)),
+    CONSTRAINT spend_caps_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text])))
+);
+ALTER TABLE ONLY state.spend_caps ALTER COLUMN period SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_caps ALTER COLUMN cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_caps ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_caps FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_caps IS 'The most that calls of language models may cost in a period.';
+
+CREATE TABLE state.spend_totals (
+    tenant_id uuid NOT NULL,
+    period text NOT NULL,
+    starts_on date NOT NULL,
+    spent_microdollars bigint DEFAULT 0 NOT NULL,
+    reserved_microdollars bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT spend_totals_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text]))),
+    CONSTRAINT spend_totals_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
+    CONSTRAINT spend_totals_spent_microdollars_check CHECK ((spent_microdollars >= 0))
+);
+ALTER TABLE ONLY state.spend_totals ALTER COLUMN period SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_totals ALTER COLUMN starts_on SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_totals ALTER COLUMN spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_totals ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_totals FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_totals IS 'What was spent and is reserved in each period.';
+
 CREATE TABLE state.state_documents (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -5116,6 +5473,118 @@ ALTER TABLE ONLY state.state_documents ALTER COLUMN updated_at SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.state_documents IS 'What a part of a system knows now, one JSON document per key.';
+
+CREATE TABLE state.statement_sources (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    source_id uuid NOT NULL,
+    quotation text NOT NULL,
+    recorded_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT statement_sources_quotation_check CHECK (((char_length(quotation) >= 1) AND (char_length(quotation) <= 8192)))
+);
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN source_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN quotation SET STATISTICS 0;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN recorded_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.statement_sources FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.statement_sources IS 'Turns that statements rest on, each with the verbatim quotation.';
+
+CREATE TABLE state.statements (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    subject text NOT NULL,
+    subject_key text GENERATED ALWAYS AS (mnemic.name_key(subject)) STORED NOT NULL,
+    attribute text NOT NULL,
+    value text NOT NULL,
+    value_key text GENERATED ALWAYS AS (mnemic.name_key(value)) STORED NOT NULL,
+    is_single_valued boolean NOT NULL,
+    is_negated boolean DEFAULT false NOT NULL,
+    certainty text NOT NULL,
+    tense text DEFAULT 'current'::text NOT NULL,
+    extractor text NOT NULL,
+    CONSTRAINT statements_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 256))),
+    CONSTRAINT statements_certainty_check CHECK ((certainty = ANY (ARRAY['explicit'::text, 'implied'::text, 'inferred'::text, 'uncertain'::text]))),
+    CONSTRAINT statements_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT statements_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT statements_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT statements_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 256))),
+    CONSTRAINT statements_tense_check CHECK ((tense = ANY (ARRAY['current'::text, 'past'::text, 'future'::text]))),
+    CONSTRAINT statements_value_check CHECK (((char_length(value) >= 1) AND (char_length(value) <= 2048)))
+);
+ALTER TABLE ONLY state.statements ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statements ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN subject SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN subject_key SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN attribute SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN value_key SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN is_single_valued SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN is_negated SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN certainty SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN tense SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN extractor SET STATISTICS 0;
+
+ALTER TABLE ONLY state.statements FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.statements IS 'Subject, attribute and value of memories that extraction made.';
+
+CREATE TABLE state.strategies (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    task text NOT NULL,
+    tools text[] DEFAULT '{}'::text[] NOT NULL,
+    is_mined boolean DEFAULT false NOT NULL,
+    success_count integer DEFAULT 0 NOT NULL,
+    failure_count integer DEFAULT 0 NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT strategies_failure_count_check CHECK ((failure_count >= 0)),
+    CONSTRAINT strategies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT strategies_success_count_check CHECK ((success_count >= 0)),
+    CONSTRAINT strategies_task_check CHECK (((char_length(task) >= 1) AND (char_length(task) <= 2048))),
+    CONSTRAINT strategies_tools_check CHECK ((cardinality(tools) <= 32))
+);
+ALTER TABLE ONLY state.strategies ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategies ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN task SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN tools SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN is_mined SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN success_count SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN failure_count SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN last_used_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.strategies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.strategies IS 'Task, tools and outcomes of memories that are strategies.';
+
+CREATE TABLE state.strategy_uses (
+    tenant_id uuid NOT NULL,
+    use_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    strategy_id uuid NOT NULL,
+    conversation text,
+    succeeded boolean NOT NULL,
+    note text,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT strategy_uses_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT strategy_uses_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 2048)))
+);
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN use_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN strategy_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN succeeded SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN note SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.strategy_uses FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
 
 CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5205,6 +5674,35 @@ ALTER TABLE ONLY state.triples ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.triples FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.triples IS 'Subject, predicate, object: statements with their provenance.';
+
+CREATE UNLOGGED TABLE state.working_items (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    conversation text DEFAULT ''::text NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
+    CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
+    CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN expires_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.working_items FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.working_items IS 'Working memory: values, thoughts and the active goal, until they expire.';
 
 CREATE TABLE traces.audit_log (
     tenant_id uuid NOT NULL,
@@ -5337,6 +5835,43 @@ CREATE VIEW traces.metrics_24h WITH (security_invoker='true') AS
   GROUP BY operation;
 
 COMMENT ON VIEW traces.metrics_24h IS 'The calls of the last 24 hours by operation, and how long they took.';
+
+CREATE TABLE traces.model_calls (
+    tenant_id uuid NOT NULL,
+    call_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    purpose text NOT NULL,
+    model text NOT NULL,
+    state text DEFAULT 'reserved'::text NOT NULL,
+    reserved_microdollars bigint NOT NULL,
+    spent_microdollars bigint,
+    is_price_known boolean NOT NULL,
+    input_tokens integer,
+    output_tokens integer,
+    called_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    leased_until timestamp with time zone NOT NULL,
+    CONSTRAINT model_calls_input_tokens_check CHECK ((input_tokens >= 0)),
+    CONSTRAINT model_calls_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_calls_output_tokens_check CHECK ((output_tokens >= 0)),
+    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'other'::text]))),
+    CONSTRAINT model_calls_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
+    CONSTRAINT model_calls_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
+    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+);
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN call_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN purpose SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN input_tokens SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN output_tokens SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN called_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN leased_until SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.model_calls FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.model_calls IS 'The spend ledger: calls of language models with tokens and price.';
 
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL,
@@ -5551,6 +6086,27 @@ ALTER TABLE ONLY state.api_keys
 ALTER TABLE ONLY state.archived_entities
     ADD CONSTRAINT archived_entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
+ALTER TABLE ONLY state.attribute_kinds
+    ADD CONSTRAINT attribute_kinds_pkey PRIMARY KEY (tenant_id, attribute);
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_pkey PRIMARY KEY (tenant_id, owner, channel, memory_id);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_pkey PRIMARY KEY (tenant_id, changeset_id);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_tenant_id_owner_changeset_id_key UNIQUE (tenant_id, owner, changeset_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_pkey PRIMARY KEY (tenant_id, owner, channel);
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
+
+ALTER TABLE ONLY state.contradiction_policies
+    ADD CONSTRAINT contradiction_policies_pkey PRIMARY KEY (tenant_id, channel);
+
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
 
@@ -5584,8 +6140,20 @@ ALTER TABLE ONLY state.entity_relations
 ALTER TABLE ONLY state.error_events
     ADD CONSTRAINT error_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.extraction_runs
+    ADD CONSTRAINT extraction_runs_pkey PRIMARY KEY (tenant_id, memory_id, extractor);
+
 ALTER TABLE ONLY state.flagged_actors
     ADD CONSTRAINT flagged_actors_pkey PRIMARY KEY (tenant_id, flag_id);
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_pkey PRIMARY KEY (tenant_id, goal_id, blocked_by);
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_owner_memory_id_key UNIQUE (tenant_id, owner, memory_id);
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
@@ -5602,8 +6170,14 @@ ALTER TABLE ONLY state.journal_events
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (tenant_id, memory_id);
 
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_pkey PRIMARY KEY (tenant_id, change_id);
+
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_pkey PRIMARY KEY (tenant_id, memory_id, entity_id);
+
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_pkey PRIMARY KEY (tenant_id, feedback_id);
 
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind);
@@ -5623,6 +6197,9 @@ ALTER TABLE ONLY state.outdated_memories
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_pkey PRIMARY KEY (tenant_id, owner, process, attribute);
 
+ALTER TABLE ONLY state.promotions
+    ADD CONSTRAINT promotions_pkey PRIMARY KEY (tenant_id, memory_id);
+
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_pkey PRIMARY KEY (tenant_id, memory_id);
 
@@ -5632,11 +6209,35 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.reference_documents
     ADD CONSTRAINT reference_documents_tenant_id_owner_name_key UNIQUE (tenant_id, owner, name);
 
+ALTER TABLE ONLY state.rejected_statements
+    ADD CONSTRAINT rejected_statements_pkey PRIMARY KEY (tenant_id, rejected_id);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.spend_caps
+    ADD CONSTRAINT spend_caps_pkey PRIMARY KEY (tenant_id, period);
+
+ALTER TABLE ONLY state.spend_totals
+    ADD CONSTRAINT spend_totals_pkey PRIMARY KEY (tenant_id, period, starts_on);
+
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_pkey PRIMARY KEY (tenant_id, owner, key);
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_pkey PRIMARY KEY (tenant_id, memory_id, source_id);
+
+ALTER TABLE ONLY state.statements
+    ADD CONSTRAINT statements_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_tenant_id_owner_memory_id_key UNIQUE (tenant_id, owner, memory_id);
+
+ALTER TABLE ONLY state.strategy_uses
+    ADD CONSTRAINT strategy_uses_pkey PRIMARY KEY (tenant_id, use_id);
 
 ALTER TABLE ONLY state.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
@@ -5650,11 +6251,17 @@ ALTER TABLE ONLY state.triples
 ALTER TABLE ONLY state.triples
     ADD CONSTRAINT triples_tenant_id_owner_statement_hash_key UNIQUE (tenant_id, owner, statement_hash);
 
+ALTER TABLE ONLY state.working_items
+    ADD CONSTRAINT working_items_pkey PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key);
+
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
 
 ALTER TABLE ONLY traces.memory_log
     ADD CONSTRAINT memory_log_pkey PRIMARY KEY (tenant_id, log_id, logged_at);
+
+ALTER TABLE ONLY traces.model_calls
+    ADD CONSTRAINT model_calls_pkey PRIMARY KEY (tenant_id, call_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
@@ -5702,6 +6309,10 @@ CREATE INDEX archived_entities_name ON state.archived_entities USING btree (tena
 
 CREATE INDEX archived_entities_recent ON state.archived_entities USING btree (tenant_id, owner, archived_at DESC, entity_id DESC);
 
+CREATE INDEX branch_tombstones_of_memory ON state.branch_tombstones USING btree (tenant_id, memory_id);
+
+CREATE INDEX changesets_newest ON state.changesets USING btree (tenant_id, owner, changeset_id DESC);
+
 CREATE INDEX conversations_recent ON state.conversations USING btree (tenant_id, owner, last_turn_at DESC);
 
 CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant_id, memory_id);
@@ -5731,6 +6342,10 @@ CREATE INDEX error_events_recent ON state.error_events USING btree (tenant_id, o
 CREATE INDEX flagged_actors_open ON state.flagged_actors USING btree (tenant_id, owner, actor) WHERE (cleared_at IS NULL);
 
 CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_id, owner, flagged_at DESC, flag_id DESC);
+
+CREATE INDEX goal_blockers_by ON state.goal_blockers USING btree (tenant_id, blocked_by);
+
+CREATE INDEX goals_open ON state.goals USING btree (tenant_id, owner, status, deadline);
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
@@ -5779,7 +6394,13 @@ CREATE INDEX memories_whole ON state.memories USING btree (tenant_id, whole_id, 
 CREATE INDEX memories_words ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), words, tags) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memories_words ALTER COLUMN 1 SET STATISTICS 0;
 
+CREATE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, change_id);
+
+CREATE INDEX memory_changes_of_memory ON state.memory_changes USING btree (tenant_id, memory_id, change_id DESC);
+
 CREATE INDEX memory_entities_entity ON state.memory_entities USING btree (tenant_id, entity_id, memory_id DESC);
+
+CREATE INDEX memory_feedback_of_memory ON state.memory_feedback USING btree (tenant_id, memory_id);
 
 CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (tenant_id, to_id);
 
@@ -5796,7 +6417,19 @@ CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenan
 
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
 
+CREATE INDEX promotions_of_origin ON state.promotions USING btree (tenant_id, origin_id);
+
+CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
+
 CREATE INDEX revenue_events_recent ON state.revenue_events USING btree (tenant_id, owner, at DESC, event_id DESC);
+
+CREATE INDEX statement_sources_of_source ON state.statement_sources USING btree (tenant_id, source_id);
+
+CREATE INDEX statements_by_attribute ON state.statements USING btree (tenant_id, owner, channel, subject_key, attribute);
+
+CREATE INDEX strategies_of_owner ON state.strategies USING btree (tenant_id, owner);
+
+CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses USING btree (tenant_id, strategy_id);
 
 CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
 
@@ -5814,6 +6447,8 @@ CREATE INDEX triples_recent ON state.triples USING btree (tenant_id, owner, trip
 
 CREATE INDEX triples_subject ON state.triples USING btree (tenant_id, owner, subject, triple_id DESC);
 
+CREATE INDEX working_items_expiry ON state.working_items USING btree (tenant_id, expires_at);
+
 CREATE UNIQUE INDEX audit_log_outcome ON traces.audit_log USING btree (tenant_id, intent_id);
 
 CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, at DESC, audit_id DESC);
@@ -5821,6 +6456,10 @@ CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, 
 CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DESC, audit_id DESC);
 
 CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, owner, logged_at DESC, log_id DESC);
+
+CREATE INDEX model_calls_by_time ON traces.model_calls USING btree (tenant_id, called_at);
+
+CREATE INDEX model_calls_reserved ON traces.model_calls USING btree (tenant_id, leased_until) WHERE (state = 'reserved'::text);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -5894,6 +6533,33 @@ ALTER TABLE ONLY state.api_keys
 ALTER TABLE ONLY state.archived_entities
     ADD CONSTRAINT archived_entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.attribute_kinds
+    ADD CONSTRAINT attribute_kinds_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_owner_channel_fkey FOREIGN KEY (tenant_id, owner, channel) REFERENCES state.channel_branches(tenant_id, owner, channel) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_replaced_by_fkey FOREIGN KEY (tenant_id, replaced_by) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (replaced_by);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_tenant_id_owner_conversation_fkey FOREIGN KEY (tenant_id, owner, conversation) REFERENCES state.conversations(tenant_id, owner, conversation) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_tenant_id_summary_id_fkey FOREIGN KEY (tenant_id, summary_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (summary_id);
+
+ALTER TABLE ONLY state.contradiction_policies
+    ADD CONSTRAINT contradiction_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -5933,8 +6599,23 @@ ALTER TABLE ONLY state.entity_relations
 ALTER TABLE ONLY state.error_events
     ADD CONSTRAINT error_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.extraction_runs
+    ADD CONSTRAINT extraction_runs_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.flagged_actors
     ADD CONSTRAINT flagged_actors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_tenant_id_owner_blocked_by_fkey FOREIGN KEY (tenant_id, owner, blocked_by) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_tenant_id_owner_goal_id_fkey FOREIGN KEY (tenant_id, owner, goal_id) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_owner_parent_id_fkey FOREIGN KEY (tenant_id, owner, parent_id) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE SET NULL (parent_id) DEFERRABLE;
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -5963,11 +6644,20 @@ ALTER TABLE ONLY state.memories
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_superseded_by_fkey FOREIGN KEY (tenant_id, superseded_by) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (superseded_by) DEFERRABLE;
 
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_tenant_id_owner_entity_id_fkey FOREIGN KEY (tenant_id, owner, entity_id) REFERENCES state.entities(tenant_id, owner, entity_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_tenant_id_from_id_fkey FOREIGN KEY (tenant_id, from_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -5996,17 +6686,47 @@ ALTER TABLE ONLY state.outdated_memories
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.promotions
+    ADD CONSTRAINT promotions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.promotions
+    ADD CONSTRAINT promotions_tenant_id_origin_id_fkey FOREIGN KEY (tenant_id, origin_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.reference_documents
     ADD CONSTRAINT reference_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.rejected_statements
+    ADD CONSTRAINT rejected_statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.spend_caps
+    ADD CONSTRAINT spend_caps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.spend_totals
+    ADD CONSTRAINT spend_totals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_tenant_id_source_id_fkey FOREIGN KEY (tenant_id, source_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.statements
+    ADD CONSTRAINT statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.strategy_uses
+    ADD CONSTRAINT strategy_uses_tenant_id_owner_strategy_id_fkey FOREIGN KEY (tenant_id, owner, strategy_id) REFERENCES state.strategies(tenant_id, owner, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.tool_invocations
     ADD CONSTRAINT tool_invocations_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -6025,6 +6745,9 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY traces.model_calls
+    ADD CONSTRAINT model_calls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -6130,6 +6853,18 @@ ALTER TABLE state.api_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.archived_entities ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.attribute_kinds ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.branch_tombstones ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.changesets ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.channel_branches ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.consolidated_conversations ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.contradiction_policies ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
@@ -6148,7 +6883,13 @@ ALTER TABLE state.entity_relations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.extraction_runs ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.goal_blockers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.goals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
 
@@ -6166,7 +6907,11 @@ CREATE POLICY key_lookup ON state.tenants FOR SELECT TO mnemic_definer USING ((E
 
 ALTER TABLE state.memories ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.memory_changes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.memory_entities ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.memory_feedback ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.memory_relationships ENABLE ROW LEVEL SECURITY;
 
@@ -6184,15 +6929,31 @@ CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SEL
 
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.promotions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.recall_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.reference_documents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.rejected_statements ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.revenue_events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON state.api_keys USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.archived_entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.attribute_kinds USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.branch_tombstones USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.changesets USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.channel_branches USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.consolidated_conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.contradiction_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6212,7 +6973,13 @@ CREATE POLICY same_tenant ON state.entity_relations USING ((tenant_id = ( SELECT
 
 CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.extraction_runs USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.goal_blockers USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.goals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6224,7 +6991,11 @@ CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT m
 
 CREATE POLICY same_tenant ON state.memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.memory_changes USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.memory_entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.memory_feedback USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.memory_relationships USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6238,13 +7009,29 @@ CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELEC
 
 CREATE POLICY same_tenant ON state.process_attributes USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.promotions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.recall_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.reference_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.spend_caps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.spend_totals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.statement_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.strategies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.strategy_uses USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.tenants FOR SELECT USING (((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)) OR (name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim))));
 
@@ -6252,11 +7039,25 @@ CREATE POLICY same_tenant ON state.tool_invocations USING ((tenant_id = ( SELECT
 
 CREATE POLICY same_tenant ON state.triples USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.working_items USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer USING (true);
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE state.spend_caps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.spend_totals ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.statement_sources ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.statements ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.strategies ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.strategy_uses ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.tenants ENABLE ROW LEVEL SECURITY;
 
@@ -6266,13 +7067,19 @@ ALTER TABLE state.triples ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY workers ON state.tenants FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
+ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.model_calls USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6761,6 +7568,24 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.archived_entities TO mnemic_definer;
 
 GRANT UPDATE(snapshot) ON TABLE state.archived_entities TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.attribute_kinds TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.attribute_kinds TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.branch_tombstones TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.branch_tombstones TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.changesets TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.changesets TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.channel_branches TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.channel_branches TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.consolidated_conversations TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.consolidated_conversations TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.contradiction_policies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.contradiction_policies TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.conversations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.conversations TO mnemic_definer;
 
@@ -6819,6 +7644,9 @@ GRANT UPDATE(updated_at) ON TABLE state.entity_relations TO mnemic_app;
 GRANT SELECT,INSERT ON TABLE state.error_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.error_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.extraction_runs TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.extraction_runs TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.flagged_actors TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.flagged_actors TO mnemic_definer;
 
@@ -6826,14 +7654,26 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goal_blockers TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.goal_blockers TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goals TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.goals TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_feedback TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_feedback TO mnemic_definer;
 
 GRANT SELECT ON TABLE state.memory_versions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_versions TO mnemic_definer;
@@ -6852,14 +7692,38 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 GRANT SELECT,INSERT,UPDATE ON TABLE state.process_attributes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.process_attributes TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.promotions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.promotions TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.reference_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.reference_documents TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.rejected_statements TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.rejected_statements TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.revenue_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.revenue_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_caps TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_caps TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_totals TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_totals TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.state_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.statement_sources TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.statement_sources TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.statements TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.statements TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategy_uses TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.strategy_uses TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
@@ -6882,6 +7746,9 @@ GRANT UPDATE(memory_id) ON TABLE state.triples TO mnemic_app;
 
 GRANT UPDATE(process) ON TABLE state.triples TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.working_items TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.working_items TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE traces.audit_log TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
 
@@ -6890,6 +7757,9 @@ GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 GRANT SELECT ON TABLE traces.growth_7d TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.model_calls TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.model_calls TO mnemic_definer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE traces.snapshots TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;

@@ -1878,6 +1878,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner, 'changeset.' || NEW.state, NEW.changeset_id,
+        jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.publish_entity_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4519,12 +4534,12 @@ COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the mem
 
 CREATE TABLE state.curation_policies (
     tenant_id uuid NOT NULL,
-    owner text DEFAULT ''::text NOT NULL,
+    owner text NOT NULL,
     kind text NOT NULL,
     is_automatic boolean NOT NULL,
     set_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
-    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+    CONSTRAINT curation_policies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
@@ -4533,7 +4548,7 @@ ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -6531,6 +6546,8 @@ CREATE TRIGGER publish_created AFTER INSERT ON state.memories REFERENCING NEW TA
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.created');
 
+CREATE TRIGGER publish_decided AFTER UPDATE ON state.changesets FOR EACH ROW WHEN ((old.state <> new.state)) EXECUTE FUNCTION mnemic.publish_changeset_event();
+
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.deleted');
@@ -6538,6 +6555,8 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event();
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
@@ -7314,6 +7333,8 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 

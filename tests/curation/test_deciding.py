@@ -185,11 +185,11 @@ async def test_an_unknown_changeset_or_change_is_not_found(memory: AsyncMemory) 
     group = memory.curation
     for call in (group.get, group.diff, group.approve, group.reject, group.apply, group.undo):
         with pytest.raises(NotFoundError, match="There is no changeset"):
-            await call(uuid4())  # type: ignore[operator]
+            await call(uuid4())
         with pytest.raises(InvalidInputError, match="changeset_id must be an id"):
-            await call("x")  # type: ignore[operator]
+            await call("x")
     for call in (group.approve, group.reject, group.apply, group.undo):
         with pytest.raises(NotFoundError, match="has no change"):
-            await call(changeset_id, change_ids=[uuid4()])  # type: ignore[operator]
+            await call(changeset_id, change_ids=[uuid4()])
         with pytest.raises(InvalidInputError, match="change_ids must be"):
-            await call(changeset_id, change_ids="all")  # type: ignore[operator]
+            await call(changeset_id, change_ids="all")

@@ -1885,7 +1885,7 @@ CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
 BEGIN
     INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
     VALUES (
-        NEW.tenant_id, NEW.owner, 'changeset.' || NEW.state, NEW.changeset_id,
+        NEW.tenant_id, NEW.owner, TG_ARGV[0], NEW.changeset_id,
         jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
     );
     PERFORM mnemic.request_wakeup('events');
@@ -6530,6 +6530,8 @@ CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN 
 
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
+CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
+
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.changed');
@@ -6546,8 +6548,6 @@ CREATE TRIGGER publish_created AFTER INSERT ON state.memories REFERENCING NEW TA
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.created');
 
-CREATE TRIGGER publish_decided AFTER UPDATE ON state.changesets FOR EACH ROW WHEN ((old.state <> new.state)) EXECUTE FUNCTION mnemic.publish_changeset_event();
-
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.deleted');
@@ -6556,7 +6556,11 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TA
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
 
-CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event();
+CREATE TRIGGER publish_rejected AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'rejected'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.rejected');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.staged');
+
+CREATE TRIGGER publish_undone AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'undone'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.undone');
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 

@@ -43,6 +43,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs, Function
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -77,6 +78,7 @@ from mnemic.types.event import (
     EventReading,
     EventType,
 )
+from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
@@ -123,6 +125,7 @@ __all__ = [
     "Entities",
     "Errors",
     "Events",
+    "Goals",
     "Groups",
     "Jobs",
     "Journal",
@@ -401,6 +404,11 @@ class Memory(Facade[AsyncMemory]):
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
         return Memories._view(self._portal, self._async.memories)
+
+    @property
+    def goals(self) -> Goals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return Goals._view(self._portal, self._async.goals)
 
     @property
     def conversations(self) -> Conversations:
@@ -1196,6 +1204,120 @@ class Events(Facade[AsyncEvents]):
     def forget_consumer(self, consumer: str) -> bool:
         """Delete a consumer and its position; returns whether it existed."""
         return self._portal.run(self._async.forget_consumer(consumer))
+
+
+class Goals(Facade[AsyncGoals]):
+    """Goals, with deadlines, sub-goals and blockers. The text of a goal is a memory, with the same id."""
+
+    def create(
+        self,
+        content: str,
+        *,
+        priority: int = PRIORITY_DEFAULT,
+        deadline: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        blocked_by: Sequence[UUID | str] = (),
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Store a goal and return it; it is active, or blocked while one of `blocked_by` is not completed.
+
+        `priority` is 0 to 10, 10 the most urgent. `parent` is the goal that this one is a part of.
+        ConflictError if the owner has a memory with the same text already: to change a goal, use `update`.
+        """
+        return self._portal.run(
+            self._async.create(
+                content,
+                priority=priority,
+                deadline=deadline,
+                parent=parent,
+                blocked_by=blocked_by,
+                tags=tags,
+                metadata=metadata,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def get(self, goal_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Return one goal; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(goal_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        statuses: Sequence[GoalStatus] | None = OPEN_GOAL_STATUSES,
+        due_before: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        channel: str | None = None,
+        after: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Goal]:
+        """Return goals by deadline, then the most urgent first; by default open ones, of all channels.
+
+        `statuses=None` lists all. `parent` lists the sub-goals of a goal. `after` is the id of the last goal
+        of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                statuses=statuses,
+                due_before=due_before,
+                parent=parent,
+                channel=channel,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def update(
+        self,
+        goal_id: UUID | str,
+        *,
+        status: GoalStatus | None = None,
+        priority: int | None = None,
+        deadline: datetime | str | None = None,
+        result: str | None = None,
+        parent: UUID | str | None = None,
+        clear: Sequence[GoalField] = (),
+        owner: str | None = None,
+    ) -> Goal:
+        """Change a goal and return it; `clear` removes the deadline, the result or the parent.
+
+        A completed or abandoned goal leaves recall and prompts, and stays in the history; making it active
+        brings it back. ConflictError if a goal that is to become active has open blockers, or if it would
+        become a part of itself. To change the text, use `memories.update`.
+        """
+        return self._portal.run(
+            self._async.update(
+                goal_id,
+                status=status,
+                priority=priority,
+                deadline=deadline,
+                result=result,
+                parent=parent,
+                clear=clear,
+                owner=owner,
+            )
+        )
+
+    def block(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Make a goal wait for another one: it is blocked until that one is completed.
+
+        ConflictError if the other one waits for this goal, directly or through others.
+        """
+        return self._portal.run(self._async.block(goal_id, blocker_id, owner=owner))
+
+    def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """End that a goal waits for another one; does nothing if it does not."""
+        return self._portal.run(self._async.unblock(goal_id, blocker_id, owner=owner))
+
+    def delete(self, goal_id: UUID | str, *, owner: str | None = None) -> bool:
+        """Forget a goal; returns whether there was one. `memories.restore` brings it back."""
+        return self._portal.run(self._async.delete(goal_id, owner=owner))
 
 
 class Groups(Facade[AsyncGroups]):

@@ -30,6 +30,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -313,6 +314,11 @@ class AsyncMemory(CallGroup):
     def memories(self) -> AsyncMemories:
         """Single memories: read, change, forget, restore and relate them."""
         return AsyncMemories(self._backend, self._scope)
+
+    @property
+    def goals(self) -> AsyncGoals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return AsyncGoals(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:

@@ -19,6 +19,7 @@ CREATE TABLE state.goals (
 );
 COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 CREATE INDEX goals_open ON state.goals (tenant_id, owner, status, deadline);
+CREATE INDEX goals_of_parent ON state.goals (tenant_id, owner, parent_id) WHERE parent_id IS NOT NULL;
 CALL mnemic.protect('state.goals');
 
 CREATE TABLE state.goal_blockers (
@@ -69,6 +70,9 @@ CREATE TABLE state.strategy_uses (
 COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
 CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses (tenant_id, strategy_id);
 CALL mnemic.protect('state.strategy_uses');
+
+-- The job that mines patterns of tools looks for owners who used some lately.
+CREATE INDEX tool_invocations_newest ON state.tool_invocations (tenant_id, at);
 
 -- Working memory is lost when PostgreSQL crashes: it holds what only the current task needs.
 CREATE UNLOGGED TABLE state.working_items (

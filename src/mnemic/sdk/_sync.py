@@ -29,6 +29,7 @@ from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY
+from mnemic.mind.working import EXPIRES_IN_S_DEFAULT, TURNS_DEFAULT
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
@@ -58,6 +59,7 @@ from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
 from mnemic.types.conversation import Conversation, ToolInvocation
@@ -115,6 +117,7 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
     "Actors",
@@ -141,6 +144,7 @@ __all__ = [
     "State",
     "Triples",
     "Webhooks",
+    "Working",
 ]
 
 
@@ -409,6 +413,11 @@ class Memory(Facade[AsyncMemory]):
     def goals(self) -> Goals:
         """Goals, their deadlines, sub-goals and blockers."""
         return Goals._view(self._portal, self._async.goals)
+
+    @property
+    def working(self) -> Working:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return Working._view(self._portal, self._async.working)
 
     @property
     def conversations(self) -> Conversations:
@@ -2319,3 +2328,136 @@ class Webhooks(Facade[AsyncWebhooks]):
     def test(self, webhook_id: UUID | str) -> WebhookDelivery:
         """Send a message of type "webhook.test" now and return the result."""
         return self._portal.run(self._async.test(webhook_id))
+
+
+class Working(Facade[AsyncWorking]):
+    """Working memory: values, thoughts and the active goal of a channel and, if one is named, a conversation.
+
+    Everything expires, by default after an hour. Nothing here is recalled, and a crash of PostgreSQL may
+    empty it: what must last belongs into `retain` or `state`.
+    """
+
+    def set(
+        self,
+        key: str,
+        value: Any,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue:
+        """Write a value (JSON, at most 8 KiB) that expires after 1 second to 7 days, and return it.
+
+        ConflictError if the conversation has 100 other values, or the owner 1,000 other items.
+        """
+        return self._portal.run(
+            self._async.set(
+                key, value, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def get(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue | None:
+        """Return the value of a key; None if there is none, or if it has expired."""
+        return self._portal.run(self._async.get(key, conversation=conversation, owner=owner, channel=channel))
+
+    def list(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[WorkingValue]:
+        """Return all values of the channel and conversation, by key."""
+        return self._portal.run(self._async.list(conversation=conversation, owner=owner, channel=channel))
+
+    def delete(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> bool:
+        """Delete a value; returns whether there was one."""
+        return self._portal.run(
+            self._async.delete(key, conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def add_thought(
+        self,
+        content: str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Thought:
+        """Note a thought about the current task. The newest 50 of a conversation are kept."""
+        return self._portal.run(
+            self._async.add_thought(
+                content, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def thoughts(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Thought]:
+        """Return the thoughts of the channel and conversation, oldest first."""
+        return self._portal.run(self._async.thoughts(conversation=conversation, owner=owner, channel=channel))
+
+    def set_active_goal(
+        self,
+        goal_id: UUID | str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Choose the goal that is worked on, and return it; ConflictError unless it is open."""
+        return self._portal.run(
+            self._async.set_active_goal(
+                goal_id, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def active_goal(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Goal | None:
+        """Return the goal that is worked on; None if there is none, or if it was closed or forgotten."""
+        return self._portal.run(
+            self._async.active_goal(conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def read(
+        self,
+        *,
+        conversation: str | None = None,
+        turns: int = TURNS_DEFAULT,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingMemory:
+        """Return everything of the channel and conversation, and the last turns of the conversation."""
+        return self._portal.run(
+            self._async.read(conversation=conversation, turns=turns, owner=owner, channel=channel)
+        )
+
+    def clear(
+        self,
+        *,
+        conversation: str | None = None,
+        everywhere: bool = False,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> int:
+        """Delete everything of the channel and conversation; returns the number of items.
+
+        `everywhere` clears all channels and conversations of the owner. The turns are memories and stay.
+        """
+        return self._portal.run(
+            self._async.clear(conversation=conversation, everywhere=everywhere, owner=owner, channel=channel)
+        )

@@ -45,6 +45,7 @@ from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category, Provenance, Source, Status
@@ -319,6 +320,11 @@ class AsyncMemory(CallGroup):
     def goals(self) -> AsyncGoals:
         """Goals, their deadlines, sub-goals and blockers."""
         return AsyncGoals(self._backend, self._scope)
+
+    @property
+    def working(self) -> AsyncWorking:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return AsyncWorking(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:

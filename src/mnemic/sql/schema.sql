@@ -5718,11 +5718,14 @@ CREATE UNLOGGED TABLE state.working_items (
     value jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT readable_goal CHECK (((kind <> 'goal'::text) OR ((jsonb_typeof(value) = 'string'::text) AND ((value #>> '{}'::text[]) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT readable_thought CHECK (((kind <> 'thought'::text) OR ((jsonb_typeof(value) = 'string'::text) AND (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
     CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
     CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
     CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
     CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
-    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT working_items_value_check CHECK ((octet_length((value)::text) <= 65536))
 );
 ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;

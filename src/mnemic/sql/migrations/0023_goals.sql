@@ -82,10 +82,18 @@ CREATE UNLOGGED TABLE state.working_items (
     conversation text NOT NULL DEFAULT '' CHECK (char_length(conversation) <= 256),
     kind text NOT NULL CHECK (kind IN ('value', 'thought', 'goal')),
     key text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 256),
-    value jsonb NOT NULL,
+    value jsonb NOT NULL CHECK (octet_length(value::text) <= 65536),
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
-    PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key)
+    PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key),
+    -- An import must not store what every later read would fail on.
+    CONSTRAINT readable_thought CHECK (
+        kind <> 'thought' OR (jsonb_typeof(value) = 'string' AND key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+    ),
+    CONSTRAINT readable_goal CHECK (
+        kind <> 'goal'
+        OR (jsonb_typeof(value) = 'string' AND value #>> '{}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+    )
 );
 COMMENT ON TABLE state.working_items IS 'Working memory: values, thoughts and the active goal, until they expire.';
 CREATE INDEX working_items_expiry ON state.working_items (tenant_id, expires_at);

@@ -4888,6 +4888,39 @@ ALTER TABLE ONLY state.goals FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 
+CREATE VIEW state.goal_records WITH (security_invoker='true') AS
+ SELECT goals.memory_id AS goal_id,
+    goals.owner,
+    memories.channel,
+    memories.content,
+        CASE
+            WHEN ((goals.status = 'active'::text) AND (cardinality(blockers.not_completed) > 0)) THEN 'blocked'::text
+            ELSE goals.status
+        END AS status,
+    goals.priority,
+    goals.deadline,
+    goals.result,
+    ( SELECT parent.memory_id
+           FROM state.memories parent
+          WHERE ((parent.tenant_id = goals.tenant_id) AND (parent.memory_id = goals.parent_id) AND (parent.deleted_at IS NULL) AND (parent.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) AS parent_id,
+    blockers.blocked_by,
+    blockers.not_completed AS open_blockers,
+    memories.tags,
+    memories.metadata,
+    memories.created_at,
+    goals.updated_at,
+    goals.status AS stored_status,
+    goals.tenant_id
+   FROM ((state.goals
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
+            COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
+           FROM ((state.goal_blockers link
+             JOIN state.goals blocker ON (((blocker.tenant_id = link.tenant_id) AND (blocker.memory_id = link.blocked_by))))
+             JOIN state.memories text ON (((text.tenant_id = blocker.tenant_id) AND (text.memory_id = blocker.memory_id))))
+          WHERE ((link.tenant_id = goals.tenant_id) AND (link.goal_id = goals.memory_id) AND (text.deleted_at IS NULL) AND (text.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) blockers)
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])));
+
 CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -5723,11 +5756,14 @@ CREATE UNLOGGED TABLE state.working_items (
     value jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT readable_goal CHECK (((kind <> 'goal'::text) OR ((jsonb_typeof(value) = 'string'::text) AND ((value #>> '{}'::text[]) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT readable_thought CHECK (((kind <> 'thought'::text) OR ((jsonb_typeof(value) = 'string'::text) AND (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
     CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
     CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
     CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
     CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
-    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT working_items_value_check CHECK ((octet_length((value)::text) <= 65536))
 );
 ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;
@@ -6389,6 +6425,8 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX goal_blockers_by ON state.goal_blockers USING btree (tenant_id, blocked_by);
 
+CREATE INDEX goals_of_parent ON state.goals USING btree (tenant_id, owner, parent_id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX goals_open ON state.goals USING btree (tenant_id, owner, status, deadline);
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
@@ -6482,6 +6520,8 @@ CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
 CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree (tenant_id, owner, conversation, at);
 
 CREATE INDEX tool_invocations_memory ON state.tool_invocations USING btree (tenant_id, memory_id);
+
+CREATE INDEX tool_invocations_newest ON state.tool_invocations USING btree (tenant_id, at);
 
 CREATE INDEX triples_evidence ON state.triples USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
@@ -7725,6 +7765,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.goal_blockers TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goals TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.goals TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.goal_records TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;

@@ -1548,6 +1548,38 @@ CREATE FUNCTION mnemic.may_run_schedules() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN ((mnemic.verified_claim('working'::text) IS NOT NULL) OR ((current_setting('mnemic.running_schedules'::text, true) = 'on'::text) AND pg_has_role(SESSION_USER, (SELECT pg_class.relowner FROM pg_class WHERE (pg_class.oid = ('queue.schedules'::regclass)::oid)), 'USAGE'::text)));
 
+CREATE FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    window_since timestamptz := (filter).since;
+    window_until timestamptz := (filter).until;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN ARRAY(
+        SELECT memories.memory_id
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+          AND coalesce(memories.at, memories.created_at) >= window_since
+          AND coalesce(memories.at, memories.created_at) < window_until
+          AND mnemic.matches_filter(
+              filter, memories.channel, memories.category, memories.tags, memories.conversation,
+              coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
+          )
+        ORDER BY coalesce(memories.at, memories.created_at) DESC
+        LIMIT most
+    );
+END
+$$;
+
 CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) RETURNS TABLE(memory_id uuid, content text)
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1817,7 +1849,8 @@ BEGIN
         END IF;
         next_due := least(next_due, due);
     END LOOP;
-    RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
+    -- greatest() ignores NULL: without a scheduled job it would return 0.
+    RETURN CASE WHEN next_due IS NOT NULL THEN greatest(extract(epoch FROM next_due - clock_timestamp()), 0) END;
 END
 $$;
 
@@ -2291,6 +2324,57 @@ BEGIN
         INTO other_ids, other_cosines, sample_mean, sample_deviation, sample_count
         USING other_ids, wanted, of_tenant, sample_owner;
     END IF;
+END
+$_$;
+
+CREATE FUNCTION mnemic.recall_in_windows(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, since timestamp with time zone[], until timestamp with time zone[], window_max integer, vector_table text, wanted anyelement, most integer, OUT time_ids uuid[], OUT time_ms double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+DECLARE
+    began timestamptz := clock_timestamp();
+    narrowed mnemic.recall_filter := filter;
+    found_ids uuid[];
+BEGIN
+    time_ids := '{}';
+    FOR place IN 1 .. cardinality(since) LOOP
+        narrowed.since := greatest((filter).since, since[place]);
+        narrowed.until := least((filter).until, until[place]);
+        IF (granted).statuses IS NOT NULL THEN
+            found_ids := ARRAY(
+                SELECT found.memory_id
+                FROM mnemic.granted_memories(of_tenant, wanted_owner, narrowed, granted, NULL) AS found
+                ORDER BY found.happened_at DESC, found.memory_id DESC
+                LIMIT window_max
+            );
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+            found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
+        ELSE
+            found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
+        END IF;
+        time_ids := time_ids || found_ids;
+    END LOOP;
+    IF cardinality(since) > 1 THEN
+        time_ids := ARRAY(
+            SELECT listed.memory_id FROM unnest(time_ids) WITH ORDINALITY AS listed (memory_id, place)
+            GROUP BY listed.memory_id ORDER BY min(listed.place)
+        );
+    END IF;
+    IF wanted IS NULL THEN
+        time_ids := time_ids[:most];
+    ELSIF time_ids <> '{}' THEN
+        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
+        EXECUTE format(
+            'SELECT ARRAY('
+            '   SELECT given.memory_id FROM unnest($1) AS given (memory_id)'
+            '   CROSS JOIN LATERAL (SELECT embedding <=> $2 AS distance FROM vectors.%I AS stored'
+            '     WHERE stored.tenant_id = $3 AND stored.memory_id = given.memory_id OFFSET 0) AS found'
+            '   ORDER BY found.distance, given.memory_id LIMIT $4'
+            ' )',
+            vector_table
+        )
+        INTO time_ids USING time_ids, wanted, of_tenant, most;
+    END IF;
+    time_ms := extract(epoch FROM clock_timestamp() - began) * 1000;
 END
 $_$;
 
@@ -7334,6 +7418,9 @@ GRANT ALL ON FUNCTION mnemic.make_log_partitions(first_day date, days integer) T
 REVOKE ALL ON PROCEDURE mnemic.make_login(IN login text, IN verifier text) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.may_run_schedules() TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;

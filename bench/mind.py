@@ -2,8 +2,9 @@
 
     python -m bench.mind DATA [--only conflicts] [--cache FOLDER] [--json bench/results/mind.json]
 
-DATA is a folder with the files `conflicts_*`, `small_*` and `halumem_*`. Everything goes through the public API on
-an embedded server in a temporary folder, with the local embedder, no language model and one configuration.
+DATA is a folder with the files `conflicts_*`, `small_*` and `halumem_*`. Everything goes through the public
+API on an embedded server in a temporary folder, with the local embedder, no language model and one
+configuration.
 Prints tables with the targets; the exit code is 1 when one is missed.
 """
 

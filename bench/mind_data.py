@@ -1,4 +1,4 @@
-"""Data about facts that change, read into one format: numbered facts of which later ones replace earlier ones.
+"""Data about facts that change: numbered facts of which later ones replace earlier ones.
 
 `conflicts_*` (FactConsolidation of MemoryAgentBench) holds lists of numbered facts and questions about the
 value that holds last. The files are read from a folder that the caller names; none is part of this
@@ -73,7 +73,7 @@ class ConflictSet:
         return frozenset(fact for fact, text in earlier if frame and text.startswith(frame))
 
     def _answering_fact(self, question: ConflictQuestion) -> int | None:
-        """The place of the fact that holds the answer and shares most with the question, the last of equals."""
+        """The fact that holds the answer and shares most with the question; the last of equals."""
         asked = set(normalised(question.text).split())
         holding = [place for place, fact in enumerate(self.facts) if question.is_answered_by(fact)]
         return max(

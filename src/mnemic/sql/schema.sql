@@ -162,18 +162,20 @@ BEGIN
     newer AS MATERIALIZED (
         -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
         -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
-        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        SELECT
+            marked.older_id, marked.newer_id, marked.reason,
+            CASE WHEN marked.decision = 'current' THEN 0 ELSE marked.certainty END AS certainty
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
-            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
-            ORDER BY newer_id DESC LIMIT 3
+            SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
         UNION
-        SELECT newer_id FROM newer
+        SELECT newer_id FROM newer WHERE certainty > 0
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -1635,6 +1637,37 @@ BEGIN
     ) AS older
     JOIN state.memories ON memories.tenant_id = verified_tenant AND memories.memory_id = older.memory_id
     ORDER BY older.memory_id DESC;
+END
+$$;
+
+CREATE FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT found.memory_id
+    FROM unnest(texts) AS given (text)
+    CROSS JOIN LATERAL (SELECT plainto_tsquery('english', given.text) AS term OFFSET 0) AS parsed
+    CROSS JOIN LATERAL (
+        SELECT now.memory_id
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ parsed.term
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND now.status = 'active' AND now.deleted_at IS NULL AND now.category <> 'reference' AND now.whole_id IS NULL
+          AND octet_length(now.content) <= statement_most
+        ORDER BY now.memory_id DESC
+        LIMIT most
+    ) AS found
+    WHERE numnode(parsed.term) > 0;
 END
 $$;
 
@@ -7424,6 +7457,9 @@ GRANT ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic
 
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;

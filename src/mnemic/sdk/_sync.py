@@ -80,6 +80,7 @@ from mnemic.types.event import (
     EventReading,
     EventType,
 )
+from mnemic.types.feedback import Feedback
 from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
@@ -1795,6 +1796,43 @@ class Memories(Facade[AsyncMemories]):
     ) -> Sequence[MemoryRelationship]:
         """Return the relationships from and to a memory, oldest first."""
         return self._portal.run(self._async.related(memory_id, kinds=kinds, limit=limit, owner=owner))
+
+    def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return self._portal.run(
+            self._async.feedback(
+                memory_id, useful=useful, cited=cited, conversation=conversation, note=note, owner=owner
+            )
+        )
+
+    def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return self._portal.run(
+            self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
+        )
 
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""

@@ -223,10 +223,19 @@ BEGIN
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
-                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness,
-                salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
+                mnemic.usefulness(usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+                mnemic.salience(
+                    salience, category, conversation, anchored, created_at, counts.retrieval_count,
+                    counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at,
+                    coalesce(as_of, now())
+                ) AS salience,
+                reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
                 counts.last_retrieved_at, last_injected_at, words
-            FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
+            FROM state.memories
+            LEFT JOIN (
+                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+            ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
               AND (
@@ -238,8 +247,10 @@ BEGIN
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
-                change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count,
-                retrieval_count, last_retrieved_at, last_injected_at, words
+                change_reason, whole_id, chunk_index, chunk_count, external_id,
+                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
+                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
@@ -810,6 +821,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((base * power((0.95)::double precision, floor(LEAST((1000)::double precision, GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(updated_at, last_mentioned_at))) / (86400)::double precision)))))))::real;
+
 CREATE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE(table_name text, row_count bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1004,6 +1019,44 @@ $_$;
 CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
+
+CREATE FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count)
+    SELECT tenant_id, memory_id, 0 FROM state.memories
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND owner = of_owner
+    ON CONFLICT (tenant_id, memory_id) DO UPDATE SET retrieval_count = kept.retrieval_count;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO state.memory_feedback AS kept (tenant_id, owner, memory_id, kind, conversation, note, process)
+    VALUES (of_tenant, of_owner, on_memory, verdict, in_conversation, with_note, by_process)
+    ON CONFLICT (tenant_id, memory_id, conversation) DO UPDATE
+    SET kind = excluded.kind, note = coalesce(excluded.note, kept.note), process = excluded.process, at = excluded.at;
+    DELETE FROM state.memory_feedback
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND feedback_id IN (
+        SELECT feedback_id FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+        ORDER BY at DESC, feedback_id DESC
+        OFFSET most
+    );
+    UPDATE state.recall_counts
+    SET useful_count = given.useful_count, not_useful_count = given.not_useful_count, last_useful_at = given.last_useful_at
+    FROM (
+        SELECT
+            count(*) FILTER (WHERE kind <> 'not_useful')::int AS useful_count,
+            count(*) FILTER (WHERE kind = 'not_useful')::int AS not_useful_count,
+            max(at) FILTER (WHERE kind <> 'not_useful') AS last_useful_at
+        FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+    ) AS given
+    WHERE recall_counts.tenant_id = of_tenant AND recall_counts.memory_id = on_memory;
+    RETURN true;
+END
+$$;
 
 CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1233,7 +1286,12 @@ BEGIN
         OLD."position", OLD.role, OLD.name, OLD.content, OLD.category, OLD.tags, OLD.metadata, OLD.source, OLD.provenance,
         OLD.evidence, OLD.confidence, OLD.anchored, OLD.status, OLD.superseded_by, OLD.merged_into, OLD.at, OLD.valid_from,
         OLD.valid_to, OLD.expires_at, OLD.deleted_at, OLD.created_at, OLD.recorded_at, OLD.changed_by, OLD.change_reason,
-        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id, OLD.usefulness, OLD.salience,
+        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id,
+        mnemic.usefulness(OLD.usefulness, recalled.useful_count, recalled.not_useful_count),
+        mnemic.salience(
+            OLD.salience, OLD.category, OLD.conversation, OLD.anchored, OLD.created_at, recalled.retrieval_count,
+            recalled.last_retrieved_at, recalled.useful_count, recalled.not_useful_count, recalled.last_useful_at, changed_at
+        ),
         OLD.reinforcement_count, coalesce(recalled.retrieval_count, 0), recalled.last_retrieved_at, OLD.last_injected_at,
         OLD.content_hash, OLD.words
     );
@@ -2411,6 +2469,14 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (LEAST((1)::double precision, (((((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(COALESCE(useful_count, 0), 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) * LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (COALESCE(retrieval_count, 0))::double precision)))))) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - ((0.5)::double precision * GREATEST((0)::double precision, (date_part('epoch'::text, COALESCE(last_retrieved_at, created_at)) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))))))) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
+
+CREATE FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((((4)::double precision * (base)::double precision) + (COALESCE(useful_count, 0))::double precision) / (((4)::double precision + (COALESCE(useful_count, 0))::double precision) + (COALESCE(not_useful_count, 0))::double precision)))::real;
+
 CREATE TABLE state.memories (
     tenant_id uuid NOT NULL,
     memory_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -2562,12 +2628,20 @@ CREATE TABLE state.recall_counts (
     memory_id uuid NOT NULL,
     retrieval_count integer NOT NULL,
     last_retrieved_at timestamp with time zone,
-    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
+    useful_count integer,
+    not_useful_count integer,
+    last_useful_at timestamp with time zone,
+    CONSTRAINT recall_counts_not_useful_count_check CHECK ((not_useful_count >= 0)),
+    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0)),
+    CONSTRAINT recall_counts_useful_count_check CHECK ((useful_count >= 0))
 )
 WITH (fillfactor='70');
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN not_useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_useful_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -2608,8 +2682,8 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     memories.chunk_index,
     memories.chunk_count,
     memories.external_id,
-    memories.usefulness,
-    memories.salience,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+    mnemic.salience(memories.salience, memories.category, memories.conversation, memories.anchored, memories.created_at, counts.retrieval_count, counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at, now()) AS salience,
     memories.reinforcement_count,
     COALESCE(counts.retrieval_count, 0) AS retrieval_count,
     counts.last_retrieved_at,
@@ -4816,6 +4890,20 @@ ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.entity_names IS 'Names of entities: each one''s own name and its aliases.';
 
+CREATE TABLE state.memory_entities (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    memory_id uuid NOT NULL,
+    entity_id uuid NOT NULL
+);
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
+
+ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
+
 CREATE VIEW state.entity_records WITH (security_invoker='true') AS
  SELECT entity_id,
     owner,
@@ -4828,7 +4916,12 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     ( SELECT COALESCE(jsonb_object_agg(facts.attribute, facts.value), '{}'::jsonb) AS "coalesce"
            FROM state.entity_facts facts
           WHERE ((facts.tenant_id = entities.tenant_id) AND (facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
-    salience,
+    mnemic.entity_salience(salience, updated_at, ( SELECT mentioning.created_at
+           FROM (state.memory_entities links
+             JOIN state.memories mentioning ON (((mentioning.tenant_id = links.tenant_id) AND (mentioning.memory_id = links.memory_id))))
+          WHERE ((links.tenant_id = entities.tenant_id) AND (links.entity_id = entities.entity_id))
+          ORDER BY links.memory_id DESC
+         LIMIT 1), now()) AS salience,
     metadata,
     process,
     version,
@@ -5135,20 +5228,6 @@ ALTER TABLE ONLY state.memory_changes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.memory_changes IS 'Changes of single memories, each part of a changeset.';
 
-CREATE TABLE state.memory_entities (
-    tenant_id uuid NOT NULL,
-    owner text NOT NULL,
-    memory_id uuid NOT NULL,
-    entity_id uuid NOT NULL
-);
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
-
-ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
-
 CREATE TABLE state.memory_feedback (
     tenant_id uuid NOT NULL,
     feedback_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5158,7 +5237,7 @@ CREATE TABLE state.memory_feedback (
     conversation text,
     note text,
     process text NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT memory_feedback_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
     CONSTRAINT memory_feedback_kind_check CHECK ((kind = ANY (ARRAY['useful'::text, 'not_useful'::text, 'cited'::text]))),
     CONSTRAINT memory_feedback_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 1024))),
@@ -5176,7 +5255,7 @@ ALTER TABLE ONLY state.memory_feedback ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_feedback FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful.';
+COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful, once per conversation.';
 
 CREATE TABLE state.memory_versions (
     known_until timestamp with time zone DEFAULT now() NOT NULL,
@@ -5480,27 +5559,37 @@ COMMENT ON TABLE state.process_attributes IS 'What is known about each process, 
 CREATE TABLE state.promotions (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
-    origin_id uuid NOT NULL,
     owner text NOT NULL,
+    state text DEFAULT 'promoted'::text NOT NULL,
+    origin_channel text NOT NULL,
     thresholds jsonb NOT NULL,
     measured jsonb NOT NULL,
     changeset_id uuid NOT NULL,
     promoted_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    ending_reason text,
+    CONSTRAINT ended_with_a_reason CHECK ((((state = 'promoted'::text) = (ended_at IS NULL)) AND ((ended_at IS NULL) = (ending_reason IS NULL)))),
+    CONSTRAINT promotions_ending_reason_check CHECK (((char_length(ending_reason) >= 1) AND (char_length(ending_reason) <= 1024))),
     CONSTRAINT promotions_measured_check CHECK ((jsonb_typeof(measured) = 'object'::text)),
+    CONSTRAINT promotions_origin_channel_check CHECK (((char_length(origin_channel) >= 1) AND (char_length(origin_channel) <= 256))),
     CONSTRAINT promotions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT promotions_state_check CHECK ((state = ANY (ARRAY['promoted'::text, 'demoted'::text, 'undone'::text]))),
     CONSTRAINT promotions_thresholds_check CHECK ((jsonb_typeof(thresholds) = 'object'::text))
 );
 ALTER TABLE ONLY state.promotions ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.promotions ALTER COLUMN origin_id SET STATISTICS 1;
 ALTER TABLE ONLY state.promotions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN origin_channel SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN thresholds SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN measured SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN changeset_id SET STATISTICS 1;
 ALTER TABLE ONLY state.promotions ALTER COLUMN promoted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ended_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ending_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.promotions FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.promotions IS 'Memories in `_global` that were promoted from another channel, with the thresholds.';
+COMMENT ON TABLE state.promotions IS 'Memories that were promoted to `_global`, with the thresholds and what was measured.';
 
 CREATE TABLE state.reference_documents (
     tenant_id uuid NOT NULL,
@@ -6376,6 +6465,9 @@ ALTER TABLE ONLY state.memory_entities
 ALTER TABLE ONLY state.memory_feedback
     ADD CONSTRAINT memory_feedback_pkey PRIMARY KEY (tenant_id, feedback_id);
 
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_tenant_id_memory_id_conversation_key UNIQUE NULLS NOT DISTINCT (tenant_id, memory_id, conversation);
+
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind);
 
@@ -6601,7 +6693,7 @@ CREATE INDEX memory_changes_of_relationship ON state.memory_changes USING btree 
 
 CREATE INDEX memory_entities_entity ON state.memory_entities USING btree (tenant_id, entity_id, memory_id DESC);
 
-CREATE INDEX memory_feedback_of_memory ON state.memory_feedback USING btree (tenant_id, memory_id);
+CREATE INDEX memory_feedback_newest ON state.memory_feedback USING btree (tenant_id, owner, feedback_id DESC);
 
 CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (tenant_id, to_id);
 
@@ -6618,7 +6710,7 @@ CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenan
 
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
 
-CREATE INDEX promotions_of_origin ON state.promotions USING btree (tenant_id, origin_id);
+CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
 
 CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
 
@@ -6897,9 +6989,6 @@ ALTER TABLE ONLY state.process_attributes
 
 ALTER TABLE ONLY state.promotions
     ADD CONSTRAINT promotions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY state.promotions
-    ADD CONSTRAINT promotions_tenant_id_origin_id_fkey FOREIGN KEY (tenant_id, origin_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -7399,6 +7488,9 @@ GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
 REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
 
@@ -7413,6 +7505,8 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
 
@@ -7507,6 +7601,12 @@ GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
 
@@ -7567,6 +7667,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.recall_counts TO mnemic_definer;
 GRANT UPDATE(retrieval_count) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT UPDATE(last_retrieved_at) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(not_useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(last_useful_at) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT SELECT ON TABLE state.memory_records TO mnemic_app;
 
@@ -7855,6 +7961,9 @@ GRANT UPDATE(retired_at) ON TABLE state.entity_facts TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
+
 GRANT SELECT ON TABLE state.entity_records TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_relations TO mnemic_app;
@@ -7899,9 +8008,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_feedback TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_feedback TO mnemic_definer;

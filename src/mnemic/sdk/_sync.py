@@ -56,6 +56,7 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
@@ -101,6 +102,7 @@ from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
+from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.stats import TenantStats
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
@@ -142,6 +144,7 @@ __all__ = [
     "Revenue",
     "Schedules",
     "Shares",
+    "Spend",
     "State",
     "Triples",
     "Webhooks",
@@ -479,6 +482,11 @@ class Memory(Facade[AsyncMemory]):
     def schedules(self) -> Schedules:
         """Recurring jobs."""
         return Schedules._view(self._portal, self._async.schedules)
+
+    @property
+    def spend(self) -> Spend:
+        """What calls of language models cost, and caps on it."""
+        return Spend._view(self._portal, self._async.spend)
 
     @property
     def shares(self) -> Shares:
@@ -2215,6 +2223,54 @@ class Shares(Facade[AsyncShares]):
         change is recorded in the audit log.
         """
         return self._portal.run(self._async.set_policy(policy))
+
+
+class Spend(Facade[AsyncSpend]):
+    """The spend ledger of the tenant: every call of a language model, its tokens and its price.
+
+    Changing caps and prices is for administrators, on a memory without an owner, and is recorded in the audit
+    log.
+    """
+
+    def summary(
+        self, *, since: datetime | str | None = None, until: datetime | str | None = None, limit: int = 1000
+    ) -> Sequence[SpendLine]:
+        """Return the calls and their cost by day, purpose and model, newest day first.
+
+        Calls at or after `since` and before `until` count. Days are those of UTC. A call in progress counts
+        as a call without tokens.
+        """
+        return self._portal.run(self._async.summary(since=since, until=until, limit=limit))
+
+    def caps(self) -> SpendCaps:
+        """Return the caps of the day, the month and of all time, and what counts against them now."""
+        return self._portal.run(self._async.caps())
+
+    def set_cap(self, usd: Decimal | int | str | None, *, period: SpendPeriod = "day") -> SpendCaps:
+        """Set the most that calls of language models may cost in a period, in US dollars; None removes it.
+
+        A call is made only if its worst case fits below all caps; otherwise it raises SpendCapError. Recall
+        then works without the model, and jobs wait until the period ends.
+        """
+        return self._portal.run(self._async.set_cap(usd, period=period))
+
+    def prices(self) -> Sequence[ModelPrice]:
+        """Return the prices that were set by hand."""
+        return self._portal.run(self._async.prices())
+
+    def set_price(
+        self, model: str, *, input_usd: Decimal | int | str, output_usd: Decimal | int | str
+    ) -> ModelPrice:
+        """Set the price of a model, in dollars per million tokens of input and of output.
+
+        It replaces the known price. `model` is the name in the summary, such as `openai:gpt-5-mini`. Calls
+        that were made before keep their price.
+        """
+        return self._portal.run(self._async.set_price(model, input_usd=input_usd, output_usd=output_usd))
+
+    def remove_price(self, model: str) -> None:
+        """Remove a price that was set by hand; NotFoundError if there is none."""
+        self._portal.run(self._async.remove_price(model))
 
 
 class State(Facade[AsyncState]):

@@ -856,6 +856,27 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.expire_reservations(entered uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    expired_count bigint;
+BEGIN
+    WITH expired AS (
+        UPDATE traces.model_calls SET state = 'expired'
+        WHERE tenant_id = entered AND state = 'reserved' AND leased_until < clock_timestamp()
+        RETURNING reserved_microdollars
+    ),
+    returned AS (SELECT count(*) AS calls, coalesce(sum(reserved_microdollars), 0) AS microdollars FROM expired),
+    updated AS (
+        UPDATE state.spend_accounts SET reserved_microdollars = reserved_microdollars - returned.microdollars
+        FROM returned WHERE tenant_id = entered AND returned.calls > 0
+    )
+    SELECT calls INTO expired_count FROM returned;
+    RETURN expired_count;
+END
+$$;
+
 CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1903,6 +1924,21 @@ BEGIN
     USING ids, entered, statement_most, for_owner, before_most, after_most, near_most;
 END
 $_$;
+
+CREATE FUNCTION mnemic.priced_call(entered uuid, of_model text, input_tokens bigint, output_tokens bigint, given_microdollars bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN priced.microdollars > 1000000000000000 THEN 1000000000000000 ELSE priced.microdollars END::bigint
+    FROM (
+        SELECT coalesce(
+            (
+                SELECT ceil(input_tokens * prices.input_usd + output_tokens * prices.output_usd)
+                FROM state.model_prices AS prices WHERE prices.tenant_id = entered AND prices.model = of_model
+            ),
+            given_microdollars
+        ) AS microdollars
+    ) AS priced;
+$$;
 
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3008,11 +3044,12 @@ CREATE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb, parked_until timestamptz
         ) WHERE given.outcome IN ('failed', 'handed_back')
     ),
     held AS (
-        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
+        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress,
+            CASE WHEN NOT jobs.cancel_requested THEN given.parked_until END AS parked_until
         FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
         WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
         FOR UPDATE OF jobs
@@ -3024,10 +3061,10 @@ BEGIN
     )
     UPDATE queue.jobs
     SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
-        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
+        state = CASE WHEN held.outcome = 'failed' OR held.parked_until IS NOT NULL THEN 'scheduled' ELSE 'waiting' END,
         attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
         run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
-                 ELSE held.run_at END
+                 ELSE coalesce(held.parked_until, held.run_at) END
     FROM held
     WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
 END
@@ -3109,6 +3146,62 @@ BEGIN
         last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
     RETURNING kept.turn_count INTO end_position;
     RETURN end_position - turns;
+END
+$$;
+
+CREATE FUNCTION mnemic.reserve_spend(entered uuid, for_purpose text, of_model text, input_max bigint, output_max bigint, given_microdollars bigint, operator_cap bigint, lease_s double precision) RETURNS TABLE(call_id uuid, refused_by text, cap_microdollars bigint, used_microdollars numeric, needed_microdollars bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needed CONSTANT bigint := mnemic.priced_call(entered, of_model, input_max, output_max, given_microdollars);
+    account state.spend_accounts := mnemic.spend_account(entered);
+    is_reserved boolean := false;
+    reserved_id uuid;
+BEGIN
+    FOR attempt IN 1..2 LOOP
+        UPDATE state.spend_accounts
+        SET reserved_microdollars = reserved_microdollars + coalesce(needed, 0)
+        WHERE tenant_id = entered
+          AND CASE
+              WHEN needed IS NULL THEN
+                  coalesce(day_cap_microdollars, month_cap_microdollars, total_cap_microdollars, operator_cap) IS NULL
+              ELSE
+                  coalesce(
+                      day_spent_microdollars + reserved_microdollars + needed <= least(day_cap_microdollars, operator_cap),
+                      true
+                  )
+                  AND coalesce(month_spent_microdollars + reserved_microdollars + needed <= month_cap_microdollars, true)
+                  AND coalesce(total_spent_microdollars + reserved_microdollars + needed <= total_cap_microdollars, true)
+          END;
+        is_reserved := FOUND;
+        EXIT WHEN is_reserved OR needed IS NULL OR mnemic.expire_reservations(entered) = 0;
+    END LOOP;
+    IF is_reserved THEN
+        INSERT INTO traces.model_calls (tenant_id, purpose, model, is_price_known, reserved_microdollars, leased_until)
+        VALUES (
+            entered, for_purpose, of_model, needed IS NOT NULL, coalesce(needed, 0),
+            clock_timestamp() + make_interval(secs => lease_s)
+        )
+        RETURNING model_calls.call_id INTO reserved_id;
+        RETURN QUERY SELECT reserved_id, NULL::text, NULL::bigint, NULL::numeric, needed;
+        RETURN;
+    END IF;
+    account := mnemic.spend_account(entered);
+    RETURN QUERY
+    SELECT NULL::uuid, refusing.name, refusing.cap, refusing.used + account.reserved_microdollars, needed
+    FROM (
+        VALUES
+            ('total', account.total_cap_microdollars, account.total_spent_microdollars, 1),
+            ('month', account.month_cap_microdollars, account.month_spent_microdollars, 2),
+            ('day', least(account.day_cap_microdollars, operator_cap), account.day_spent_microdollars, 3),
+            ('price', 0, 0, 4)
+    ) AS refusing (name, cap, used, place)
+    -- The cap that lasts longest, if several are too low.
+    WHERE CASE WHEN needed IS NULL THEN refusing.name = 'price'
+          ELSE refusing.name <> 'price' AND refusing.used + account.reserved_microdollars + needed > refusing.cap END
+    ORDER BY refusing.place
+    LIMIT 1;
 END
 $$;
 
@@ -3525,6 +3618,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.settle_spend(entered uuid, settled_id uuid, used_input bigint, used_output bigint, given_microdollars bigint, has_failed boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    account state.spend_accounts := mnemic.spend_account(entered);
+    called traces.model_calls;
+    cost bigint;
+BEGIN
+    SELECT * INTO called FROM traces.model_calls
+    WHERE tenant_id = entered AND call_id = settled_id AND state IN ('reserved', 'expired') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    cost := CASE
+        WHEN has_failed THEN 0
+        WHEN used_input IS NULL THEN called.reserved_microdollars
+        ELSE mnemic.priced_call(entered, called.model, used_input, used_output, given_microdollars)
+    END;
+    UPDATE traces.model_calls
+    SET state = CASE WHEN has_failed THEN 'failed' ELSE 'settled' END,
+        spent_microdollars = coalesce(cost, 0),
+        is_price_known = CASE WHEN has_failed OR used_input IS NULL THEN is_price_known ELSE cost IS NOT NULL END,
+        input_tokens = coalesce(used_input, 0), output_tokens = coalesce(used_output, 0)
+    WHERE tenant_id = entered AND call_id = settled_id;
+    UPDATE state.spend_accounts
+    SET reserved_microdollars = reserved_microdollars
+            - CASE called.state WHEN 'reserved' THEN called.reserved_microdollars ELSE 0 END,
+        total_spent_microdollars = total_spent_microdollars + coalesce(cost, 0),
+        month_spent_microdollars = month_spent_microdollars
+            + CASE WHEN called.called_at >= account.month::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END,
+        day_spent_microdollars = day_spent_microdollars
+            + CASE WHEN called.called_at >= account.day::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END
+    WHERE tenant_id = entered;
+    RETURN cost;
+END
+$$;
+
 CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3546,6 +3676,73 @@ CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
 BEGIN
     RETURN NULL;
 END
+$$;
+
+CREATE TABLE state.spend_accounts (
+    tenant_id uuid NOT NULL,
+    day date NOT NULL,
+    month date NOT NULL,
+    day_cap_microdollars bigint,
+    month_cap_microdollars bigint,
+    total_cap_microdollars bigint,
+    day_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    month_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    total_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    reserved_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    CONSTRAINT spend_accounts_day_cap_microdollars_check CHECK ((day_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_day_spent_microdollars_check CHECK ((day_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_month_cap_microdollars_check CHECK ((month_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_month_spent_microdollars_check CHECK ((month_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_reserved_microdollars_check CHECK ((reserved_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_total_cap_microdollars_check CHECK ((total_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_total_spent_microdollars_check CHECK ((total_spent_microdollars >= (0)::numeric))
+);
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_accounts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_accounts IS 'Caps on what calls of language models may cost, and what they have cost.';
+
+CREATE FUNCTION mnemic.spend_account(entered uuid) RETURNS state.spend_accounts
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    utc_now CONSTANT timestamp := clock_timestamp() AT TIME ZONE 'UTC';
+    today CONSTANT date := utc_now::date;
+    this_month CONSTANT date := date_trunc('month', utc_now)::date;
+    account state.spend_accounts;
+BEGIN
+    SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO state.spend_accounts (tenant_id, day, month) VALUES (entered, today, this_month)
+        ON CONFLICT DO NOTHING;
+        SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    END IF;
+    IF account.day <> today THEN
+        UPDATE state.spend_accounts
+        SET day = today, month = this_month,
+            day_spent_microdollars = mnemic.spent_since(entered, today),
+            month_spent_microdollars = mnemic.spent_since(entered, this_month)
+        WHERE tenant_id = entered
+        RETURNING * INTO account;
+    END IF;
+    RETURN account;
+END
+$$;
+
+CREATE FUNCTION mnemic.spent_since(entered uuid, first_day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(sum(spent_microdollars), 0) FROM traces.model_calls
+    WHERE tenant_id = entered AND called_at >= first_day::timestamp AT TIME ZONE 'UTC';
 $$;
 
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
@@ -5503,6 +5700,25 @@ ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.metrics_events IS 'What was measured, one value each; read as summaries.';
 
+CREATE TABLE state.model_prices (
+    tenant_id uuid NOT NULL,
+    model text NOT NULL,
+    input_usd numeric(12,6) NOT NULL,
+    output_usd numeric(12,6) NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT model_prices_input_usd_check CHECK ((input_usd >= (0)::numeric)),
+    CONSTRAINT model_prices_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_prices_output_usd_check CHECK ((output_usd >= (0)::numeric))
+);
+ALTER TABLE ONLY state.model_prices ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN input_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN output_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.model_prices FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.model_prices IS 'Prices of language models that the tenant set by hand.';
+
 CREATE TABLE state.near_duplicates (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -5690,41 +5906,6 @@ ALTER TABLE ONLY state.revenue_events ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.revenue_events IS 'Money that came in, or went back out where the amount is negative.';
-
-CREATE TABLE state.spend_caps (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    cap_microdollars bigint NOT NULL,
-    set_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT spend_caps_cap_microdollars_check CHECK ((cap_microdollars >= 0)),
-    CONSTRAINT spend_caps_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text])))
-);
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN cap_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN set_at SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_caps FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_caps IS 'The most that calls of language models may cost in a period.';
-
-CREATE TABLE state.spend_totals (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    starts_on date NOT NULL,
-    spent_microdollars bigint DEFAULT 0 NOT NULL,
-    reserved_microdollars bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spend_totals_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text]))),
-    CONSTRAINT spend_totals_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
-    CONSTRAINT spend_totals_spent_microdollars_check CHECK ((spent_microdollars >= 0))
-);
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN starts_on SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN reserved_microdollars SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_totals FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_totals IS 'What was spent and is reserved in each period.';
 
 CREATE TABLE state.state_documents (
     tenant_id uuid NOT NULL,
@@ -6122,28 +6303,28 @@ CREATE TABLE traces.model_calls (
     purpose text NOT NULL,
     model text NOT NULL,
     state text DEFAULT 'reserved'::text NOT NULL,
-    reserved_microdollars bigint NOT NULL,
-    spent_microdollars bigint,
     is_price_known boolean NOT NULL,
-    input_tokens integer,
-    output_tokens integer,
+    reserved_microdollars bigint NOT NULL,
+    spent_microdollars bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
     called_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     leased_until timestamp with time zone NOT NULL,
     CONSTRAINT model_calls_input_tokens_check CHECK ((input_tokens >= 0)),
     CONSTRAINT model_calls_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
     CONSTRAINT model_calls_output_tokens_check CHECK ((output_tokens >= 0)),
-    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'other'::text]))),
+    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'self_query'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'proxy'::text, 'other'::text]))),
     CONSTRAINT model_calls_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
     CONSTRAINT model_calls_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
-    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'failed'::text, 'expired'::text])))
 );
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN call_id SET STATISTICS 1;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN purpose SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN reserved_microdollars SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN input_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN output_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN called_at SET STATISTICS 0;
@@ -6477,6 +6658,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_pkey PRIMARY KEY (tenant_id, model);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_pkey PRIMARY KEY (tenant_id, memory_id, like_id);
 
@@ -6504,11 +6688,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_pkey PRIMARY KEY (tenant_id, period);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_pkey PRIMARY KEY (tenant_id, period, starts_on);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_pkey PRIMARY KEY (tenant_id, owner, key);
@@ -6972,6 +7153,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_tenant_id_like_id_fkey FOREIGN KEY (tenant_id, like_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
@@ -7002,11 +7186,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -7043,9 +7224,6 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY traces.model_calls
-    ADD CONSTRAINT model_calls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -7221,6 +7399,8 @@ ALTER TABLE state.memory_versions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.model_prices ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
@@ -7309,6 +7489,8 @@ CREATE POLICY same_tenant ON state.memory_versions USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.metrics_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.model_prices USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.near_duplicates USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -7325,9 +7507,7 @@ CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SEL
 
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
-CREATE POLICY same_tenant ON state.spend_caps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
-
-CREATE POLICY same_tenant ON state.spend_totals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+CREATE POLICY same_tenant ON state.spend_accounts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -7351,9 +7531,7 @@ CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer U
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
-ALTER TABLE state.spend_caps ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE state.spend_totals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE state.spend_accounts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
 
@@ -7743,6 +7921,9 @@ GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_
 REVOKE ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_accounts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_accounts TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) TO mnemic_app;
 
@@ -8023,6 +8204,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.memory_relationships TO mnemic_definer
 GRANT SELECT,INSERT ON TABLE state.metrics_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.metrics_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.model_prices TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.model_prices TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.near_duplicates TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 
@@ -8040,12 +8224,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.rejected_statements TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.revenue_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.revenue_events TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_caps TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_caps TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_totals TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_totals TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.state_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
@@ -53,6 +54,8 @@ Rejection = Literal[
 
 _WORD = re.compile(r"[^\W_](?:[\w]|[.,:/'’-](?=\w))*")
 _QUOTE_MARKS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " "})
+_POSSESSIVE = re.compile(r"'s?$")
+_PARTS = re.compile(r"[-/:]")
 _BLANKS = re.compile(r"\s{1,100}")
 _USER_WORDS = frozenset({"the", "user", "user's", "users", "assistant", "assistant's", "i"})
 _MONTHS_TEXT = "january february march april may june july august september october november december"
@@ -114,22 +117,25 @@ class _Context:
     sources: Mapping[UUID, SourceText]
     known: Mapping[UUID, KnownStatement]
     recalled: frozenset[str]
-    words: frozenset[str]
     speakers: frozenset[str]
 
     @classmethod
     def of(
         cls, sources: Sequence[SourceText], known: Sequence[KnownStatement], recalled: Collection[str]
     ) -> "_Context":
-        texts = [part for source in sources for part in (source.text, source.name or "")]
-        texts += [part for each in known for part in (each.subject, each.value)]
         return cls(
             {source.memory_id: source for source in sources},
             {each.memory_id: each for each in known},
             frozenset(recalled),
-            frozenset().union(*map(_words, texts)),
             frozenset(source.name.casefold() for source in sources if source.name is not None),
         )
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all sources, of their speakers' names and of the known statements."""
+        texts = [part for source in self.sources.values() for part in (source.text, source.name or "")]
+        texts += [part for each in self.known.values() for part in (each.subject, each.value)]
+        return frozenset().union(*map(_words, texts))
 
 
 def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection | None:
@@ -202,7 +208,8 @@ def _overlap(sentence: str, quotation: str) -> bool:
 def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
     """Names and numbers must have been said; the words of dates may also come from the stated times."""
     dates = (proposal.valid_from, proposal.valid_to, source.at)
-    allowed = context.words | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
+    own_text = f"{proposal.quotation} {source.name or ''}"
+    own = _words(own_text) | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
     for text, is_sentence in ((proposal.statement, True), (proposal.value, False), (proposal.subject, False)):
         for place, found in enumerate(_WORD.finditer(text)):
             word = found[0]
@@ -212,7 +219,8 @@ def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Cont
                 not word[0].isupper() or (is_start and word.casefold() in STATEMENT_STOPWORDS)
             ):
                 continue
-            if _forms(word).isdisjoint(allowed):
+            # The words of the whole batch are collected only if the quotation lacks one.
+            if _forms(word).isdisjoint(own) and _forms(word).isdisjoint(context.words):
                 return "unsupported number" if has_digit else "unsupported name"
     return None
 
@@ -224,8 +232,9 @@ def _words(text: str) -> frozenset[str]:
 def _forms(word: str) -> set[str]:
     """A word without possessive and separators, and its parts: "Ana's", "10,000", "2026-03-01"."""
     whole = word.casefold().replace("’", "'")
-    plain = re.sub(r"'s?$", "", whole)
-    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *re.split(r"[-/:]", plain)} - {""}
+    plain = _POSSESSIVE.sub("", whole)
+    parts = _PARTS.split(plain)
+    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *parts} - {""}
 
 
 def _date_words(moments: Sequence[datetime]) -> frozenset[str]:

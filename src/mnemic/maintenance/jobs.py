@@ -12,6 +12,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
 from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
@@ -60,6 +61,9 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         ),
         "model_call_count": await _repeat_batches(
             lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "working_item_count": await _repeat_batches(
+            lambda: working.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

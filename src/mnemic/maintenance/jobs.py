@@ -59,11 +59,11 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         "answer_count": await _repeat_batches(
             lambda: idempotent_requests.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
-        "model_call_count": await _repeat_batches(
-            lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
-        ),
         "working_item_count": await _repeat_batches(
             lambda: working.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "model_call_count": await _repeat_batches(
+            lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

@@ -211,7 +211,7 @@ SURFACE: tuple[Route, ...] = (
     Route("keys.revoke", "POST", "/v1/keys/{key_id}/revoke", "admin"),
     Route("spend.summary", "GET", "/v1/spend", "read", "tenant"),
     Route("spend.caps", "GET", "/v1/spend-caps", "read", "tenant"),
-    Route("spend.set_cap", "PUT", "/v1/spend-caps/{period}", "admin", "tenant"),
+    Route("spend.set_cap", "PUT", "/v1/spend-caps", "admin", "tenant"),
     Route("spend.prices", "GET", "/v1/model-prices", "read", "tenant"),
     Route("spend.set_price", "PUT", "/v1/model-prices/{model}", "admin", "tenant"),
     Route("spend.remove_price", "DELETE", "/v1/model-prices/{model}", "admin", "tenant"),

@@ -43,6 +43,7 @@ from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
@@ -320,6 +321,11 @@ class AsyncMemory(CallGroup):
     def goals(self) -> AsyncGoals:
         """Goals, their deadlines, sub-goals and blockers."""
         return AsyncGoals(self._backend, self._scope)
+
+    @property
+    def strategies(self) -> AsyncStrategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return AsyncStrategies(self._backend, self._scope)
 
     @property
     def working(self) -> AsyncWorking:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemic.text_analysis.outdating import Near, Stated, find_outdated
+from mnemic.text_analysis.outdating import Near, Stated, find_outdated, find_replaced
 from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, Statement, read_statement
 
 JANUARY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -21,7 +21,10 @@ def certainty(older: str, newer: str, *, cosine: float = 0.6, later: timedelta =
     """How sure it is that the second text outdates the first; 0 if it is not reported."""
     first = Stated(UUID(int=1), read(older), JANUARY)
     second = Stated(UUID(int=2), read(newer), JANUARY + later)
-    found = list(find_outdated(second, [Near(first, cosine)], 0.12, 0.11, 40))
+    found = [
+        *find_outdated(second, [Near(first, cosine)], 0.12, 0.11, 40),
+        *find_replaced(second, [first, second]),
+    ]
     assert all((each.older_id, each.newer_id) == (UUID(int=1), UUID(int=2)) for each in found)
     assert all(each.reason for each in found)
     return max((each.certainty for each in found), default=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
-from mnemic.govern import idempotent_requests
+from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
@@ -61,6 +61,9 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         ),
         "working_item_count": await _repeat_batches(
             lambda: working.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "model_call_count": await _repeat_batches(
+            lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

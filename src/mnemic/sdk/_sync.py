@@ -56,6 +56,7 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
@@ -81,6 +82,7 @@ from mnemic.types.event import (
     EventReading,
     EventType,
 )
+from mnemic.types.feedback import Feedback
 from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
@@ -101,6 +103,7 @@ from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
+from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.stats import TenantStats
 from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
@@ -143,6 +146,7 @@ __all__ = [
     "Revenue",
     "Schedules",
     "Shares",
+    "Spend",
     "State",
     "Strategies",
     "Triples",
@@ -486,6 +490,11 @@ class Memory(Facade[AsyncMemory]):
     def schedules(self) -> Schedules:
         """Recurring jobs."""
         return Schedules._view(self._portal, self._async.schedules)
+
+    @property
+    def spend(self) -> Spend:
+        """What calls of language models cost, and caps on it."""
+        return Spend._view(self._portal, self._async.spend)
 
     @property
     def shares(self) -> Shares:
@@ -1813,6 +1822,43 @@ class Memories(Facade[AsyncMemories]):
         """Return the relationships from and to a memory, oldest first."""
         return self._portal.run(self._async.related(memory_id, kinds=kinds, limit=limit, owner=owner))
 
+    def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return self._portal.run(
+            self._async.feedback(
+                memory_id, useful=useful, cited=cited, conversation=conversation, note=note, owner=owner
+            )
+        )
+
+    def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return self._portal.run(
+            self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
+        )
+
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
         return self._portal.run(self._async.near_duplicates(limit=limit, owner=owner))
@@ -2194,6 +2240,54 @@ class Shares(Facade[AsyncShares]):
         change is recorded in the audit log.
         """
         return self._portal.run(self._async.set_policy(policy))
+
+
+class Spend(Facade[AsyncSpend]):
+    """The spend ledger of the tenant: every call of a language model, its tokens and its price.
+
+    Changing caps and prices is for administrators, on a memory without an owner, and is recorded in the audit
+    log.
+    """
+
+    def summary(
+        self, *, since: datetime | str | None = None, until: datetime | str | None = None, limit: int = 1000
+    ) -> Sequence[SpendLine]:
+        """Return the calls and their cost by day, purpose and model, newest day first.
+
+        Calls at or after `since` and before `until` count. Days are those of UTC. A call in progress counts
+        as a call without tokens.
+        """
+        return self._portal.run(self._async.summary(since=since, until=until, limit=limit))
+
+    def caps(self) -> SpendCaps:
+        """Return the caps of the day, the month and of all time, and what counts against them now."""
+        return self._portal.run(self._async.caps())
+
+    def set_cap(self, usd: Decimal | int | str | None, *, period: SpendPeriod = "day") -> SpendCaps:
+        """Set the most that calls of language models may cost in a period, in US dollars; None removes it.
+
+        A call is made only if its worst case fits below all caps; otherwise it raises SpendCapError. Recall
+        then works without the model, and jobs wait until the period ends.
+        """
+        return self._portal.run(self._async.set_cap(usd, period=period))
+
+    def prices(self) -> Sequence[ModelPrice]:
+        """Return the prices that were set by hand."""
+        return self._portal.run(self._async.prices())
+
+    def set_price(
+        self, model: str, *, input_usd: Decimal | int | str, output_usd: Decimal | int | str
+    ) -> ModelPrice:
+        """Set the price of a model, in dollars per million tokens of input and of output.
+
+        It replaces the known price. `model` is the name in the summary, such as `openai:gpt-5-mini`. Calls
+        that were made before keep their price.
+        """
+        return self._portal.run(self._async.set_price(model, input_usd=input_usd, output_usd=output_usd))
+
+    def remove_price(self, model: str) -> None:
+        """Remove a price that was set by hand; NotFoundError if there is none."""
+        self._portal.run(self._async.remove_price(model))
 
 
 class State(Facade[AsyncState]):

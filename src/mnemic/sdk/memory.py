@@ -42,6 +42,7 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
@@ -391,6 +392,11 @@ class AsyncMemory(CallGroup):
     def schedules(self) -> AsyncSchedules:
         """Recurring jobs."""
         return AsyncSchedules(self._backend, self._scope)
+
+    @property
+    def spend(self) -> AsyncSpend:
+        """What calls of language models cost, and caps on it."""
+        return AsyncSpend(self._backend, self._scope)
 
     @property
     def shares(self) -> AsyncShares:

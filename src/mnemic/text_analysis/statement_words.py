@@ -150,14 +150,6 @@ CHANGE_PHRASES: Mapping[str, str] = {
 WEAK_CHANGES = frozenset({"new", "since"})
 """Changes whose words are frequent in statements that outdate nothing."""
 
-_FRAME_VERBS_TEXT = """
-became plays played works worked lives lived died born founded located employed married created written
-directed developed performed produced associated educated speaks costs
-"""
-WEAK_FRAME_VERBS = frozenset({"is", "are", "was", "were", "be", "es", "son", "ist", "sind", "est", "sont"})
-FRAME_VERBS = WEAK_FRAME_VERBS | frozenset(_FRAME_VERBS_TEXT.split())
-"""Verbs after which a statement gives a value: "Chanel was founded by …"."""
-
 _NUMBER = r"\d{1,3}(?:[,.]\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _COUNTED = (

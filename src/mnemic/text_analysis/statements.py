@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mnemic.text_analysis.frames import Frame, read_frame
 from mnemic.text_analysis.statement_words import (
     ATTRIBUTE_PHRASES,
     ATTRIBUTE_WORDS,
@@ -49,6 +50,7 @@ class Statement:
     `attributes` the attributes that it speaks of, `changes` the kinds of change that it announces. `subject`
     is the relative or the name that it begins with, None for the owner. `is_many_valued` says that it has a
     verb of which a subject has many objects ("likes", "visited"): another object does not replace the first.
+    `frame` is what it is about without its value, if it gives one value of one attribute (`frames`).
     """
 
     tokens: tuple[str, ...]
@@ -59,6 +61,7 @@ class Statement:
     changes: frozenset[str]
     subject: str | None
     is_many_valued: bool
+    frame: Frame | None
 
 
 @lru_cache(CACHED_STATEMENTS)
@@ -81,6 +84,7 @@ def read_statement(text: str) -> Statement | None:
         changes=_CHANGES.kinds_in(text, plain),
         subject=_subject([match[0] for match in found]),
         is_many_valued=not MANY_VALUED.isdisjoint(plain),
+        frame=read_frame(text),
     )
 
 

@@ -165,7 +165,7 @@ async def _describe(core: Core, pattern: ToolPattern) -> str:
 
 async def _ask(model: LanguageModel, pattern: ToolPattern, timeout_s: float) -> str:
     text = f"Tools: {', '.join(pattern.tools)}\nCommon words: {pattern.task}"
-    answer = await model.answer(_TASK, text, Description, timeout_s=timeout_s)
+    answer = await model.answer(_TASK, text, Description, timeout_s=timeout_s, purpose="strategy")
     return " ".join(usable_text(answer.instruction, DESCRIPTION_MAX_CHARACTERS).split())
 
 

@@ -337,6 +337,7 @@ class Memory(Facade[AsyncMemory]):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -355,7 +356,10 @@ class Memory(Facade[AsyncMemory]):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         return self._portal.run(
             self._async.recall(
@@ -386,6 +390,7 @@ class Memory(Facade[AsyncMemory]):
                 explain=explain,
                 record=record,
                 include=include,
+                current_conversation=current_conversation,
             )
         )
 

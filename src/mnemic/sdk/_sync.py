@@ -60,13 +60,14 @@ from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
-from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.embedding import ModelChange
@@ -108,6 +109,7 @@ from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.stats import TenantStats
+from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
     ActorFlag,
@@ -152,6 +154,7 @@ __all__ = [
     "Shares",
     "Spend",
     "State",
+    "Strategies",
     "Triples",
     "Webhooks",
     "Working",
@@ -340,6 +343,7 @@ class Memory(Facade[AsyncMemory]):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -358,7 +362,10 @@ class Memory(Facade[AsyncMemory]):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         return self._portal.run(
             self._async.recall(
@@ -389,6 +396,7 @@ class Memory(Facade[AsyncMemory]):
                 explain=explain,
                 record=record,
                 include=include,
+                current_conversation=current_conversation,
             )
         )
 
@@ -423,6 +431,11 @@ class Memory(Facade[AsyncMemory]):
     def goals(self) -> Goals:
         """Goals, their deadlines, sub-goals and blockers."""
         return Goals._view(self._portal, self._async.goals)
+
+    @property
+    def strategies(self) -> Strategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return Strategies._view(self._portal, self._async.strategies)
 
     @property
     def working(self) -> Working:
@@ -789,6 +802,15 @@ class Conversations(Facade[AsyncConversations]):
     ) -> Sequence[ToolInvocation]:
         """Return the tool calls of a conversation, in order."""
         return self._portal.run(self._async.tools(conversation, limit=limit, owner=owner))
+
+    def set_outcome(
+        self, conversation: str, outcome: ConversationOutcome, *, owner: str | None = None
+    ) -> Conversation:
+        """State how a conversation ended: its `metadata` gets the key `outcome`.
+
+        Mnemic learns from it which sequences of tools work. Without it, the last tool call decides.
+        """
+        return self._portal.run(self._async.set_outcome(conversation, outcome, owner=owner))
 
 
 class Curation(Facade[AsyncCuration]):
@@ -2442,6 +2464,112 @@ class State(Facade[AsyncState]):
     def delete(self, key: str, *, expected_version: int | None = None, owner: str | None = None) -> bool:
         """Delete a document; returns whether it existed with that version."""
         return self._portal.run(self._async.delete(key, expected_version=expected_version, owner=owner))
+
+
+class Strategies(Facade[AsyncStrategies]):
+    """Strategies: what to do for a kind of task, with counted successes and failures; statistics of tools.
+
+    The text of a strategy is a memory, with the same id: change or forget it there. Once an hour, Mnemic adds
+    the sequences of tools that several conversations have in common.
+    """
+
+    def learn(
+        self,
+        task: str,
+        content: str,
+        *,
+        tools: Sequence[str] = (),
+        succeeded: bool | None = None,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Strategy:
+        """Store what to do for a kind of task, with the tools that it needs, and return the strategy.
+
+        `succeeded` says how its first use went, `note` what happened; a strategy that failed is kept as a
+        warning. Say in general words what the task is, without names and numbers of this one. Learning the
+        same text again returns the strategy that exists.
+        """
+        return self._portal.run(
+            self._async.learn(
+                task,
+                content,
+                tools=tools,
+                succeeded=succeeded,
+                conversation=conversation,
+                note=note,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def find(
+        self, task: str, *, limit: int = 5, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Strategy]:
+        """Return the strategies that fit a task best, by meaning and by their success; warnings come last.
+
+        They are searched in the active channel and in `_global`. Empty if none is close enough.
+        """
+        return self._portal.run(self._async.find(task, limit=limit, owner=owner, channel=channel))
+
+    def get(self, strategy_id: UUID | str, *, owner: str | None = None) -> Strategy:
+        """Return one strategy; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(strategy_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        tool: str | None = None,
+        mined: bool | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Strategy]:
+        """Return strategies, newest first; `before` is the id of the last one of the previous page.
+
+        `tool` lists those that use a tool, `mined` those that Mnemic found (or did not find) itself.
+        """
+        return self._portal.run(
+            self._async.list(tool=tool, mined=mined, before=before, limit=limit, owner=owner)
+        )
+
+    def reinforce(
+        self,
+        strategy_id: UUID | str,
+        succeeded: bool,
+        *,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> Strategy:
+        """Record that a strategy was used, and whether it succeeded; returns it with the new counts."""
+        return self._portal.run(
+            self._async.reinforce(strategy_id, succeeded, conversation=conversation, note=note, owner=owner)
+        )
+
+    def uses(
+        self, strategy_id: UUID | str, *, limit: int = 100, owner: str | None = None
+    ) -> Sequence[StrategyUse]:
+        """Return the latest uses of a strategy, newest first."""
+        return self._portal.run(self._async.uses(strategy_id, limit=limit, owner=owner))
+
+    def tools(
+        self,
+        *,
+        task: str | None = None,
+        since: datetime | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[ToolStatistics]:
+        """Return how often each tool was called, its success and its mean duration, most used first.
+
+        With `task`, only calls in conversations that are about such a task count.
+        """
+        return self._portal.run(
+            self._async.tools(task=task, since=since, limit=limit, owner=owner, channel=channel)
+        )
 
 
 class Triples(Facade[AsyncTriples]):

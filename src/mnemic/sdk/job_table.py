@@ -4,7 +4,8 @@ from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
 from mnemic.maintenance import jobs as maintenance
+from mnemic.mind import jobs as mind
 from mnemic.runtime.job_types import combine
 from mnemic.webhooks import jobs as webhooks
 
-JOBS = combine(curation.JOBS, documents.JOBS, embeddings.JOBS, maintenance.JOBS, webhooks.JOBS)
+JOBS = combine(curation.JOBS, documents.JOBS, embeddings.JOBS, maintenance.JOBS, mind.JOBS, webhooks.JOBS)

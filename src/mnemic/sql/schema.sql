@@ -6155,6 +6155,28 @@ ALTER TABLE ONLY state.strategy_uses FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
 
+CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
+ SELECT strategies.memory_id AS strategy_id,
+    strategies.owner,
+    memories.channel,
+    strategies.task,
+    memories.content,
+    strategies.tools,
+    strategies.is_mined,
+    strategies.success_count,
+    strategies.failure_count,
+    ARRAY( SELECT strategy_uses.note
+           FROM state.strategy_uses
+          WHERE ((strategy_uses.tenant_id = strategies.tenant_id) AND (strategy_uses.strategy_id = strategies.memory_id) AND (NOT strategy_uses.succeeded) AND (strategy_uses.note IS NOT NULL))
+          ORDER BY strategy_uses.at DESC, strategy_uses.use_id DESC
+         LIMIT 3) AS failure_notes,
+    strategies.last_used_at,
+    memories.created_at,
+    strategies.tenant_id
+   FROM (state.strategies
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id))))
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
+
 CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
     name text NOT NULL,
@@ -8368,6 +8390,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategy_uses TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.strategy_uses TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.strategy_records TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;

@@ -23,6 +23,7 @@ from bench.datasets import MissingDataError
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
 from bench.mind_report import MindResults, report_lines, show
+from bench.mind_unrelated import measure_unrelated
 from bench.quality import STATEMENT_TIMEOUT_S
 from bench.report import as_json
 from mnemic import AsyncMemory
@@ -100,9 +101,13 @@ async def _conflicts(memory: AsyncMemory, data: Path, results: MindResults) -> N
         results.conflicts.append(await measure_conflicts(memory, conflicts))
 
 
+async def _unrelated(memory: AsyncMemory, data: Path, results: MindResults) -> None:
+    results.unrelated = await measure_unrelated(memory)
+
+
 Part = Callable[[AsyncMemory, Path, MindResults], Awaitable[None]]
 
-PARTS: dict[str, Part] = {"conflicts": _conflicts}
+PARTS: dict[str, Part] = {"conflicts": _conflicts, "unrelated": _unrelated}
 """The parts that a user chooses; each adds to the results."""
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.mind_conflicts import ConflictResult
+from bench.mind_unrelated import UnrelatedResult
 from bench.report import ReportLine, report_table, table_of
 
 CURRENT_FIRST_TARGETS = {"sh_6k": 0.95, "sh_32k": 0.92}
@@ -18,15 +19,18 @@ class MindResults:
     """What was measured so far."""
 
     conflicts: list[ConflictResult] = field(default_factory=list)
+    unrelated: UnrelatedResult | None = None
 
     def measured(self) -> dict[str, object]:
         """The results for JSON."""
-        return {"conflicts": [asdict(each) for each in self.conflicts]}
+        return asdict(self)
 
 
 def report_lines(results: MindResults) -> list[ReportLine]:
     """Measurements beside their targets."""
-    return [line for each in results.conflicts for line in _conflict_lines(each)]
+    lines = [line for each in results.conflicts for line in _conflict_lines(each)]
+    lines += _unrelated_lines(results.unrelated) if results.unrelated is not None else ()
+    return lines
 
 
 def _conflict_lines(result: ConflictResult) -> Iterator[ReportLine]:
@@ -43,6 +47,14 @@ def _conflict_lines(result: ConflictResult) -> Iterator[ReportLine]:
         )
     again = result.stored_again_count
     yield ReportLine(f"{name}, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _unrelated_lines(result: UnrelatedResult) -> Iterator[ReportLine]:
+    count, of = len(result.superseded), f"of {result.pair_count:,}"
+    yield ReportLine("unrelated facts superseded, hard pairs", f"{count:,} {of}", "0", count == 0)
+    yield ReportLine("unrelated facts with a weak mark, hard pairs", f"{len(result.weak):,} {of}")
+    again = result.stored_again_count
+    yield ReportLine("hard pairs, stored again by a second run", f"{again:,}", "0", again == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:
@@ -63,7 +75,7 @@ def _conflicts_table(conflicts: Sequence[ConflictResult]) -> Table:
         "stale @5",
         "at once: first",
         "stale @5",
-        "marks",
+        "outdated",
     )
     table = table_of("Conflicts", *columns)
     for each in conflicts:
@@ -80,6 +92,6 @@ def _conflicts_table(conflicts: Sequence[ConflictResult]) -> Table:
             f"{each.fact_count:,}",
             f"{each.question_count:,}",
             *(f"{share:.3f}" for share in shares),
-            f"{each.mark_count:,}",
+            f"{each.outdated_count:,}",
         )
     return table

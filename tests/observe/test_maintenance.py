@@ -16,7 +16,14 @@ from mnemic.types.identity import new_id
 from tests.conftest import AppConnection
 from tests.opened import core_of, opened
 
-PRUNED = {"job_count": 0, "event_count": 0, "delivery_count": 0, "secret_count": 0, "answer_count": 0}
+PRUNED = {
+    "job_count": 0,
+    "event_count": 0,
+    "delivery_count": 0,
+    "secret_count": 0,
+    "answer_count": 0,
+    "working_item_count": 0,
+}
 RECALLED = "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, %s FROM state.memories"
 NOTHING = {"expired_count": 0, "faint_count": 0, "conversation_count": 0}
 

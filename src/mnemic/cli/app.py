@@ -32,6 +32,7 @@ from mnemic.cli import (
     schedules,
     serve,
     shares,
+    spend,
     stop,
     tenants,
     transfer,
@@ -59,6 +60,7 @@ app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
+app.add_typer(spend.app, name="spend")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

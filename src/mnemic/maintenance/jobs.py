@@ -10,8 +10,9 @@ from typing import Any
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
-from mnemic.govern import idempotent_requests
+from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
 from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
@@ -57,6 +58,12 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         "secret_count": await forget_secrets(storage.tenant_database),
         "answer_count": await _repeat_batches(
             lambda: idempotent_requests.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "working_item_count": await _repeat_batches(
+            lambda: working.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "model_call_count": await _repeat_batches(
+            lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

@@ -16,7 +16,6 @@ import numpy as np
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.candidates.pool import CandidatePool
-from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
@@ -41,15 +40,23 @@ async def read_records(
     missing = [key for key in wanted if key not in records]
     if missing:
         records |= await _read(database, request, missing)
-    readable = {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+    readable = {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
     return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
 
 
-def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
+def _as_readable(record: MemoryRecord, pool: CandidatePool, index: int) -> MemoryRecord:
     """A memory without what no grant opens: its use by others, and ids of memories beyond the grant."""
+    readable = pool.readable
     if readable.grant_id is None:
         return record
-    unused = replace(record, retrieval_count=0, last_retrieved_at=None, last_injected_at=None)
+    unused = replace(
+        record,
+        usefulness=_exact(float(pool.usefulnesses[index])),
+        salience=_exact(float(pool.saliences[index])),
+        retrieval_count=0,
+        last_retrieved_at=None,
+        last_injected_at=None,
+    )
     if readable.covers_everything:
         return unused
     evidence = tuple(text for text in record.evidence if not _is_id(text))

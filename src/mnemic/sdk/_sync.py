@@ -29,6 +29,7 @@ from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY
+from mnemic.mind.working import EXPIRES_IN_S_DEFAULT, TURNS_DEFAULT
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
@@ -43,6 +44,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs, Function
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -54,9 +56,11 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
 from mnemic.types.conversation import Conversation, ToolInvocation
@@ -77,6 +81,8 @@ from mnemic.types.event import (
     EventReading,
     EventType,
 )
+from mnemic.types.feedback import Feedback
+from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
@@ -96,6 +102,7 @@ from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
+from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.stats import TenantStats
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
@@ -113,6 +120,7 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
     "Actors",
@@ -123,6 +131,7 @@ __all__ = [
     "Entities",
     "Errors",
     "Events",
+    "Goals",
     "Groups",
     "Jobs",
     "Journal",
@@ -135,9 +144,11 @@ __all__ = [
     "Revenue",
     "Schedules",
     "Shares",
+    "Spend",
     "State",
     "Triples",
     "Webhooks",
+    "Working",
 ]
 
 
@@ -403,6 +414,16 @@ class Memory(Facade[AsyncMemory]):
         return Memories._view(self._portal, self._async.memories)
 
     @property
+    def goals(self) -> Goals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return Goals._view(self._portal, self._async.goals)
+
+    @property
+    def working(self) -> Working:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return Working._view(self._portal, self._async.working)
+
+    @property
     def conversations(self) -> Conversations:
         """Conversations, their turns and their tool calls."""
         return Conversations._view(self._portal, self._async.conversations)
@@ -461,6 +482,11 @@ class Memory(Facade[AsyncMemory]):
     def schedules(self) -> Schedules:
         """Recurring jobs."""
         return Schedules._view(self._portal, self._async.schedules)
+
+    @property
+    def spend(self) -> Spend:
+        """What calls of language models cost, and caps on it."""
+        return Spend._view(self._portal, self._async.spend)
 
     @property
     def shares(self) -> Shares:
@@ -1198,6 +1224,120 @@ class Events(Facade[AsyncEvents]):
         return self._portal.run(self._async.forget_consumer(consumer))
 
 
+class Goals(Facade[AsyncGoals]):
+    """Goals, with deadlines, sub-goals and blockers. The text of a goal is a memory, with the same id."""
+
+    def create(
+        self,
+        content: str,
+        *,
+        priority: int = PRIORITY_DEFAULT,
+        deadline: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        blocked_by: Sequence[UUID | str] = (),
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Store a goal and return it; it is active, or blocked while one of `blocked_by` is not completed.
+
+        `priority` is 0 to 10, 10 the most urgent. `parent` is the goal that this one is a part of.
+        ConflictError if the owner has a memory with the same text already: to change a goal, use `update`.
+        """
+        return self._portal.run(
+            self._async.create(
+                content,
+                priority=priority,
+                deadline=deadline,
+                parent=parent,
+                blocked_by=blocked_by,
+                tags=tags,
+                metadata=metadata,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def get(self, goal_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Return one goal; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(goal_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        statuses: Sequence[GoalStatus] | None = OPEN_GOAL_STATUSES,
+        due_before: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        channel: str | None = None,
+        after: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Goal]:
+        """Return goals by deadline, then the most urgent first; by default open ones, of all channels.
+
+        `statuses=None` lists all. `parent` lists the sub-goals of a goal. `after` is the id of the last goal
+        of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                statuses=statuses,
+                due_before=due_before,
+                parent=parent,
+                channel=channel,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def update(
+        self,
+        goal_id: UUID | str,
+        *,
+        status: GoalStatus | None = None,
+        priority: int | None = None,
+        deadline: datetime | str | None = None,
+        result: str | None = None,
+        parent: UUID | str | None = None,
+        clear: Sequence[GoalField] = (),
+        owner: str | None = None,
+    ) -> Goal:
+        """Change a goal and return it; `clear` removes the deadline, the result or the parent.
+
+        A completed or abandoned goal leaves recall and prompts, and stays in the history; making it active
+        brings it back. ConflictError if a goal that is to become active has open blockers, or if it would
+        become a part of itself. To change the text, use `memories.update`.
+        """
+        return self._portal.run(
+            self._async.update(
+                goal_id,
+                status=status,
+                priority=priority,
+                deadline=deadline,
+                result=result,
+                parent=parent,
+                clear=clear,
+                owner=owner,
+            )
+        )
+
+    def block(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Make a goal wait for another one: it is blocked until that one is completed.
+
+        ConflictError if the other one waits for this goal, directly or through others.
+        """
+        return self._portal.run(self._async.block(goal_id, blocker_id, owner=owner))
+
+    def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """End that a goal waits for another one; does nothing if it does not."""
+        return self._portal.run(self._async.unblock(goal_id, blocker_id, owner=owner))
+
+    def delete(self, goal_id: UUID | str, *, owner: str | None = None) -> bool:
+        """Forget a goal; returns whether there was one. `memories.restore` brings it back."""
+        return self._portal.run(self._async.delete(goal_id, owner=owner))
+
+
 class Groups(Facade[AsyncGroups]):
     """Groups of owners, for sharing memories with many readers. Only administrators manage them.
 
@@ -1665,6 +1805,43 @@ class Memories(Facade[AsyncMemories]):
         """Return the relationships from and to a memory, oldest first."""
         return self._portal.run(self._async.related(memory_id, kinds=kinds, limit=limit, owner=owner))
 
+    def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return self._portal.run(
+            self._async.feedback(
+                memory_id, useful=useful, cited=cited, conversation=conversation, note=note, owner=owner
+            )
+        )
+
+    def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return self._portal.run(
+            self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
+        )
+
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
         return self._portal.run(self._async.near_duplicates(limit=limit, owner=owner))
@@ -2048,6 +2225,54 @@ class Shares(Facade[AsyncShares]):
         return self._portal.run(self._async.set_policy(policy))
 
 
+class Spend(Facade[AsyncSpend]):
+    """The spend ledger of the tenant: every call of a language model, its tokens and its price.
+
+    Changing caps and prices is for administrators, on a memory without an owner, and is recorded in the audit
+    log.
+    """
+
+    def summary(
+        self, *, since: datetime | str | None = None, until: datetime | str | None = None, limit: int = 1000
+    ) -> Sequence[SpendLine]:
+        """Return the calls and their cost by day, purpose and model, newest day first.
+
+        Calls at or after `since` and before `until` count. Days are those of UTC. A call in progress counts
+        as a call without tokens.
+        """
+        return self._portal.run(self._async.summary(since=since, until=until, limit=limit))
+
+    def caps(self) -> SpendCaps:
+        """Return the caps of the day, the month and of all time, and what counts against them now."""
+        return self._portal.run(self._async.caps())
+
+    def set_cap(self, usd: Decimal | int | str | None, *, period: SpendPeriod = "day") -> SpendCaps:
+        """Set the most that calls of language models may cost in a period, in US dollars; None removes it.
+
+        A call is made only if its worst case fits below all caps; otherwise it raises SpendCapError. Recall
+        then works without the model, and jobs wait until the period ends.
+        """
+        return self._portal.run(self._async.set_cap(usd, period=period))
+
+    def prices(self) -> Sequence[ModelPrice]:
+        """Return the prices that were set by hand."""
+        return self._portal.run(self._async.prices())
+
+    def set_price(
+        self, model: str, *, input_usd: Decimal | int | str, output_usd: Decimal | int | str
+    ) -> ModelPrice:
+        """Set the price of a model, in dollars per million tokens of input and of output.
+
+        It replaces the known price. `model` is the name in the summary, such as `openai:gpt-5-mini`. Calls
+        that were made before keep their price.
+        """
+        return self._portal.run(self._async.set_price(model, input_usd=input_usd, output_usd=output_usd))
+
+    def remove_price(self, model: str) -> None:
+        """Remove a price that was set by hand; NotFoundError if there is none."""
+        self._portal.run(self._async.remove_price(model))
+
+
 class State(Facade[AsyncState]):
     """Current state of an application: one JSON document per owner and key."""
 
@@ -2197,3 +2422,136 @@ class Webhooks(Facade[AsyncWebhooks]):
     def test(self, webhook_id: UUID | str) -> WebhookDelivery:
         """Send a message of type "webhook.test" now and return the result."""
         return self._portal.run(self._async.test(webhook_id))
+
+
+class Working(Facade[AsyncWorking]):
+    """Working memory: values, thoughts and the active goal of a channel and, if one is named, a conversation.
+
+    Everything expires, by default after an hour. Nothing here is recalled, and a crash of PostgreSQL may
+    empty it: what must last belongs into `retain` or `state`.
+    """
+
+    def set(
+        self,
+        key: str,
+        value: Any,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue:
+        """Write a value (JSON, at most 8 KiB) that expires after 1 second to 7 days, and return it.
+
+        ConflictError if the conversation has 100 other values, or the owner 1,000 other items.
+        """
+        return self._portal.run(
+            self._async.set(
+                key, value, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def get(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue | None:
+        """Return the value of a key; None if there is none, or if it has expired."""
+        return self._portal.run(self._async.get(key, conversation=conversation, owner=owner, channel=channel))
+
+    def list(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[WorkingValue]:
+        """Return all values of the channel and conversation, by key."""
+        return self._portal.run(self._async.list(conversation=conversation, owner=owner, channel=channel))
+
+    def delete(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> bool:
+        """Delete a value; returns whether there was one."""
+        return self._portal.run(
+            self._async.delete(key, conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def add_thought(
+        self,
+        content: str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Thought:
+        """Note a thought about the current task. The newest 50 of a conversation are kept."""
+        return self._portal.run(
+            self._async.add_thought(
+                content, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def thoughts(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Thought]:
+        """Return the thoughts of the channel and conversation, oldest first."""
+        return self._portal.run(self._async.thoughts(conversation=conversation, owner=owner, channel=channel))
+
+    def set_active_goal(
+        self,
+        goal_id: UUID | str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Choose the goal that is worked on, and return it; ConflictError unless it is open."""
+        return self._portal.run(
+            self._async.set_active_goal(
+                goal_id, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def active_goal(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Goal | None:
+        """Return the goal that is worked on; None if there is none, or if it was closed or forgotten."""
+        return self._portal.run(
+            self._async.active_goal(conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def read(
+        self,
+        *,
+        conversation: str | None = None,
+        turns: int = TURNS_DEFAULT,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingMemory:
+        """Return everything of the channel and conversation, and the last turns of the conversation."""
+        return self._portal.run(
+            self._async.read(conversation=conversation, turns=turns, owner=owner, channel=channel)
+        )
+
+    def clear(
+        self,
+        *,
+        conversation: str | None = None,
+        everywhere: bool = False,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> int:
+        """Delete everything of the channel and conversation; returns the number of items.
+
+        `everywhere` clears all channels and conversations of the owner. The turns are memories and stay.
+        """
+        return self._portal.run(
+            self._async.clear(conversation=conversation, everywhere=everywhere, owner=owner, channel=channel)
+        )

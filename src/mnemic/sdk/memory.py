@@ -30,6 +30,7 @@ from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -41,9 +42,11 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.memory import Category, Provenance, Source, Status
@@ -315,6 +318,16 @@ class AsyncMemory(CallGroup):
         return AsyncMemories(self._backend, self._scope)
 
     @property
+    def goals(self) -> AsyncGoals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return AsyncGoals(self._backend, self._scope)
+
+    @property
+    def working(self) -> AsyncWorking:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return AsyncWorking(self._backend, self._scope)
+
+    @property
     def conversations(self) -> AsyncConversations:
         """Conversations, their turns and their tool calls."""
         return AsyncConversations(self._backend, self._scope)
@@ -373,6 +386,11 @@ class AsyncMemory(CallGroup):
     def schedules(self) -> AsyncSchedules:
         """Recurring jobs."""
         return AsyncSchedules(self._backend, self._scope)
+
+    @property
+    def spend(self) -> AsyncSpend:
+        """What calls of language models cost, and caps on it."""
+        return AsyncSpend(self._backend, self._scope)
 
     @property
     def shares(self) -> AsyncShares:

@@ -223,10 +223,19 @@ BEGIN
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
-                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness,
-                salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
+                mnemic.usefulness(usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+                mnemic.salience(
+                    salience, category, conversation, anchored, created_at, counts.retrieval_count,
+                    counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at,
+                    coalesce(as_of, now())
+                ) AS salience,
+                reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
                 counts.last_retrieved_at, last_injected_at, words
-            FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
+            FROM state.memories
+            LEFT JOIN (
+                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+            ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND (as_of IS NULL OR recorded_at <= as_of)
               AND (
@@ -238,8 +247,10 @@ BEGIN
                 memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
-                change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count,
-                retrieval_count, last_retrieved_at, last_injected_at, words
+                change_reason, whole_id, chunk_index, chunk_count, external_id,
+                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
+                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
             WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= as_of AND known_until > as_of
@@ -810,6 +821,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((base * power((0.95)::double precision, floor(LEAST((1000)::double precision, GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(updated_at, last_mentioned_at))) / (86400)::double precision)))))))::real;
+
 CREATE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE(table_name text, row_count bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -840,6 +855,27 @@ BEGIN
     END LOOP;
 END
 $_$;
+
+CREATE FUNCTION mnemic.expire_reservations(entered uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    expired_count bigint;
+BEGIN
+    WITH expired AS (
+        UPDATE traces.model_calls SET state = 'expired'
+        WHERE tenant_id = entered AND state = 'reserved' AND leased_until < clock_timestamp()
+        RETURNING reserved_microdollars
+    ),
+    returned AS (SELECT count(*) AS calls, coalesce(sum(reserved_microdollars), 0) AS microdollars FROM expired),
+    updated AS (
+        UPDATE state.spend_accounts SET reserved_microdollars = reserved_microdollars - returned.microdollars
+        FROM returned WHERE tenant_id = entered AND returned.calls > 0
+    )
+    SELECT calls INTO expired_count FROM returned;
+    RETURN expired_count;
+END
+$$;
 
 CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE
@@ -1004,6 +1040,44 @@ $_$;
 CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
+
+CREATE FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count)
+    SELECT tenant_id, memory_id, 0 FROM state.memories
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND owner = of_owner
+    ON CONFLICT (tenant_id, memory_id) DO UPDATE SET retrieval_count = kept.retrieval_count;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO state.memory_feedback AS kept (tenant_id, owner, memory_id, kind, conversation, note, process)
+    VALUES (of_tenant, of_owner, on_memory, verdict, in_conversation, with_note, by_process)
+    ON CONFLICT (tenant_id, memory_id, conversation) DO UPDATE
+    SET kind = excluded.kind, note = coalesce(excluded.note, kept.note), process = excluded.process, at = excluded.at;
+    DELETE FROM state.memory_feedback
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND feedback_id IN (
+        SELECT feedback_id FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+        ORDER BY at DESC, feedback_id DESC
+        OFFSET most
+    );
+    UPDATE state.recall_counts
+    SET useful_count = given.useful_count, not_useful_count = given.not_useful_count, last_useful_at = given.last_useful_at
+    FROM (
+        SELECT
+            count(*) FILTER (WHERE kind <> 'not_useful')::int AS useful_count,
+            count(*) FILTER (WHERE kind = 'not_useful')::int AS not_useful_count,
+            max(at) FILTER (WHERE kind <> 'not_useful') AS last_useful_at
+        FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+    ) AS given
+    WHERE recall_counts.tenant_id = of_tenant AND recall_counts.memory_id = on_memory;
+    RETURN true;
+END
+$$;
 
 CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -1233,7 +1307,12 @@ BEGIN
         OLD."position", OLD.role, OLD.name, OLD.content, OLD.category, OLD.tags, OLD.metadata, OLD.source, OLD.provenance,
         OLD.evidence, OLD.confidence, OLD.anchored, OLD.status, OLD.superseded_by, OLD.merged_into, OLD.at, OLD.valid_from,
         OLD.valid_to, OLD.expires_at, OLD.deleted_at, OLD.created_at, OLD.recorded_at, OLD.changed_by, OLD.change_reason,
-        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id, OLD.usefulness, OLD.salience,
+        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id,
+        mnemic.usefulness(OLD.usefulness, recalled.useful_count, recalled.not_useful_count),
+        mnemic.salience(
+            OLD.salience, OLD.category, OLD.conversation, OLD.anchored, OLD.created_at, recalled.retrieval_count,
+            recalled.last_retrieved_at, recalled.useful_count, recalled.not_useful_count, recalled.last_useful_at, changed_at
+        ),
         OLD.reinforcement_count, coalesce(recalled.retrieval_count, 0), recalled.last_retrieved_at, OLD.last_injected_at,
         OLD.content_hash, OLD.words
     );
@@ -1550,6 +1629,38 @@ CREATE FUNCTION mnemic.may_run_schedules() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN ((mnemic.verified_claim('working'::text) IS NOT NULL) OR ((current_setting('mnemic.running_schedules'::text, true) = 'on'::text) AND pg_has_role(SESSION_USER, (SELECT pg_class.relowner FROM pg_class WHERE (pg_class.oid = ('queue.schedules'::regclass)::oid)), 'USAGE'::text)));
 
+CREATE FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    window_since timestamptz := (filter).since;
+    window_until timestamptz := (filter).until;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN ARRAY(
+        SELECT memories.memory_id
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+          AND coalesce(memories.at, memories.created_at) >= window_since
+          AND coalesce(memories.at, memories.created_at) < window_until
+          AND mnemic.matches_filter(
+              filter, memories.channel, memories.category, memories.tags, memories.conversation,
+              coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
+          )
+        ORDER BY coalesce(memories.at, memories.created_at) DESC
+        LIMIT most
+    );
+END
+$$;
+
 CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) RETURNS TABLE(memory_id uuid, content text)
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1814,6 +1925,21 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.priced_call(entered uuid, of_model text, input_tokens bigint, output_tokens bigint, given_microdollars bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN priced.microdollars > 1000000000000000 THEN 1000000000000000 ELSE priced.microdollars END::bigint
+    FROM (
+        SELECT coalesce(
+            (
+                SELECT ceil(input_tokens * prices.input_usd + output_tokens * prices.output_usd)
+                FROM state.model_prices AS prices WHERE prices.tenant_id = entered AND prices.model = of_model
+            ),
+            given_microdollars
+        ) AS microdollars
+    ) AS priced;
+$$;
+
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1850,7 +1976,8 @@ BEGIN
         END IF;
         next_due := least(next_due, due);
     END LOOP;
-    RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
+    -- greatest() ignores NULL: without a scheduled job it would return 0.
+    RETURN CASE WHEN next_due IS NOT NULL THEN greatest(extract(epoch FROM next_due - clock_timestamp()), 0) END;
 END
 $$;
 
@@ -2327,6 +2454,65 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.recall_in_windows(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, since timestamp with time zone[], until timestamp with time zone[], window_max integer, vector_table text, wanted anyelement, most integer, OUT time_ids uuid[], OUT time_ms double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+DECLARE
+    began timestamptz := clock_timestamp();
+    narrowed mnemic.recall_filter := filter;
+    found_ids uuid[];
+BEGIN
+    time_ids := '{}';
+    FOR place IN 1 .. cardinality(since) LOOP
+        narrowed.since := greatest((filter).since, since[place]);
+        narrowed.until := least((filter).until, until[place]);
+        IF (granted).statuses IS NOT NULL THEN
+            found_ids := ARRAY(
+                SELECT found.memory_id
+                FROM mnemic.granted_memories(of_tenant, wanted_owner, narrowed, granted, NULL) AS found
+                ORDER BY found.happened_at DESC, found.memory_id DESC
+                LIMIT window_max
+            );
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+            found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
+        ELSE
+            found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
+        END IF;
+        time_ids := time_ids || found_ids;
+    END LOOP;
+    IF cardinality(since) > 1 THEN
+        time_ids := ARRAY(
+            SELECT listed.memory_id FROM unnest(time_ids) WITH ORDINALITY AS listed (memory_id, place)
+            GROUP BY listed.memory_id ORDER BY min(listed.place)
+        );
+    END IF;
+    IF wanted IS NULL THEN
+        time_ids := time_ids[:most];
+    ELSIF time_ids <> '{}' THEN
+        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
+        EXECUTE format(
+            'SELECT ARRAY('
+            '   SELECT given.memory_id FROM unnest($1) AS given (memory_id)'
+            '   CROSS JOIN LATERAL (SELECT embedding <=> $2 AS distance FROM vectors.%I AS stored'
+            '     WHERE stored.tenant_id = $3 AND stored.memory_id = given.memory_id OFFSET 0) AS found'
+            '   ORDER BY found.distance, given.memory_id LIMIT $4'
+            ' )',
+            vector_table
+        )
+        INTO time_ids USING time_ids, wanted, of_tenant, most;
+    END IF;
+    time_ms := extract(epoch FROM clock_timestamp() - began) * 1000;
+END
+$_$;
+
+CREATE FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (LEAST((1)::double precision, (((((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(COALESCE(useful_count, 0), 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) * LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (COALESCE(retrieval_count, 0))::double precision)))))) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - ((0.5)::double precision * GREATEST((0)::double precision, (date_part('epoch'::text, COALESCE(last_retrieved_at, created_at)) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))))))) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
+
+CREATE FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((((4)::double precision * (base)::double precision) + (COALESCE(useful_count, 0))::double precision) / (((4)::double precision + (COALESCE(useful_count, 0))::double precision) + (COALESCE(not_useful_count, 0))::double precision)))::real;
+
 CREATE TABLE state.memories (
     tenant_id uuid NOT NULL,
     memory_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -2478,12 +2664,20 @@ CREATE TABLE state.recall_counts (
     memory_id uuid NOT NULL,
     retrieval_count integer NOT NULL,
     last_retrieved_at timestamp with time zone,
-    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
+    useful_count integer,
+    not_useful_count integer,
+    last_useful_at timestamp with time zone,
+    CONSTRAINT recall_counts_not_useful_count_check CHECK ((not_useful_count >= 0)),
+    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0)),
+    CONSTRAINT recall_counts_useful_count_check CHECK ((useful_count >= 0))
 )
 WITH (fillfactor='70');
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN not_useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_useful_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -2524,8 +2718,8 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     memories.chunk_index,
     memories.chunk_count,
     memories.external_id,
-    memories.usefulness,
-    memories.salience,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+    mnemic.salience(memories.salience, memories.category, memories.conversation, memories.anchored, memories.created_at, counts.retrieval_count, counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at, now()) AS salience,
     memories.reinforcement_count,
     COALESCE(counts.retrieval_count, 0) AS retrieval_count,
     counts.last_retrieved_at,
@@ -2850,11 +3044,12 @@ CREATE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb, parked_until timestamptz
         ) WHERE given.outcome IN ('failed', 'handed_back')
     ),
     held AS (
-        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
+        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress,
+            CASE WHEN NOT jobs.cancel_requested THEN given.parked_until END AS parked_until
         FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
         WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
         FOR UPDATE OF jobs
@@ -2866,10 +3061,10 @@ BEGIN
     )
     UPDATE queue.jobs
     SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
-        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
+        state = CASE WHEN held.outcome = 'failed' OR held.parked_until IS NOT NULL THEN 'scheduled' ELSE 'waiting' END,
         attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
         run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
-                 ELSE held.run_at END
+                 ELSE coalesce(held.parked_until, held.run_at) END
     FROM held
     WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
 END
@@ -2951,6 +3146,62 @@ BEGIN
         last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
     RETURNING kept.turn_count INTO end_position;
     RETURN end_position - turns;
+END
+$$;
+
+CREATE FUNCTION mnemic.reserve_spend(entered uuid, for_purpose text, of_model text, input_max bigint, output_max bigint, given_microdollars bigint, operator_cap bigint, lease_s double precision) RETURNS TABLE(call_id uuid, refused_by text, cap_microdollars bigint, used_microdollars numeric, needed_microdollars bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needed CONSTANT bigint := mnemic.priced_call(entered, of_model, input_max, output_max, given_microdollars);
+    account state.spend_accounts := mnemic.spend_account(entered);
+    is_reserved boolean := false;
+    reserved_id uuid;
+BEGIN
+    FOR attempt IN 1..2 LOOP
+        UPDATE state.spend_accounts
+        SET reserved_microdollars = reserved_microdollars + coalesce(needed, 0)
+        WHERE tenant_id = entered
+          AND CASE
+              WHEN needed IS NULL THEN
+                  coalesce(day_cap_microdollars, month_cap_microdollars, total_cap_microdollars, operator_cap) IS NULL
+              ELSE
+                  coalesce(
+                      day_spent_microdollars + reserved_microdollars + needed <= least(day_cap_microdollars, operator_cap),
+                      true
+                  )
+                  AND coalesce(month_spent_microdollars + reserved_microdollars + needed <= month_cap_microdollars, true)
+                  AND coalesce(total_spent_microdollars + reserved_microdollars + needed <= total_cap_microdollars, true)
+          END;
+        is_reserved := FOUND;
+        EXIT WHEN is_reserved OR needed IS NULL OR mnemic.expire_reservations(entered) = 0;
+    END LOOP;
+    IF is_reserved THEN
+        INSERT INTO traces.model_calls (tenant_id, purpose, model, is_price_known, reserved_microdollars, leased_until)
+        VALUES (
+            entered, for_purpose, of_model, needed IS NOT NULL, coalesce(needed, 0),
+            clock_timestamp() + make_interval(secs => lease_s)
+        )
+        RETURNING model_calls.call_id INTO reserved_id;
+        RETURN QUERY SELECT reserved_id, NULL::text, NULL::bigint, NULL::numeric, needed;
+        RETURN;
+    END IF;
+    account := mnemic.spend_account(entered);
+    RETURN QUERY
+    SELECT NULL::uuid, refusing.name, refusing.cap, refusing.used + account.reserved_microdollars, needed
+    FROM (
+        VALUES
+            ('total', account.total_cap_microdollars, account.total_spent_microdollars, 1),
+            ('month', account.month_cap_microdollars, account.month_spent_microdollars, 2),
+            ('day', least(account.day_cap_microdollars, operator_cap), account.day_spent_microdollars, 3),
+            ('price', 0, 0, 4)
+    ) AS refusing (name, cap, used, place)
+    -- The cap that lasts longest, if several are too low.
+    WHERE CASE WHEN needed IS NULL THEN refusing.name = 'price'
+          ELSE refusing.name <> 'price' AND refusing.used + account.reserved_microdollars + needed > refusing.cap END
+    ORDER BY refusing.place
+    LIMIT 1;
 END
 $$;
 
@@ -3367,6 +3618,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.settle_spend(entered uuid, settled_id uuid, used_input bigint, used_output bigint, given_microdollars bigint, has_failed boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    account state.spend_accounts := mnemic.spend_account(entered);
+    called traces.model_calls;
+    cost bigint;
+BEGIN
+    SELECT * INTO called FROM traces.model_calls
+    WHERE tenant_id = entered AND call_id = settled_id AND state IN ('reserved', 'expired') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    cost := CASE
+        WHEN has_failed THEN 0
+        WHEN used_input IS NULL THEN called.reserved_microdollars
+        ELSE mnemic.priced_call(entered, called.model, used_input, used_output, given_microdollars)
+    END;
+    UPDATE traces.model_calls
+    SET state = CASE WHEN has_failed THEN 'failed' ELSE 'settled' END,
+        spent_microdollars = coalesce(cost, 0),
+        is_price_known = CASE WHEN has_failed OR used_input IS NULL THEN is_price_known ELSE cost IS NOT NULL END,
+        input_tokens = coalesce(used_input, 0), output_tokens = coalesce(used_output, 0)
+    WHERE tenant_id = entered AND call_id = settled_id;
+    UPDATE state.spend_accounts
+    SET reserved_microdollars = reserved_microdollars
+            - CASE called.state WHEN 'reserved' THEN called.reserved_microdollars ELSE 0 END,
+        total_spent_microdollars = total_spent_microdollars + coalesce(cost, 0),
+        month_spent_microdollars = month_spent_microdollars
+            + CASE WHEN called.called_at >= account.month::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END,
+        day_spent_microdollars = day_spent_microdollars
+            + CASE WHEN called.called_at >= account.day::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END
+    WHERE tenant_id = entered;
+    RETURN cost;
+END
+$$;
+
 CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3388,6 +3676,73 @@ CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
 BEGIN
     RETURN NULL;
 END
+$$;
+
+CREATE TABLE state.spend_accounts (
+    tenant_id uuid NOT NULL,
+    day date NOT NULL,
+    month date NOT NULL,
+    day_cap_microdollars bigint,
+    month_cap_microdollars bigint,
+    total_cap_microdollars bigint,
+    day_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    month_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    total_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    reserved_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    CONSTRAINT spend_accounts_day_cap_microdollars_check CHECK ((day_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_day_spent_microdollars_check CHECK ((day_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_month_cap_microdollars_check CHECK ((month_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_month_spent_microdollars_check CHECK ((month_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_reserved_microdollars_check CHECK ((reserved_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_total_cap_microdollars_check CHECK ((total_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_total_spent_microdollars_check CHECK ((total_spent_microdollars >= (0)::numeric))
+);
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_accounts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_accounts IS 'Caps on what calls of language models may cost, and what they have cost.';
+
+CREATE FUNCTION mnemic.spend_account(entered uuid) RETURNS state.spend_accounts
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    utc_now CONSTANT timestamp := clock_timestamp() AT TIME ZONE 'UTC';
+    today CONSTANT date := utc_now::date;
+    this_month CONSTANT date := date_trunc('month', utc_now)::date;
+    account state.spend_accounts;
+BEGIN
+    SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO state.spend_accounts (tenant_id, day, month) VALUES (entered, today, this_month)
+        ON CONFLICT DO NOTHING;
+        SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    END IF;
+    IF account.day <> today THEN
+        UPDATE state.spend_accounts
+        SET day = today, month = this_month,
+            day_spent_microdollars = mnemic.spent_since(entered, today),
+            month_spent_microdollars = mnemic.spent_since(entered, this_month)
+        WHERE tenant_id = entered
+        RETURNING * INTO account;
+    END IF;
+    RETURN account;
+END
+$$;
+
+CREATE FUNCTION mnemic.spent_since(entered uuid, first_day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(sum(spent_microdollars), 0) FROM traces.model_calls
+    WHERE tenant_id = entered AND called_at >= first_day::timestamp AT TIME ZONE 'UTC';
 $$;
 
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
@@ -4535,6 +4890,39 @@ ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.conversations IS 'Conversations of an owner; their turns are memories.';
 
+CREATE TABLE state.curation_cursors (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    after_id uuid,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_cursors_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN after_id SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN read_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_cursors FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the memories of each owner.';
+
+CREATE TABLE state.curation_policies (
+    tenant_id uuid NOT NULL,
+    owner text DEFAULT ''::text NOT NULL,
+    kind text NOT NULL,
+    is_automatic boolean NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
+    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+);
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN is_automatic SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
     document_id uuid NOT NULL,
@@ -4699,6 +5087,20 @@ ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.entity_names IS 'Names of entities: each one''s own name and its aliases.';
 
+CREATE TABLE state.memory_entities (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    memory_id uuid NOT NULL,
+    entity_id uuid NOT NULL
+);
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
+
+ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
+
 CREATE VIEW state.entity_records WITH (security_invoker='true') AS
  SELECT entity_id,
     owner,
@@ -4711,7 +5113,12 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     ( SELECT COALESCE(jsonb_object_agg(facts.attribute, facts.value), '{}'::jsonb) AS "coalesce"
            FROM state.entity_facts facts
           WHERE ((facts.tenant_id = entities.tenant_id) AND (facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
-    salience,
+    mnemic.entity_salience(salience, updated_at, ( SELECT mentioning.created_at
+           FROM (state.memory_entities links
+             JOIN state.memories mentioning ON (((mentioning.tenant_id = links.tenant_id) AND (mentioning.memory_id = links.memory_id))))
+          WHERE ((links.tenant_id = entities.tenant_id) AND (links.entity_id = entities.entity_id))
+          ORDER BY links.memory_id DESC
+         LIMIT 1), now()) AS salience,
     metadata,
     process,
     version,
@@ -4888,6 +5295,39 @@ ALTER TABLE ONLY state.goals FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 
+CREATE VIEW state.goal_records WITH (security_invoker='true') AS
+ SELECT goals.memory_id AS goal_id,
+    goals.owner,
+    memories.channel,
+    memories.content,
+        CASE
+            WHEN ((goals.status = 'active'::text) AND (cardinality(blockers.not_completed) > 0)) THEN 'blocked'::text
+            ELSE goals.status
+        END AS status,
+    goals.priority,
+    goals.deadline,
+    goals.result,
+    ( SELECT parent.memory_id
+           FROM state.memories parent
+          WHERE ((parent.tenant_id = goals.tenant_id) AND (parent.memory_id = goals.parent_id) AND (parent.deleted_at IS NULL) AND (parent.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) AS parent_id,
+    blockers.blocked_by,
+    blockers.not_completed AS open_blockers,
+    memories.tags,
+    memories.metadata,
+    memories.created_at,
+    goals.updated_at,
+    goals.status AS stored_status,
+    goals.tenant_id
+   FROM ((state.goals
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
+            COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
+           FROM ((state.goal_blockers link
+             JOIN state.goals blocker ON (((blocker.tenant_id = link.tenant_id) AND (blocker.memory_id = link.blocked_by))))
+             JOIN state.memories text ON (((text.tenant_id = blocker.tenant_id) AND (text.memory_id = blocker.memory_id))))
+          WHERE ((link.tenant_id = goals.tenant_id) AND (link.goal_id = goals.memory_id) AND (text.deleted_at IS NULL) AND (text.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) blockers)
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])));
+
 CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -4939,6 +5379,7 @@ CREATE TABLE state.memory_changes (
     change_id uuid DEFAULT mnemic.new_id() NOT NULL,
     owner text NOT NULL,
     changeset_id uuid NOT NULL,
+    "position" integer NOT NULL,
     memory_id uuid NOT NULL,
     kind text NOT NULL,
     state text DEFAULT 'staged'::text NOT NULL,
@@ -4947,16 +5388,18 @@ CREATE TABLE state.memory_changes (
     version_after integer,
     related_id uuid,
     relationship text,
+    relationship_added boolean DEFAULT false NOT NULL,
     reason text NOT NULL,
     evidence uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     signals jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
     CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
     CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_position_check CHECK (("position" >= 0)),
     CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
     CONSTRAINT memory_changes_signals_check CHECK ((jsonb_typeof(signals) = 'object'::text)),
-    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
+    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'approved'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
     CONSTRAINT memory_changes_version_after_check CHECK ((version_after > 0)),
     CONSTRAINT memory_changes_version_before_check CHECK ((version_before > 0)),
     CONSTRAINT relationship_has_both CHECK (((related_id IS NULL) = (relationship IS NULL)))
@@ -4964,6 +5407,7 @@ CREATE TABLE state.memory_changes (
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN change_id SET STATISTICS 1;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
@@ -4972,6 +5416,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN reason SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN evidence SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN signals SET STATISTICS 0;
@@ -4979,20 +5424,6 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN signals SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.memory_changes IS 'Changes of single memories, each part of a changeset.';
-
-CREATE TABLE state.memory_entities (
-    tenant_id uuid NOT NULL,
-    owner text NOT NULL,
-    memory_id uuid NOT NULL,
-    entity_id uuid NOT NULL
-);
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
-
-ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
 
 CREATE TABLE state.memory_feedback (
     tenant_id uuid NOT NULL,
@@ -5003,7 +5434,7 @@ CREATE TABLE state.memory_feedback (
     conversation text,
     note text,
     process text NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT memory_feedback_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
     CONSTRAINT memory_feedback_kind_check CHECK ((kind = ANY (ARRAY['useful'::text, 'not_useful'::text, 'cited'::text]))),
     CONSTRAINT memory_feedback_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 1024))),
@@ -5021,7 +5452,7 @@ ALTER TABLE ONLY state.memory_feedback ALTER COLUMN at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_feedback FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful.';
+COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful, once per conversation.';
 
 CREATE TABLE state.memory_versions (
     known_until timestamp with time zone DEFAULT now() NOT NULL,
@@ -5269,6 +5700,25 @@ ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.metrics_events IS 'What was measured, one value each; read as summaries.';
 
+CREATE TABLE state.model_prices (
+    tenant_id uuid NOT NULL,
+    model text NOT NULL,
+    input_usd numeric(12,6) NOT NULL,
+    output_usd numeric(12,6) NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT model_prices_input_usd_check CHECK ((input_usd >= (0)::numeric)),
+    CONSTRAINT model_prices_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_prices_output_usd_check CHECK ((output_usd >= (0)::numeric))
+);
+ALTER TABLE ONLY state.model_prices ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN input_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN output_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.model_prices FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.model_prices IS 'Prices of language models that the tenant set by hand.';
+
 CREATE TABLE state.near_duplicates (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -5325,27 +5775,37 @@ COMMENT ON TABLE state.process_attributes IS 'What is known about each process, 
 CREATE TABLE state.promotions (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
-    origin_id uuid NOT NULL,
     owner text NOT NULL,
+    state text DEFAULT 'promoted'::text NOT NULL,
+    origin_channel text NOT NULL,
     thresholds jsonb NOT NULL,
     measured jsonb NOT NULL,
     changeset_id uuid NOT NULL,
     promoted_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    ending_reason text,
+    CONSTRAINT ended_with_a_reason CHECK ((((state = 'promoted'::text) = (ended_at IS NULL)) AND ((ended_at IS NULL) = (ending_reason IS NULL)))),
+    CONSTRAINT promotions_ending_reason_check CHECK (((char_length(ending_reason) >= 1) AND (char_length(ending_reason) <= 1024))),
     CONSTRAINT promotions_measured_check CHECK ((jsonb_typeof(measured) = 'object'::text)),
+    CONSTRAINT promotions_origin_channel_check CHECK (((char_length(origin_channel) >= 1) AND (char_length(origin_channel) <= 256))),
     CONSTRAINT promotions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT promotions_state_check CHECK ((state = ANY (ARRAY['promoted'::text, 'demoted'::text, 'undone'::text]))),
     CONSTRAINT promotions_thresholds_check CHECK ((jsonb_typeof(thresholds) = 'object'::text))
 );
 ALTER TABLE ONLY state.promotions ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.promotions ALTER COLUMN origin_id SET STATISTICS 1;
 ALTER TABLE ONLY state.promotions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN origin_channel SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN thresholds SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN measured SET STATISTICS 0;
 ALTER TABLE ONLY state.promotions ALTER COLUMN changeset_id SET STATISTICS 1;
 ALTER TABLE ONLY state.promotions ALTER COLUMN promoted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ended_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ending_reason SET STATISTICS 0;
 
 ALTER TABLE ONLY state.promotions FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.promotions IS 'Memories in `_global` that were promoted from another channel, with the thresholds.';
+COMMENT ON TABLE state.promotions IS 'Memories that were promoted to `_global`, with the thresholds and what was measured.';
 
 CREATE TABLE state.reference_documents (
     tenant_id uuid NOT NULL,
@@ -5446,41 +5906,6 @@ ALTER TABLE ONLY state.revenue_events ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.revenue_events IS 'Money that came in, or went back out where the amount is negative.';
-
-CREATE TABLE state.spend_caps (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    cap_microdollars bigint NOT NULL,
-    set_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT spend_caps_cap_microdollars_check CHECK ((cap_microdollars >= 0)),
-    CONSTRAINT spend_caps_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text])))
-);
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN cap_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN set_at SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_caps FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_caps IS 'The most that calls of language models may cost in a period.';
-
-CREATE TABLE state.spend_totals (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    starts_on date NOT NULL,
-    spent_microdollars bigint DEFAULT 0 NOT NULL,
-    reserved_microdollars bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spend_totals_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text]))),
-    CONSTRAINT spend_totals_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
-    CONSTRAINT spend_totals_spent_microdollars_check CHECK ((spent_microdollars >= 0))
-);
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN starts_on SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN reserved_microdollars SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_totals FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_totals IS 'What was spent and is reserved in each period.';
 
 CREATE TABLE state.state_documents (
     tenant_id uuid NOT NULL,
@@ -5718,11 +6143,14 @@ CREATE UNLOGGED TABLE state.working_items (
     value jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT readable_goal CHECK (((kind <> 'goal'::text) OR ((jsonb_typeof(value) = 'string'::text) AND ((value #>> '{}'::text[]) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT readable_thought CHECK (((kind <> 'thought'::text) OR ((jsonb_typeof(value) = 'string'::text) AND (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
     CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
     CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
     CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
     CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
-    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT working_items_value_check CHECK ((octet_length((value)::text) <= 65536))
 );
 ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;
@@ -5875,28 +6303,28 @@ CREATE TABLE traces.model_calls (
     purpose text NOT NULL,
     model text NOT NULL,
     state text DEFAULT 'reserved'::text NOT NULL,
-    reserved_microdollars bigint NOT NULL,
-    spent_microdollars bigint,
     is_price_known boolean NOT NULL,
-    input_tokens integer,
-    output_tokens integer,
+    reserved_microdollars bigint NOT NULL,
+    spent_microdollars bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
     called_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     leased_until timestamp with time zone NOT NULL,
     CONSTRAINT model_calls_input_tokens_check CHECK ((input_tokens >= 0)),
     CONSTRAINT model_calls_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
     CONSTRAINT model_calls_output_tokens_check CHECK ((output_tokens >= 0)),
-    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'other'::text]))),
+    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'self_query'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'proxy'::text, 'other'::text]))),
     CONSTRAINT model_calls_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
     CONSTRAINT model_calls_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
-    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'failed'::text, 'expired'::text])))
 );
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN call_id SET STATISTICS 1;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN purpose SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN reserved_microdollars SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN input_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN output_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN called_at SET STATISTICS 0;
@@ -6143,6 +6571,12 @@ ALTER TABLE ONLY state.contradiction_policies
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
 
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_pkey PRIMARY KEY (tenant_id, owner);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_pkey PRIMARY KEY (tenant_id, owner, kind);
+
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_pkey PRIMARY KEY (tenant_id, document_id, content_hash, occurrence);
 
@@ -6212,6 +6646,9 @@ ALTER TABLE ONLY state.memory_entities
 ALTER TABLE ONLY state.memory_feedback
     ADD CONSTRAINT memory_feedback_pkey PRIMARY KEY (tenant_id, feedback_id);
 
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_tenant_id_memory_id_conversation_key UNIQUE NULLS NOT DISTINCT (tenant_id, memory_id, conversation);
+
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind);
 
@@ -6220,6 +6657,9 @@ ALTER TABLE ONLY state.memory_versions
 
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_pkey PRIMARY KEY (tenant_id, event_id);
+
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_pkey PRIMARY KEY (tenant_id, model);
 
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_pkey PRIMARY KEY (tenant_id, memory_id, like_id);
@@ -6248,11 +6688,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_pkey PRIMARY KEY (tenant_id, period);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_pkey PRIMARY KEY (tenant_id, period, starts_on);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_pkey PRIMARY KEY (tenant_id, owner, key);
@@ -6378,6 +6815,8 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX goal_blockers_by ON state.goal_blockers USING btree (tenant_id, blocked_by);
 
+CREATE INDEX goals_of_parent ON state.goals USING btree (tenant_id, owner, parent_id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX goals_open ON state.goals USING btree (tenant_id, owner, status, deadline);
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
@@ -6427,13 +6866,15 @@ CREATE INDEX memories_whole ON state.memories USING btree (tenant_id, whole_id, 
 CREATE INDEX memories_words ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), words, tags) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memories_words ALTER COLUMN 1 SET STATISTICS 0;
 
-CREATE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, change_id);
+CREATE UNIQUE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, "position");
 
 CREATE INDEX memory_changes_of_memory ON state.memory_changes USING btree (tenant_id, memory_id, change_id DESC);
 
+CREATE INDEX memory_changes_of_relationship ON state.memory_changes USING btree (tenant_id, memory_id, related_id) WHERE (related_id IS NOT NULL);
+
 CREATE INDEX memory_entities_entity ON state.memory_entities USING btree (tenant_id, entity_id, memory_id DESC);
 
-CREATE INDEX memory_feedback_of_memory ON state.memory_feedback USING btree (tenant_id, memory_id);
+CREATE INDEX memory_feedback_newest ON state.memory_feedback USING btree (tenant_id, owner, feedback_id DESC);
 
 CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (tenant_id, to_id);
 
@@ -6450,7 +6891,7 @@ CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenan
 
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
 
-CREATE INDEX promotions_of_origin ON state.promotions USING btree (tenant_id, origin_id);
+CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
 
 CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
 
@@ -6469,6 +6910,8 @@ CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
 CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree (tenant_id, owner, conversation, at);
 
 CREATE INDEX tool_invocations_memory ON state.tool_invocations USING btree (tenant_id, memory_id);
+
+CREATE INDEX tool_invocations_newest ON state.tool_invocations USING btree (tenant_id, at);
 
 CREATE INDEX triples_evidence ON state.triples USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
@@ -6596,6 +7039,12 @@ ALTER TABLE ONLY state.contradiction_policies
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.document_sources(tenant_id, document_id) ON DELETE CASCADE;
 
@@ -6704,6 +7153,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_tenant_id_like_id_fkey FOREIGN KEY (tenant_id, like_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
@@ -6722,9 +7174,6 @@ ALTER TABLE ONLY state.process_attributes
 ALTER TABLE ONLY state.promotions
     ADD CONSTRAINT promotions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY state.promotions
-    ADD CONSTRAINT promotions_tenant_id_origin_id_fkey FOREIGN KEY (tenant_id, origin_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
@@ -6737,11 +7186,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -6778,9 +7224,6 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY traces.model_calls
-    ADD CONSTRAINT model_calls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -6900,6 +7343,10 @@ ALTER TABLE state.contradiction_policies ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.curation_cursors ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.curation_policies ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
@@ -6952,6 +7399,8 @@ ALTER TABLE state.memory_versions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.model_prices ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
@@ -6989,6 +7438,10 @@ CREATE POLICY same_tenant ON state.consolidated_conversations USING ((tenant_id 
 CREATE POLICY same_tenant ON state.contradiction_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_cursors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -7036,6 +7489,8 @@ CREATE POLICY same_tenant ON state.memory_versions USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.metrics_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.model_prices USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.near_duplicates USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -7052,9 +7507,7 @@ CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SEL
 
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
-CREATE POLICY same_tenant ON state.spend_caps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
-
-CREATE POLICY same_tenant ON state.spend_totals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+CREATE POLICY same_tenant ON state.spend_accounts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -7078,9 +7531,7 @@ CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer U
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
-ALTER TABLE state.spend_caps ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE state.spend_totals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE state.spend_accounts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
 
@@ -7215,6 +7666,9 @@ GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
 REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
 
@@ -7229,6 +7683,8 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
 
@@ -7267,6 +7723,9 @@ GRANT ALL ON FUNCTION mnemic.make_log_partitions(first_day date, days integer) T
 REVOKE ALL ON PROCEDURE mnemic.make_login(IN login text, IN verifier text) FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.may_run_schedules() TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;
@@ -7319,6 +7778,12 @@ GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
 GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -7380,6 +7845,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.recall_counts TO mnemic_definer;
 GRANT UPDATE(retrieval_count) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT UPDATE(last_retrieved_at) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(not_useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(last_useful_at) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT SELECT ON TABLE state.memory_records TO mnemic_app;
 
@@ -7449,6 +7920,9 @@ GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_
 
 REVOKE ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_accounts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_accounts TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) TO mnemic_app;
@@ -7635,6 +8109,12 @@ GRANT UPDATE(last_turn_at) ON TABLE state.conversations TO mnemic_app;
 
 GRANT UPDATE(archived_at) ON TABLE state.conversations TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_cursors TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_cursors TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_policies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_policies TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.document_chunks TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.document_chunks TO mnemic_definer;
 
@@ -7661,6 +8141,9 @@ GRANT UPDATE(retired_at) ON TABLE state.entity_facts TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
 
 GRANT SELECT ON TABLE state.entity_records TO mnemic_app;
 
@@ -7696,6 +8179,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.goal_blockers TO mnemic_definer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goals TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.goals TO mnemic_definer;
 
+GRANT SELECT ON TABLE state.goal_records TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
@@ -7704,9 +8189,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_feedback TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_feedback TO mnemic_definer;
@@ -7721,6 +8203,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.memory_relationships TO mnemic_definer
 
 GRANT SELECT,INSERT ON TABLE state.metrics_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.metrics_events TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.model_prices TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.model_prices TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.near_duplicates TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
@@ -7739,12 +8224,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.rejected_statements TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.revenue_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.revenue_events TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_caps TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_caps TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_totals TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_totals TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.state_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;

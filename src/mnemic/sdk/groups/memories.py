@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
-from mnemic.record import memories, relationships
+from mnemic.record import feedback, memories, relationships
 from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
 from mnemic.retain.items import check_fields
@@ -22,6 +22,7 @@ from mnemic.types.checks import (
     check_time,
     check_window,
 )
+from mnemic.types.feedback import NOTE_MAX_CHARACTERS, Feedback, FeedbackKind
 from mnemic.types.memory import (
     CATEGORIES,
     CHANGERS,
@@ -256,6 +257,52 @@ class AsyncMemories(CallGroup):
             limit=limit,
         )
 
+    @routed("memories.feedback")
+    async def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return await feedback.give_feedback(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            _feedback_kind(useful=useful, cited=cited),
+            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            note=check_text("note", note, max_characters=NOTE_MAX_CHARACTERS) if note is not None else None,
+        )
+
+    @routed("memories.list_feedback")
+    async def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return await feedback.list_feedback(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id) if memory_id is not None else None,
+            before=check_id("before", before) if before is not None else None,
+            limit=limit,
+        )
+
     @routed("memories.near_duplicates")
     async def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
@@ -338,6 +385,15 @@ class AsyncMemories(CallGroup):
 def _check_reason(reason: str | None) -> None:
     if reason is not None:
         check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
+
+
+def _feedback_kind(*, useful: bool, cited: bool) -> FeedbackKind:
+    is_useful = check_flag("useful", useful)
+    if check_flag("cited", cited):
+        if not is_useful:
+            raise InvalidInputError("A memory that was cited was useful: give either cited or useful=False.")
+        return "cited"
+    return "useful" if is_useful else "not_useful"
 
 
 def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) -> list[str] | None:

@@ -17,15 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
 from bench.cached_embedder import CachedEmbedder
 from bench.datasets import MissingDataError
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
+from bench.mind_halumem import CAN_CONSOLIDATE, measure_halumem, read_halumem
 from bench.mind_report import MindResults, report_lines, show
 from bench.mind_unrelated import measure_unrelated
 from bench.quality import STATEMENT_TIMEOUT_S
 from bench.report import as_json
+from bench.stores import StoreBench
+from bench.stores_data import read_stores
 from mnemic import AsyncMemory
 from mnemic.config import load_settings
 from mnemic.db.embedded import EmbeddedServer, stop
@@ -59,6 +63,16 @@ def _options() -> argparse.Namespace:
 
 
 @dataclass(frozen=True)
+class MindRun:
+    """What a part needs: a memory with a tenant of its own, and where its results go."""
+
+    memory: AsyncMemory
+    engine: CachedEmbedder
+    data: Path
+    results: MindResults
+
+
+@dataclass(frozen=True)
 class MindBench:
     """Measures parts on one embedded server, each in a tenant of its own."""
 
@@ -84,7 +98,7 @@ class MindBench:
                 async with AsyncMemory(
                     data_dir=self.data_dir, tenant=part, embedder=engine, settings=settings
                 ) as memory:
-                    await PARTS[part](memory, self.data, results)
+                    await PARTS[part](MindRun(memory, engine, self.data, results))
                 self._write(results)
         finally:
             await engine.aclose()
@@ -96,18 +110,33 @@ class MindBench:
             self.json.write_text(as_json(results.measured(), report_lines(results)), "utf-8")
 
 
-async def _conflicts(memory: AsyncMemory, data: Path, results: MindResults) -> None:
-    for conflicts in read_conflicts(data):
-        results.conflicts.append(await measure_conflicts(memory, conflicts))
+async def _conflicts(run: MindRun) -> None:
+    for conflicts in read_conflicts(run.data):
+        run.results.conflicts.append(await measure_conflicts(run.memory, conflicts))
 
 
-async def _unrelated(memory: AsyncMemory, data: Path, results: MindResults) -> None:
-    results.unrelated = await measure_unrelated(memory)
+async def _small(run: MindRun) -> None:
+    with Progress(console=Console(stderr=True)) as progress:
+        bench = StoreBench(run.memory, run.engine, progress)
+        result = await bench.measure("small", list(read_stores("small", run.data)))
+    run.results.small = result.of("update")
 
 
-Part = Callable[[AsyncMemory, Path, MindResults], Awaitable[None]]
+async def _halumem(run: MindRun) -> None:
+    if CAN_CONSOLIDATE:
+        run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
 
-PARTS: dict[str, Part] = {"conflicts": _conflicts, "unrelated": _unrelated}
+
+async def _unrelated(run: MindRun) -> None:
+    run.results.unrelated = await measure_unrelated(run.memory)
+
+
+PARTS: dict[str, Callable[[MindRun], Awaitable[None]]] = {
+    "conflicts": _conflicts,
+    "small": _small,
+    "halumem": _halumem,
+    "unrelated": _unrelated,
+}
 """The parts that a user chooses; each adds to the results."""
 
 

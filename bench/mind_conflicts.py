@@ -82,9 +82,9 @@ async def measure_conflicts(memory: AsyncMemory, conflicts: ConflictSet) -> Conf
     )
 
 
-async def compare_all(memory: AsyncMemory, owner: str, memory_count: int) -> list[OutdatedMemory]:
+async def compare_all(memory: AsyncMemory, owner: str, memory_count: int) -> Sequence[OutdatedMemory]:
     """Have all memories of an owner compared; returns the marks, as far as one page shows."""
-    marks: list[OutdatedMemory] = []
+    marks: Sequence[OutdatedMemory] = ()
     for _ in range(1 + memory_count // COMPARED_PER_CALL):
         marks = await memory.memories.outdated(owner=owner, limit=MARKS_MAX)
     return marks

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from bench.mind_conflicts import compare_all
-from bench.mind_pairs import HardPair, hard_pairs
+from bench.mind_pairs import PAIR_COUNT, HardPair, hard_pairs
 from mnemic import AsyncMemory
 
 PAIRS_PER_OWNER = 50
@@ -31,9 +31,9 @@ class UnrelatedResult:
     stored_again_count: int = 0
 
 
-async def measure_unrelated(memory: AsyncMemory) -> UnrelatedResult:
-    """Store all hard pairs, have them compared, and count what was superseded."""
-    result, pairs = UnrelatedResult(), list(hard_pairs())
+async def measure_unrelated(memory: AsyncMemory, pair_count: int = PAIR_COUNT) -> UnrelatedResult:
+    """Store hard pairs, have them compared, and count what was superseded."""
+    result, pairs = UnrelatedResult(), list(hard_pairs(pair_count))
     for start in range(0, len(pairs), PAIRS_PER_OWNER):
         await _measure_owner(memory, f"pairs-{start}", pairs[start : start + PAIRS_PER_OWNER], result)
     return result

@@ -2,9 +2,9 @@
 
     python -m bench.mind DATA [--only conflicts] [--cache FOLDER] [--json bench/results/mind.json]
 
-DATA is a folder with the files `conflicts_*`, `small_*` and `halumem_*`. Everything goes through the public
-API on an embedded server in a temporary folder, with the local embedder, no language model and one
-configuration.
+DATA is a folder with the files `conflicts_*`, `small_*`, `halumem_*`, `locomo_*`, `beam_*`. Everything goes
+through the public API on an embedded server in a temporary folder, with the local embedder, no language model
+and one configuration. The part `idle` also moves the stored times, as an administrator.
 Prints tables with the targets; the exit code is 1 when one is missed.
 """
 
@@ -20,13 +20,14 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bench.cached_embedder import CachedEmbedder
-from bench.datasets import MissingDataError
+from bench.datasets import SOURCES, MissingDataError, load
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
 from bench.mind_halumem import CAN_CONSOLIDATE, measure_halumem, read_halumem
+from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
 from bench.mind_unrelated import measure_unrelated
-from bench.quality import STATEMENT_TIMEOUT_S
+from bench.quality import STATEMENT_TIMEOUT_S, Bench
 from bench.report import as_json
 from bench.stores import StoreBench
 from bench.stores_data import read_stores
@@ -34,6 +35,8 @@ from mnemic import AsyncMemory
 from mnemic.config import load_settings
 from mnemic.db.embedded import EmbeddedServer, stop
 from mnemic.models.local import MiniLM
+
+IDLE_SETS = ("locomo", "beam")
 
 
 def main() -> int:
@@ -69,6 +72,7 @@ class MindRun:
     memory: AsyncMemory
     engine: CachedEmbedder
     data: Path
+    data_dir: Path
     results: MindResults
 
 
@@ -98,7 +102,7 @@ class MindBench:
                 async with AsyncMemory(
                     data_dir=self.data_dir, tenant=part, embedder=engine, settings=settings
                 ) as memory:
-                    await PARTS[part](MindRun(memory, engine, self.data, results))
+                    await PARTS[part](MindRun(memory, engine, self.data, self.data_dir, results))
                 self._write(results)
         finally:
             await engine.aclose()
@@ -127,6 +131,11 @@ async def _halumem(run: MindRun) -> None:
         run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
 
 
+async def _idle(run: MindRun) -> None:
+    bench = Bench(run.memory, run.engine, run.data_dir, Console(stderr=True))
+    run.results.idle = await measure_idle(bench, [load(SOURCES[name], run.data) for name in IDLE_SETS])
+
+
 async def _unrelated(run: MindRun) -> None:
     run.results.unrelated = await measure_unrelated(run.memory)
 
@@ -136,6 +145,7 @@ PARTS: dict[str, Callable[[MindRun], Awaitable[None]]] = {
     "small": _small,
     "halumem": _halumem,
     "unrelated": _unrelated,
+    "idle": _idle,
 }
 """The parts that a user chooses; each adds to the results."""
 

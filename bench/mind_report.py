@@ -8,6 +8,7 @@ from rich.table import Table
 
 from bench.mind_conflicts import ConflictResult
 from bench.mind_halumem import HaluMemResult
+from bench.mind_idle import IdleResult
 from bench.mind_unrelated import UnrelatedResult
 from bench.report import ReportLine, report_table, table_of
 from bench.stores_metrics import KindResult
@@ -17,6 +18,7 @@ CURRENT_FIRST_TARGETS = {"sh_6k": 0.95, "sh_32k": 0.92}
 STALE_TARGET = 0.01
 UPDATE_TARGET = HIT_TARGETS["small", "update"][1]
 PLANTED_TARGET = 0.03
+IDLE_TARGET = 0.002
 
 
 @dataclass
@@ -27,6 +29,7 @@ class MindResults:
     small: KindResult | None = None
     halumem: HaluMemResult | None = None
     unrelated: UnrelatedResult | None = None
+    idle: IdleResult | None = None
 
     def measured(self) -> dict[str, object]:
         """The results for JSON."""
@@ -39,6 +42,7 @@ def report_lines(results: MindResults) -> list[ReportLine]:
     lines += _small_lines(results.small) if results.small is not None else ()
     lines += _halumem_lines(results.halumem) if results.halumem is not None else ()
     lines += _unrelated_lines(results.unrelated) if results.unrelated is not None else ()
+    lines += _idle_lines(results.idle) if results.idle is not None else ()
     return lines
 
 
@@ -96,6 +100,18 @@ def _unrelated_lines(result: UnrelatedResult) -> Iterator[ReportLine]:
     yield ReportLine("unrelated facts with a weak mark, hard pairs", f"{len(result.weak):,} {of}")
     again = result.stored_again_count
     yield ReportLine("hard pairs, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:
+    for each in result.recalls:
+        for when, recall in (("", each.after), (", asked as of the later day", each.asked_later)):
+            lost = each.before - recall
+            what = f"{each.dataset}, R@10 lost in {result.days} idle days{when}"
+            measured = f"{lost:+.4f} of {each.before:.3f}"
+            yield ReportLine(what, measured, f"≤ {IDLE_TARGET}", lost <= IDLE_TARGET)
+    gone = result.active_before - result.active_after
+    what = f"memories archived or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
+    yield ReportLine(what, f"{gone:,} of {result.active_before:,}", "0", gone == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:

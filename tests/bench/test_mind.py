@@ -1,16 +1,21 @@
 """The parts of bench-mind on tiny data, on a real server."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from bench.cached_embedder import CachedEmbedder
+from bench.datasets import Dataset, Owner, Question, Turn
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import ConflictQuestion, ConflictSet
 from bench.mind_halumem import HaluMemResult
+from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
 from bench.mind_unrelated import UnrelatedResult, measure_unrelated
+from bench.quality import Bench
 from bench.stores_metrics import KindResult
 from bench.stores_report import MNEMIC
 from mnemic import AsyncMemory
@@ -53,6 +58,24 @@ async def test_conflicts_and_hard_pairs_go_through_the_public_api(mind_folder: P
     lines = report_lines(results)
     assert all(line.met is not False for line in lines)
     show(Console(quiet=True), results, lines)
+
+
+async def test_idle_days_pass_with_all_jobs(mind_folder: Path) -> None:
+    turns = (Turn("1", "I adopted a grey cat.", "talk"), Turn("2", "I sold my kayak.", "talk"))
+    questions = (Question("What did I adopt?", "any", frozenset({"1"}), datetime(2026, 1, 1, tzinfo=UTC)),)
+    dataset = Dataset("tiny", "turn", (Owner("jo", turns, questions),))
+    engine = CachedEmbedder(HashedWords(), mind_folder.parent / "bench-mind-vectors")
+    async with AsyncMemory(data_dir=mind_folder, embedder=engine, tenant="idle") as memory:
+        (stored,) = (await memory.retain("It rains.", owner="other")).memory_ids
+        result = await measure_idle(
+            Bench(memory, engine, mind_folder, Console(quiet=True)), [dataset], days=4
+        )
+        aged = await memory.memories.get(stored, owner="other")
+    (recall,) = result.recalls
+    assert (recall.before, recall.after, recall.asked_later) == (1, 1, 1)
+    assert (result.active_before, result.active_after) == (3, 3)
+    assert datetime.now(UTC) - aged.created_at > timedelta(days=4)
+    assert [line.met for line in report_lines(MindResults(idle=result))] == [True] * 3
 
 
 def test_what_misses_its_target_is_named() -> None:

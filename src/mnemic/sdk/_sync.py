@@ -102,6 +102,7 @@ from mnemic.types.memory import (
 )
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.profile import Profile
+from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
@@ -2004,6 +2005,15 @@ class Memories(Facade[AsyncMemories]):
         return self._portal.run(
             self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
         )
+
+    def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return self._portal.run(self._async.promotions(before=before, limit=limit, owner=owner))
 
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""

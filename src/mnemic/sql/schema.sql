@@ -5883,6 +5883,28 @@ ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
 
+CREATE VIEW state.promotion_evidence WITH (security_invoker='true') AS
+ SELECT memories.tenant_id,
+    memories.memory_id,
+    memories.owner,
+    memories.channel,
+    memories.status,
+    memories.deleted_at,
+    memories.confidence,
+    (((COALESCE(counts.retrieval_count, 0))::bigint + memories.reinforcement_count) + COALESCE(counts.useful_count, 0)) AS uses,
+    ( SELECT count(*) AS count
+           FROM ( SELECT feedback.conversation
+                   FROM state.memory_feedback feedback
+                  WHERE ((feedback.tenant_id = memories.tenant_id) AND (feedback.memory_id = memories.memory_id) AND (feedback.kind <> 'not_useful'::text) AND (feedback.conversation IS NOT NULL))
+                UNION
+                 SELECT turns.conversation
+                   FROM (state.memory_relationships derived
+                     JOIN state.memories turns ON (((turns.tenant_id = derived.tenant_id) AND (turns.memory_id = derived.to_id))))
+                  WHERE ((derived.tenant_id = memories.tenant_id) AND (derived.from_id = memories.memory_id) AND (derived.kind = 'derived_from'::text) AND (turns.conversation IS NOT NULL) AND (turns.deleted_at IS NULL))) used_in) AS conversations,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness
+   FROM (state.memories
+     LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
+
 CREATE TABLE state.promotions (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -8363,6 +8385,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE state.process_attributes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.process_attributes TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.promotion_evidence TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.promotions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.promotions TO mnemic_definer;

@@ -70,6 +70,7 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.related", "GET", "/v1/memories/{memory_id}/relationships", "read"),
     Route("memories.feedback", "POST", "/v1/memories/{memory_id}/feedback", "write"),
     Route("memories.list_feedback", "GET", "/v1/feedback", "read"),
+    Route("memories.promotions", "GET", "/v1/promotions", "read"),
     Route("memories.near_duplicates", "GET", "/v1/near-duplicates", "read"),
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
     Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),

@@ -23,6 +23,8 @@ EventType = Literal[
     "state.created",
     "state.changed",
     "state.deleted",
+    "channel.forked",
+    "channel.merged",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
@@ -38,7 +40,7 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """The changed object: the id of a memory or an entity, the key of a state document."""
+    """The changed object: the id of a memory or an entity, the key of a state document, a channel."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime

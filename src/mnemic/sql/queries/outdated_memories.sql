@@ -28,7 +28,7 @@ FOR KEY SHARE OF older, newer
 ON CONFLICT DO NOTHING
 
 -- name: list
--- The marks of an owner's memories, newest first, as long as both memories can be read.
+-- The marks of an owner's memories outside of branches, newest first, as long as both memories can be read.
 SELECT
     marked.older_id AS memory_id, marked.newer_id AS outdated_by, marked.attribute, marked.reason, marked.certainty,
     marked.decision, marked.found_at
@@ -37,6 +37,7 @@ JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory
 JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = marked.newer_id
 WHERE marked.tenant_id = %(tenant_id)s AND older.owner = %(owner)s AND newer.owner = %(owner)s
   AND marked.decision <> 'current' AND older.deleted_at IS NULL AND newer.deleted_at IS NULL
+  AND older.branch IS NULL AND newer.branch IS NULL
   AND (%(memory_id)s::uuid IS NULL OR marked.older_id = %(memory_id)s)
 ORDER BY marked.found_at DESC, marked.older_id, marked.newer_id
 LIMIT %(limit)s

@@ -8,6 +8,7 @@
     │   └── OwnerRequiredError        no owner in the call, the scope or the settings
     ├── NotFoundError                 the object does not exist in this tenant (also a LookupError)
     ├── ConflictError                 another writer changed it first, or it exists already
+    │   └── ChangeConflictError       memories of a changeset have changed since; `conflicts` lists them
     ├── NotAuthenticatedError         no API key, or an unknown, expired or revoked one
     ├── ForbiddenError                the API key is valid, but not for this call or this owner
     ├── TooManyRequestsError          the key called too often; `retry_after_s` says when to retry
@@ -62,6 +63,14 @@ class NotFoundError(MnemicError, LookupError):
 
 class ConflictError(MnemicError):
     """Another writer changed the row first, or it exists already."""
+
+
+class ChangeConflictError(ConflictError):
+    """A changeset cannot be applied or undone; nothing was changed. `conflicts` has a sentence per memory."""
+
+    def __init__(self, message: str, *, conflicts: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = conflicts
 
 
 class NotAuthenticatedError(MnemicError):

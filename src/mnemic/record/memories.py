@@ -65,7 +65,7 @@ Reembed = Callable[[MemoryRecord], Awaitable[Callable[[Transaction], Awaitable[N
 async def get_memory(database: TenantDatabase, scope: Scope, memory_id: UUID) -> MemoryRecord:
     """One memory of the owner, whatever its status; NotFoundError if the owner has no such memory."""
     async with database.transaction() as transaction:
-        return await _read(transaction, scope.require_owner(), memory_id)
+        return await read_memory(transaction, scope.require_owner(), memory_id)
 
 
 async def list_memories(
@@ -99,16 +99,16 @@ async def change_memory(
 
     async def write(transaction: Transaction) -> MemoryRecord:
         await transaction.one("memories.lock", {"owner": owner, "memory_id": memory_id})
-        current = await _read(transaction, owner, memory_id)
+        current = await read_memory(transaction, owner, memory_id)
         new = checked_change(current, change)
         if new == current:
             return current
         if new.content != current.content and (replace_vector is None or new.content != wanted.content):
             raise _changed_meanwhile(memory_id)
-        await _write_state(transaction, current, new, changed_by, reason)
+        await write_state(transaction, current, new, changed_by, reason)
         if replace_vector is not None:
             await replace_vector(transaction)
-        return await _read(transaction, owner, memory_id)
+        return await read_memory(transaction, owner, memory_id)
 
     return await database.run(write)
 
@@ -124,9 +124,9 @@ async def write_change(
     """Replace the state `seen` by `new`; ConflictError if the memory was changed in the meantime."""
     key = {"owner": seen.owner, "memory_id": seen.memory_id}
     await transaction.one("memories.lock", key)
-    if (await _read(transaction, seen.owner, seen.memory_id)).version != seen.version:
+    if (await read_memory(transaction, seen.owner, seen.memory_id)).version != seen.version:
         raise _changed_meanwhile(seen.memory_id)
-    await _write_state(transaction, seen, new, changed_by, reason)
+    await write_state(transaction, seen, new, changed_by, reason)
 
 
 async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) -> list[MemoryRecord]:
@@ -240,23 +240,28 @@ def checked_change(current: MemoryRecord, change: Replace) -> MemoryRecord:
     return new
 
 
-async def _write_state(
+async def write_state(
     transaction: Transaction,
     current: MemoryRecord,
     new: MemoryRecord,
     changed_by: ChangedBy,
     reason: str | None,
-) -> None:
-    """Write a new state, and its shared fields to the other chunks of the text."""
+) -> int:
+    """Write a new state, and its shared fields to the other chunks of the text; returns the version.
+
+    The caller has locked the memory, and `current` is its state.
+    """
     columns = _columns(new, changed_by, reason)
-    await transaction.execute("memories.write", columns)
+    written = await transaction.one("memories.write", columns)
     if new.whole_id is not None and any(
         getattr(new, field) != getattr(current, field) for field in SHARED_BY_CHUNKS
     ):
         await transaction.execute("memories.write_shared", columns)
+    return int(written["version"])
 
 
-async def _read(transaction: Transaction, owner: str, memory_id: UUID) -> MemoryRecord:
+async def read_memory(transaction: Transaction, owner: str, memory_id: UUID) -> MemoryRecord:
+    """The same as `get_memory`, inside a transaction."""
     row = await transaction.first("memories.get", {"owner": owner, "memory_id": memory_id})
     if row is None:
         raise _not_found(memory_id)

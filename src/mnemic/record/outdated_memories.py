@@ -3,7 +3,8 @@
 A mark is *found* by comparing a new memory with its neighbours (`text_analysis/outdating.py`), or *decided*
 by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
 by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
-of one channel are compared, so that a mark tells nobody about a channel that he cannot read.
+of one channel are compared, so that a mark tells nobody about a channel that he cannot read; and those of a
+branch with those of the channels that it reads.
 """
 
 import asyncio
@@ -42,6 +43,18 @@ class OutdatedMemory:
     certainty: float
     decision: str
     found_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The channel of a memory, and the channels that it reads if it is a branch."""
+
+    channel: str
+    above: tuple[str, ...]
+
+    def compares_with(self, other: "_Place") -> bool:
+        """Whether memories of both places are compared."""
+        return self.channel == other.channel or self.channel in other.above or other.channel in self.above
 
 
 async def mark_outdated(transaction: Transaction, owner: str, pending: Sequence[Row]) -> None:
@@ -91,27 +104,27 @@ async def decide_outdated(
 
 async def _read_statements(
     transaction: Transaction, owner: str, pending: Sequence[Row]
-) -> dict[UUID, tuple[str, Stated]]:
-    """The statements among the pending memories and their neighbours, each with its channel."""
+) -> dict[UUID, tuple[_Place, Stated]]:
+    """The statements among the pending memories and their neighbours, each with its place."""
     ids = {row["memory_id"] for row in pending}.union(*(row["near_ids"] or () for row in pending))
     parameters = {"owner": owner, "ids": sorted(ids), "statement_most": STATEMENT_MAX_BYTES}
-    statements: dict[UUID, tuple[str, Stated]] = {}
+    statements: dict[UUID, tuple[_Place, Stated]] = {}
     for row in await transaction.rows("outdated_memories.statements", parameters):
         statement = read_statement(row["content"])
         if statement is not None:
             stated = Stated(row["memory_id"], statement, row["happened_at"])
-            statements[row["memory_id"]] = (row["channel"], stated)
+            statements[row["memory_id"]] = (_Place(row["channel"], tuple(row["above"] or ())), stated)
     return statements
 
 
-def _outdated_pairs(row: Row, statements: Mapping[UUID, tuple[str, Stated]]) -> list[Outdated]:
+def _outdated_pairs(row: Row, statements: Mapping[UUID, tuple[_Place, Stated]]) -> list[Outdated]:
     if row["memory_id"] not in statements or row["near_ids"] is None:
         return []
-    channel, stated = statements[row["memory_id"]]
+    place, stated = statements[row["memory_id"]]
     neighbours = [
         Near(statements[near_id][1], cosine)
         for near_id, cosine in zip(row["near_ids"], row["cosines"], strict=True)
-        if near_id in statements and statements[near_id][0] == channel
+        if near_id in statements and place.compares_with(statements[near_id][0])
     ]
     return list(find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"]))
 

@@ -4502,6 +4502,39 @@ ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.conversations IS 'Conversations of an owner; their turns are memories.';
 
+CREATE TABLE state.curation_cursors (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    after_id uuid,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_cursors_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN after_id SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN read_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_cursors FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the memories of each owner.';
+
+CREATE TABLE state.curation_policies (
+    tenant_id uuid NOT NULL,
+    owner text DEFAULT ''::text NOT NULL,
+    kind text NOT NULL,
+    is_automatic boolean NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
+    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+);
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN is_automatic SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
     document_id uuid NOT NULL,
@@ -4906,6 +4939,7 @@ CREATE TABLE state.memory_changes (
     change_id uuid DEFAULT mnemic.new_id() NOT NULL,
     owner text NOT NULL,
     changeset_id uuid NOT NULL,
+    "position" integer NOT NULL,
     memory_id uuid NOT NULL,
     kind text NOT NULL,
     state text DEFAULT 'staged'::text NOT NULL,
@@ -4914,16 +4948,18 @@ CREATE TABLE state.memory_changes (
     version_after integer,
     related_id uuid,
     relationship text,
+    relationship_added boolean DEFAULT false NOT NULL,
     reason text NOT NULL,
     evidence uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     signals jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
     CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
     CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_position_check CHECK (("position" >= 0)),
     CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
     CONSTRAINT memory_changes_signals_check CHECK ((jsonb_typeof(signals) = 'object'::text)),
-    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
+    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'approved'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
     CONSTRAINT memory_changes_version_after_check CHECK ((version_after > 0)),
     CONSTRAINT memory_changes_version_before_check CHECK ((version_before > 0)),
     CONSTRAINT relationship_has_both CHECK (((related_id IS NULL) = (relationship IS NULL)))
@@ -4931,6 +4967,7 @@ CREATE TABLE state.memory_changes (
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN change_id SET STATISTICS 1;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN "position" SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN kind SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
@@ -4939,6 +4976,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN reason SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN evidence SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN signals SET STATISTICS 0;
@@ -6110,6 +6148,12 @@ ALTER TABLE ONLY state.contradiction_policies
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
 
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_pkey PRIMARY KEY (tenant_id, owner);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_pkey PRIMARY KEY (tenant_id, owner, kind);
+
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_pkey PRIMARY KEY (tenant_id, document_id, content_hash, occurrence);
 
@@ -6394,9 +6438,11 @@ CREATE INDEX memories_whole ON state.memories USING btree (tenant_id, whole_id, 
 CREATE INDEX memories_words ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), words, tags) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memories_words ALTER COLUMN 1 SET STATISTICS 0;
 
-CREATE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, change_id);
+CREATE UNIQUE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, "position");
 
 CREATE INDEX memory_changes_of_memory ON state.memory_changes USING btree (tenant_id, memory_id, change_id DESC);
+
+CREATE INDEX memory_changes_of_relationship ON state.memory_changes USING btree (tenant_id, memory_id, related_id) WHERE (related_id IS NOT NULL);
 
 CREATE INDEX memory_entities_entity ON state.memory_entities USING btree (tenant_id, entity_id, memory_id DESC);
 
@@ -6562,6 +6608,12 @@ ALTER TABLE ONLY state.contradiction_policies
 
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.document_sources(tenant_id, document_id) ON DELETE CASCADE;
@@ -6867,6 +6919,10 @@ ALTER TABLE state.contradiction_policies ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.curation_cursors ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.curation_policies ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_sources ENABLE ROW LEVEL SECURITY;
@@ -6956,6 +7012,10 @@ CREATE POLICY same_tenant ON state.consolidated_conversations USING ((tenant_id 
 CREATE POLICY same_tenant ON state.contradiction_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_cursors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -7598,6 +7658,12 @@ GRANT UPDATE(started_at) ON TABLE state.conversations TO mnemic_app;
 GRANT UPDATE(last_turn_at) ON TABLE state.conversations TO mnemic_app;
 
 GRANT UPDATE(archived_at) ON TABLE state.conversations TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_cursors TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_cursors TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_policies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_policies TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.document_chunks TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.document_chunks TO mnemic_definer;

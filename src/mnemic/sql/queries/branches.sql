@@ -127,3 +127,118 @@ WHERE hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.c
 -- name: hold_for_writing
 -- Keeps an open branch open until the transaction ends; see mnemic.hold_branch.
 SELECT mnemic.hold_branch(%(tenant_id)s, %(owner)s, %(channel)s) AS channel
+
+-- name: own
+-- The memories of a branch, oldest first.
+SELECT memory_id, content, status, deleted_at, valid_from FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND branch = %(channel)s
+ORDER BY memory_id
+LIMIT %(limit)s
+
+-- name: hidden
+-- The memories that a branch hides now, oldest first: where the branch read them, and what became of them outside since the
+-- fork. `current_id` is the memory that superseded it there, else the memory itself.
+SELECT
+    hidden.memory_id, hidden.replaced_by, hidden.hidden_at, hidden.reason, seen.channel AS seen_in,
+    latest.recorded_at > mnemic.known_at(viewed.filter, seen.channel, NULL) AS is_changed,
+    latest.memory_id AS current_id, latest.content, latest.status, latest.deleted_at, latest.valid_from
+FROM (SELECT mnemic.branch_filter(%(tenant_id)s, %(owner)s, %(channel)s) AS filter OFFSET 0) AS viewed
+JOIN state.branch_tombstones AS hidden
+    ON hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.channel = %(channel)s
+    AND hidden.shown_at IS NULL
+CROSS JOIN LATERAL (
+    SELECT history.channel FROM state.memory_history AS history
+    WHERE history.tenant_id = %(tenant_id)s AND history.memory_id = hidden.memory_id
+      AND history.recorded_at <= mnemic.known_at(viewed.filter, history.channel, NULL)
+      AND coalesce(history.known_until > mnemic.known_at(viewed.filter, history.channel, NULL), history.known_until IS NULL)
+    LIMIT 1
+) AS seen
+CROSS JOIN LATERAL (
+    WITH RECURSIVE successor (memory_id, superseded_by, depth) AS (
+        SELECT memories.memory_id, memories.superseded_by, 0 FROM state.memories
+        WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = hidden.memory_id
+        UNION ALL
+        SELECT memories.memory_id, memories.superseded_by, successor.depth + 1
+        FROM successor
+        JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = successor.superseded_by
+        WHERE successor.depth < %(successors_max)s
+    )
+    SELECT memories.memory_id, memories.content, memories.status, memories.deleted_at, memories.valid_from, memories.recorded_at
+    FROM successor
+    JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = successor.memory_id
+    ORDER BY successor.depth DESC
+    LIMIT 1
+) AS latest
+WHERE NOT EXISTS (
+    SELECT FROM state.changesets AS merge
+    WHERE merge.tenant_id = %(tenant_id)s AND merge.changeset_id = hidden.changeset_id AND merge.state = 'undone'
+)
+ORDER BY hidden.memory_id
+LIMIT %(limit)s
+
+-- name: duplicates
+-- Memories of a branch whose text or external id is stored where the branch would be merged into.
+SELECT own.memory_id, own.content, other.memory_id AS other_id, other.content AS other_content
+FROM state.memories AS own
+CROSS JOIN LATERAL (
+    SELECT memories.memory_id, memories.content FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.content_hash = own.content_hash
+      AND (memories.owner = %(owner)s) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL
+      AND coalesce(memories.chunk_index, 0) = 0 AND (memories.branch IS NOT DISTINCT FROM %(parent_branch)s) IS TRUE
+      AND own.status = 'active' AND own.deleted_at IS NULL
+    UNION
+    SELECT memories.memory_id, memories.content FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.external_id = own.external_id
+      AND (memories.owner = %(owner)s) IS TRUE AND coalesce(memories.chunk_index, 0) = 0
+      AND (memories.branch IS NOT DISTINCT FROM %(parent_branch)s) IS TRUE
+) AS other
+WHERE own.tenant_id = %(tenant_id)s AND own.owner = %(owner)s AND own.branch = %(channel)s
+  AND coalesce(own.chunk_index, 0) = 0
+ORDER BY own.memory_id, other.memory_id
+
+-- name: values
+-- Memories of a branch and of its parent that give different values of the same subject and attribute, as comparing them
+-- found or as extraction understood them; those of the parent were stored or changed since the fork.
+SELECT DISTINCT own.memory_id, own.content, other.memory_id AS other_id, other.content AS other_content, other.valid_from
+FROM state.memories AS own
+CROSS JOIN LATERAL (
+    SELECT newer_id AS memory_id FROM state.outdated_memories
+    WHERE tenant_id = %(tenant_id)s AND older_id = own.memory_id AND decision <> 'current' AND certainty >= %(certainty_min)s
+    UNION
+    SELECT older_id FROM state.outdated_memories
+    WHERE tenant_id = %(tenant_id)s AND newer_id = own.memory_id AND decision <> 'current' AND certainty >= %(certainty_min)s
+    UNION
+    SELECT theirs.memory_id
+    FROM state.statements AS ours
+    JOIN state.statements AS theirs
+        ON theirs.tenant_id = %(tenant_id)s AND theirs.owner = %(owner)s AND theirs.channel = %(parent)s
+        AND theirs.subject_key = ours.subject_key AND theirs.attribute = ours.attribute
+        AND theirs.value_key <> ours.value_key AND theirs.is_single_valued AND theirs.tense = ours.tense
+    WHERE ours.tenant_id = %(tenant_id)s AND ours.memory_id = own.memory_id
+) AS pair
+JOIN state.memories AS other
+    ON other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = pair.memory_id
+WHERE own.tenant_id = %(tenant_id)s AND own.owner = %(owner)s AND own.branch = %(channel)s
+  AND own.status = 'active' AND own.deleted_at IS NULL
+  AND other.channel = %(parent)s AND other.status = 'active' AND other.deleted_at IS NULL
+  AND other.recorded_at > %(forked_at)s
+ORDER BY own.memory_id, other.memory_id
+
+-- name: record_merge
+-- Records that a branch was merged.
+UPDATE state.channel_branches
+SET merged_at = clock_timestamp(), changeset_id = %(changeset_id)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND channel = %(channel)s
+
+-- name: pass_on
+-- Hides memories of channels above the parent in the parent, which is a branch itself, unless they are hidden there.
+INSERT INTO state.branch_tombstones (tenant_id, owner, channel, memory_id, replaced_by, reason, changeset_id)
+SELECT %(tenant_id)s, %(owner)s, %(parent)s, hidden.memory_id, hidden.replaced_by, hidden.reason, %(changeset_id)s
+FROM state.branch_tombstones AS hidden
+WHERE hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.channel = %(channel)s
+  AND hidden.shown_at IS NULL AND hidden.memory_id = ANY(%(ids)s::uuid[])
+  AND NOT EXISTS (
+      SELECT FROM state.branch_tombstones AS known
+      WHERE known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = %(parent)s
+        AND known.memory_id = hidden.memory_id AND known.shown_at IS NULL
+  )

@@ -75,7 +75,7 @@ SELECT memory_id FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s FOR UPDATE
 
 -- name: write
--- Writes all mutable columns of a memory; a trigger stores the previous version.
+-- Writes all mutable columns of a memory; a trigger stores the previous version. Returns the number of the new one.
 UPDATE state.memories
 SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = %(metadata)s, channel = %(channel)s,
     source = %(source)s, provenance = %(provenance)s, evidence = %(evidence)s, confidence = %(confidence)s,
@@ -83,6 +83,7 @@ SET content = %(content)s, category = %(category)s, tags = %(tags)s, metadata = 
     at = %(at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, expires_at = %(expires_at)s,
     deleted_at = %(deleted_at)s, changed_by = %(changed_by)s, change_reason = %(change_reason)s
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
+RETURNING version
 
 -- name: write_shared
 -- Copies the columns that the chunks of one text share to the other chunks of the text.

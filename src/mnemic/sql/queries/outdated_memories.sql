@@ -1,8 +1,12 @@
 -- Memories that a newer one outdates (migrations/0020_outdated_memories.sql).
 
 -- name: statements
--- Those of these memories that can be statements: active, short, no part of a longer text or document.
-SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at
+-- Those of these memories that can be statements: active, short, no part of a longer text or document. `above` are the
+-- channels that the branch of a memory reads.
+SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at,
+    CASE WHEN branch IS NOT NULL THEN (
+        SELECT viewed.past_channels FROM mnemic.branch_view(%(tenant_id)s, %(owner)s, ARRAY[branch]) AS viewed
+    ) END AS above
 FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
   AND status = 'active' AND deleted_at IS NULL AND category <> 'reference' AND whole_id IS NULL

@@ -1,0 +1,209 @@
+"""What stands in the way of applying or undoing changes of the change log.
+
+Each check returns a sentence per memory, so that a caller sees all conflicts at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from mnemic.db.database import Transaction
+from mnemic.errors import ChangeConflictError
+from mnemic.record.memories import VERSIONED_FIELDS, forgotten
+from mnemic.types.changeset import RecordedChange
+from mnemic.types.memory import MemoryRecord
+
+SHOWN_MAX = 5
+"""Conflicts that a message names; the error has all of them."""
+
+States = Mapping[UUID, MemoryRecord]
+Versions = Mapping[tuple[UUID, int], MemoryRecord]
+
+
+async def current_states(
+    transaction: Transaction, owner: str, memory_ids: Sequence[UUID]
+) -> dict[UUID, MemoryRecord]:
+    """The memories as they are now, locked until the transaction ends."""
+    parameters = {"owner": owner, "ids": sorted(set(memory_ids))}
+    await transaction.rows("changesets.lock_memories", parameters)
+    return await _read_states(transaction, owner, memory_ids)
+
+
+async def versions_of(
+    transaction: Transaction, owner: str, pairs: Sequence[tuple[UUID, int]]
+) -> dict[tuple[UUID, int], MemoryRecord]:
+    """Some versions of memories."""
+    wanted = sorted(set(pairs))
+    parameters = {
+        "owner": owner,
+        "ids": [each[0] for each in wanted],
+        "versions": [each[1] for each in wanted],
+    }
+    rows = await transaction.rows("changesets.versions", parameters)
+    return {(row["memory_id"], row["version"]): MemoryRecord.from_row(row) for row in rows}
+
+
+def state_conflicts(changes: Sequence[RecordedChange], current: States, before: Versions) -> list[str]:
+    """Memories that are not as they were when the changes were proposed."""
+    conflicts = {}
+    for change in changes:
+        proposed_for = before.get((change.memory_id, change.version_before))
+        state = current.get(change.memory_id)
+        if state is None or proposed_for is None:
+            conflicts[change.memory_id] = f"the memory {change.memory_id} is gone"
+        elif not _is_same(state, proposed_for):
+            conflicts[change.memory_id] = _changed_since(state, proposed_for, "the change was proposed")
+    return list(conflicts.values())
+
+
+def undo_conflicts(
+    changes: Sequence[RecordedChange], current: States, versions: Versions
+) -> tuple[dict[UUID, MemoryRecord], list[str]]:
+    """The states to restore, and memories that are not as the changes left them.
+
+    The change that was applied last comes first.
+    """
+    targets = dict(current)
+    conflicts: dict[UUID, str] = {}
+    for change in changes:
+        memory_id, after = change.memory_id, change.version_after or change.version_before
+        state, left, before = (
+            targets.get(memory_id),
+            versions.get((memory_id, after)),
+            versions.get((memory_id, change.version_before)),
+        )
+        if state is None or left is None or before is None:
+            conflicts.setdefault(memory_id, f"the memory {memory_id} or its history is gone")
+            continue
+        has_changed_it = after != change.version_before or change.kind == "add"
+        if has_changed_it and not _is_same(state, left):
+            conflicts.setdefault(memory_id, _changed_since(state, left, "the change was applied"))
+        if has_changed_it:
+            targets[memory_id] = forgotten(before) if change.kind == "add" else before
+    return targets, list(conflicts.values())
+
+
+async def target_conflicts(
+    transaction: Transaction,
+    owner: str,
+    changes: Sequence[RecordedChange],
+    current: States,
+    targets: States,
+) -> list[str]:
+    """What in the rest of the record does not allow the new states."""
+    return [
+        *await _missing_replacements(transaction, owner, changes, current, targets),
+        *await _equal_contents(transaction, owner, current, targets),
+    ]
+
+
+async def dependants(transaction: Transaction, owner: str, current: States, targets: States) -> list[str]:
+    """Memories that would stay hidden although undoing forgets the memory that replaced them."""
+    leaving = [
+        each.memory_id
+        for each in targets.values()
+        if each.deleted_at is not None and current[each.memory_id].deleted_at is None
+    ]
+    if not leaving:
+        return []
+    rows = await transaction.rows("changesets.dependants", {"owner": owner, "ids": leaving})
+    found = []
+    for row in rows:
+        target = targets.get(row["memory_id"])
+        if target is None or (
+            target.deleted_at is None and row["other_id"] in (target.superseded_by, target.merged_into)
+        ):
+            found.append(
+                f"the memory {row['memory_id']} was replaced by {row['other_id']}, which would be forgotten"
+            )
+    return found
+
+
+def raise_conflicts(done: str, changeset_id: UUID, conflicts: Sequence[str]) -> None:
+    """ChangeConflictError if there is a conflict."""
+    if not conflicts:
+        return
+    shown = "; ".join(conflicts[:SHOWN_MAX])
+    more = f"; and {len(conflicts) - SHOWN_MAX} more" if len(conflicts) > SHOWN_MAX else ""
+    raise ChangeConflictError(
+        f"The changeset {changeset_id} cannot be {done}, and nothing was changed: {shown}{more}.",
+        conflicts=tuple(conflicts),
+    )
+
+
+async def _missing_replacements(
+    transaction: Transaction,
+    owner: str,
+    changes: Sequence[RecordedChange],
+    current: States,
+    targets: States,
+) -> list[str]:
+    """Memories whose replacement is gone, or is not recalled and so would hide what it replaces."""
+    wanted = {
+        (target.memory_id, other_id, target.status in ("superseded", "merged"))
+        for target in targets.values()
+        for other_id, now_id in (
+            (target.superseded_by, current[target.memory_id].superseded_by),
+            (target.merged_into, current[target.memory_id].merged_into),
+        )
+        if other_id is not None and other_id != now_id
+    }
+    wanted |= {
+        (each.memory_id, each.related_id, False)
+        for each in changes
+        if each.related_id is not None and each.state != "applied"
+    }
+    others = {**await _read_states(transaction, owner, [other_id for _, other_id, _ in wanted]), **targets}
+    conflicts = []
+    for memory_id, other_id, is_replaced in sorted(wanted):
+        other = others.get(other_id)
+        if other is None:
+            conflicts.append(f"the memory {memory_id} would refer to {other_id}, which is gone")
+        elif is_replaced and (other.deleted_at is not None or other.status in ("archived", "pending_review")):
+            how = "forgotten" if other.deleted_at is not None else other.status
+            conflicts.append(f"the memory {memory_id} would be replaced by {other_id}, which is {how}")
+    return conflicts
+
+
+async def _equal_contents(
+    transaction: Transaction, owner: str, current: States, targets: States
+) -> list[str]:
+    """Memories that would become active although the owner has an active one with the same content."""
+    returning = [
+        each for each in targets.values() if _is_active(each) and not _is_active(current[each.memory_id])
+    ]
+    if not returning:
+        return []
+    parameters = {
+        "owner": owner,
+        "ids": [each.memory_id for each in returning],
+        "categories": [each.category for each in returning],
+        "retired_ids": [each.memory_id for each in targets.values() if not _is_active(each)],
+    }
+    return [
+        f"the memory {row['memory_id']} has the same content as {row['twin_id']}, which is active"
+        for row in await transaction.rows("changesets.twins", parameters)
+    ]
+
+
+async def _read_states(
+    transaction: Transaction, owner: str, memory_ids: Sequence[UUID]
+) -> dict[UUID, MemoryRecord]:
+    if not memory_ids:
+        return {}
+    parameters = {"owner": owner, "ids": sorted(set(memory_ids))}
+    rows = await transaction.rows("changesets.memories", parameters)
+    return {row["memory_id"]: MemoryRecord.from_row(row) for row in rows}
+
+
+def _is_same(one: MemoryRecord, other: MemoryRecord) -> bool:
+    return all(getattr(one, field) == getattr(other, field) for field in VERSIONED_FIELDS)
+
+
+def _is_active(state: MemoryRecord) -> bool:
+    return state.status == "active" and state.deleted_at is None
+
+
+def _changed_since(state: MemoryRecord, expected: MemoryRecord, since: str) -> str:
+    """Name the memory and the fields that differ."""
+    fields = [field for field in VERSIONED_FIELDS if getattr(state, field) != getattr(expected, field)]
+    return f"the memory {state.memory_id} was changed after {since} ({', '.join(fields)})"

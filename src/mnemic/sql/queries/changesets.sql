@@ -1,0 +1,162 @@
+-- The change log: changesets and their changes (record/changesets.py). An owner sees and changes only its own.
+
+-- name: add
+-- Records a changeset without changes.
+INSERT INTO state.changesets (tenant_id, owner, channel, purpose, reason, details, process)
+VALUES (%(tenant_id)s, %(owner)s, %(channel)s, %(purpose)s, %(reason)s, %(details)s, %(process)s)
+RETURNING changeset_id
+
+-- name: add_changes
+-- Records changes of a changeset with the versions that their memories have now; returns those memories. A memory that
+-- the owner does not have gets no row.
+WITH given AS (
+    SELECT * FROM jsonb_to_recordset(%(changes)s::jsonb) AS change (
+        "position" int, memory_id uuid, kind text, fields jsonb, related_id uuid, relationship text, reason text,
+        evidence uuid[], signals jsonb
+    )
+)
+INSERT INTO state.memory_changes (
+    tenant_id, owner, changeset_id, "position", memory_id, kind, fields, version_before, related_id, relationship, reason,
+    evidence, signals
+)
+SELECT
+    %(tenant_id)s, %(owner)s, %(changeset_id)s, given."position", given.memory_id, given.kind, given.fields, memories.version,
+    given.related_id, given.relationship, given.reason, given.evidence, given.signals
+FROM given
+JOIN state.memories
+    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = given.memory_id
+ORDER BY given."position"
+RETURNING memory_id
+
+-- name: lock
+-- One changeset, locked until the transaction ends.
+SELECT changeset_id, purpose, process FROM state.changesets
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND changeset_id = %(changeset_id)s
+FOR UPDATE
+
+-- name: changes
+-- Changes of a changeset in some states, or some of them, in the order in which they are applied.
+SELECT
+    change_id, memory_id, kind, state, fields, version_before, version_after, related_id, relationship, relationship_added,
+    reason, evidence, signals
+FROM state.memory_changes
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND changeset_id = %(changeset_id)s
+  AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s::text[]))
+  AND (%(change_ids)s::uuid[] IS NULL OR change_id = ANY(%(change_ids)s::uuid[]))
+ORDER BY "position"
+
+-- name: lock_memories
+-- Memories, locked until the transaction ends, in a fixed order to avoid deadlocks.
+SELECT memory_id FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+ORDER BY memory_id
+FOR UPDATE
+
+-- name: memories
+-- The current states of memories.
+SELECT * FROM state.memory_records
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+
+-- name: versions
+-- Some versions of memories; `ids` and `versions` have the same length.
+SELECT history.*
+FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS wanted (memory_id, version)
+JOIN state.memory_history AS history
+    ON history.tenant_id = %(tenant_id)s AND history.owner = %(owner)s
+    AND history.memory_id = wanted.memory_id AND history.version = wanted.version
+
+-- name: twins
+-- Active memories with the same content as memories that shall become active, without those that the same changeset retires.
+SELECT wanted.memory_id, twin.memory_id AS twin_id
+FROM unnest(%(ids)s::uuid[], %(categories)s::text[]) AS wanted (memory_id, category)
+JOIN state.memories AS restored
+    ON restored.tenant_id = %(tenant_id)s AND restored.owner = %(owner)s AND restored.memory_id = wanted.memory_id
+JOIN state.memories AS twin
+    ON twin.tenant_id = %(tenant_id)s AND twin.owner = %(owner)s AND twin.memory_id <> wanted.memory_id
+    AND twin.branch IS NOT DISTINCT FROM restored.branch
+    AND twin.content_hash = mnemic.content_hash(
+        restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
+        restored.chunk_index
+    )
+WHERE coalesce(restored.chunk_index, 0) = 0 AND twin.status = 'active' AND twin.deleted_at IS NULL
+  AND coalesce(twin.chunk_index, 0) = 0 AND twin.memory_id <> ALL(%(retired_ids)s::uuid[])
+
+-- name: dependants
+-- Memories that are recalled no more because one of these replaced them.
+SELECT memory_id, superseded_by AS other_id FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND superseded_by = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
+UNION
+SELECT memory_id, merged_into FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
+ORDER BY 1, 2
+
+-- name: relate
+-- Adds a relationship between two memories of the owner unless it exists; no row if it exists.
+INSERT INTO state.memory_relationships (tenant_id, from_id, to_id, kind, confidence, process)
+SELECT source.tenant_id, source.memory_id, target.memory_id, %(kind)s, 1, %(process)s
+FROM state.memories AS source, state.memories AS target
+WHERE source.tenant_id = %(tenant_id)s AND source.owner = %(owner)s AND source.memory_id = %(from_id)s
+  AND target.tenant_id = %(tenant_id)s AND target.owner = %(owner)s AND target.memory_id = %(to_id)s
+ON CONFLICT (tenant_id, from_id, to_id, kind) DO NOTHING
+RETURNING from_id
+
+-- name: hand_over_relationship
+-- Lets another applied change own a relationship that this change added; no row if no other one needs it.
+UPDATE state.memory_changes
+SET relationship_added = true
+WHERE tenant_id = %(tenant_id)s AND change_id = (
+    SELECT other.change_id FROM state.memory_changes AS other
+    WHERE other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = %(from_id)s
+      AND other.related_id = %(to_id)s AND other.relationship = %(kind)s AND other.state = 'applied'
+      AND other.change_id <> ALL(%(undone_ids)s::uuid[])
+    ORDER BY other.change_id
+    LIMIT 1
+)
+RETURNING change_id
+
+-- name: unrelate
+-- Removes a relationship that a change added, unless a caller has related the memories again since.
+DELETE FROM state.memory_relationships
+WHERE tenant_id = %(tenant_id)s AND from_id = %(from_id)s AND to_id = %(to_id)s AND kind = %(kind)s
+  AND confidence = 1 AND process = %(process)s
+
+-- name: mark_applied
+-- Records that a change was applied, with the version that it replaced and the one that it made.
+UPDATE state.memory_changes
+SET state = 'applied', version_before = %(version_before)s, version_after = %(version_after)s,
+    relationship_added = %(relationship_added)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = %(change_id)s
+
+-- name: advance_open
+-- Lets the open changes of a changeset build on those that were just applied to the same memories.
+UPDATE state.memory_changes AS change
+SET version_before = memories.version
+FROM state.memories
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.changeset_id = %(changeset_id)s
+  AND change.memory_id = ANY(%(ids)s::uuid[]) AND change.state IN ('staged', 'approved')
+  AND memories.tenant_id = %(tenant_id)s AND memories.memory_id = change.memory_id
+
+-- name: mark
+-- Records a new state of changes.
+UPDATE state.memory_changes
+SET state = %(state)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = ANY(%(change_ids)s::uuid[])
+
+-- name: settle
+-- Derives the state of a changeset from those of its changes.
+UPDATE state.changesets
+SET state = settled.state,
+    decided_at = CASE WHEN settled.state = 'staged' THEN changesets.decided_at ELSE coalesce(changesets.decided_at, now()) END,
+    undone_at = CASE WHEN settled.state = 'undone' THEN now() END
+FROM (
+    SELECT CASE
+        WHEN bool_or(changes.state IN ('staged', 'approved')) THEN 'staged'
+        WHEN bool_or(changes.state = 'applied') THEN 'applied'
+        WHEN bool_or(changes.state = 'undone') THEN 'undone'
+        ELSE 'rejected'
+    END AS state
+    FROM state.memory_changes AS changes
+    WHERE changes.tenant_id = %(tenant_id)s AND changes.changeset_id = %(changeset_id)s
+) AS settled
+WHERE changesets.tenant_id = %(tenant_id)s AND changesets.owner = %(owner)s AND changesets.changeset_id = %(changeset_id)s
+RETURNING changesets.state

@@ -1,0 +1,116 @@
+-- Statements: memories that extraction made, what they rest on, and which sources were read.
+
+-- name: lock_owner
+-- Waits until no other transaction stores statements of this owner.
+SELECT pg_advisory_xact_lock(hashtextextended(
+    'mnemic.statements ' || mnemic.current_tenant() || ' ' || %(owner)s::text, 0
+))
+
+-- name: mark
+-- Marks sources as read by an extractor; returns those that were not marked before.
+INSERT INTO state.extraction_runs (tenant_id, memory_id, extractor, statement_count, rejected_count)
+SELECT %(tenant_id)s, given.memory_id, %(extractor)s, given.statement_count, given.rejected_count
+FROM unnest(%(ids)s::uuid[], %(statement_counts)s::int[], %(rejected_counts)s::int[])
+    AS given (memory_id, statement_count, rejected_count)
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+WHERE memories.owner = %(owner)s
+ORDER BY given.memory_id
+ON CONFLICT DO NOTHING
+RETURNING memory_id
+
+-- name: repeated
+-- Which of the given statements an owner has already: current ones, those that wait for review, and those that were
+-- forgotten together with or after one of the given sources.
+SELECT given.index, known.memory_id, memories.deleted_at IS NOT NULL AS is_forgotten
+FROM unnest(
+    %(indexes)s::int[], %(subjects)s::text[], %(attributes)s::text[], %(values)s::text[], %(negated)s::boolean[],
+    %(past)s::boolean[], %(source_ids)s::uuid[]
+) AS given (index, subject, attribute, value, is_negated, is_past, source_id)
+JOIN state.statements AS known
+    ON known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = %(channel)s
+    AND known.subject_key = mnemic.name_key(given.subject) AND known.attribute = given.attribute
+    AND known.value_key = mnemic.name_key(given.value) AND known.is_negated = given.is_negated
+    AND (known.tense = 'past') = given.is_past
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = known.memory_id
+WHERE CASE
+    WHEN memories.deleted_at IS NULL THEN memories.status IN ('active', 'pending_review')
+    ELSE EXISTS (
+        SELECT FROM state.statement_sources AS sources
+        WHERE sources.tenant_id = %(tenant_id)s AND sources.memory_id = known.memory_id
+          AND sources.source_id = given.source_id
+    )
+END
+ORDER BY given.index, is_forgotten, known.memory_id
+
+-- name: add
+-- Adds the rows that make memories statements; a memory that is one already keeps its row.
+INSERT INTO state.statements (
+    tenant_id, memory_id, owner, channel, subject, attribute, value, is_single_valued, is_negated, certainty, tense,
+    extractor
+)
+SELECT %(tenant_id)s, given.memory_id, %(owner)s, %(channel)s, given.subject, given.attribute, given.value,
+    given.is_single_valued, given.is_negated, given.certainty, given.tense, %(extractor)s
+FROM unnest(
+    %(ids)s::uuid[], %(subjects)s::text[], %(attributes)s::text[], %(values)s::text[], %(single_valued)s::boolean[],
+    %(negated)s::boolean[], %(certainties)s::text[], %(tenses)s::text[]
+) AS given (memory_id, subject, attribute, value, is_single_valued, is_negated, certainty, tense)
+ON CONFLICT DO NOTHING
+RETURNING memory_id
+
+-- name: add_sources
+-- Records what statements rest on, with the quotations.
+INSERT INTO state.statement_sources (tenant_id, memory_id, source_id, quotation)
+SELECT %(tenant_id)s, given.memory_id, given.source_id, given.quotation
+FROM unnest(%(ids)s::uuid[], %(source_ids)s::uuid[], %(quotations)s::text[]) AS given (memory_id, source_id, quotation)
+ORDER BY given.memory_id, given.source_id
+ON CONFLICT DO NOTHING
+
+-- name: add_rejected
+-- Keeps proposals that were not accepted.
+INSERT INTO state.rejected_statements (tenant_id, memory_id, extractor, reason, statement)
+SELECT %(tenant_id)s, given.memory_id, %(extractor)s, given.reason, given.statement
+FROM unnest(%(ids)s::uuid[], %(reasons)s::text[], %(statements)s::jsonb[]) AS given (memory_id, reason, statement)
+
+-- name: add_triples
+-- Adds the triples of current statements; a triple that exists keeps its origin.
+INSERT INTO state.triples (tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process)
+SELECT DISTINCT ON (statements.subject, statements.attribute, statements.value)
+    %(tenant_id)s, statements.owner, statements.subject, statements.attribute, statements.value, memories.confidence,
+    memories.provenance, memories.memory_id, memories.process
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+JOIN state.statements ON statements.tenant_id = %(tenant_id)s AND statements.memory_id = given.memory_id
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+WHERE NOT statements.is_negated AND statements.tense = 'current' AND memories.status = 'active'
+  AND memories.deleted_at IS NULL
+ORDER BY statements.subject, statements.attribute, statements.value
+ON CONFLICT DO NOTHING
+
+-- name: link_sources
+-- Relates statements to further sources.
+INSERT INTO state.memory_relationships (tenant_id, from_id, to_id, kind, process)
+SELECT %(tenant_id)s, given.memory_id, given.source_id, 'derived_from', %(process)s
+FROM unnest(%(ids)s::uuid[], %(source_ids)s::uuid[]) AS given (memory_id, source_id)
+WHERE given.memory_id <> given.source_id
+ORDER BY given.memory_id, given.source_id
+ON CONFLICT DO NOTHING
+
+-- name: attribute_kinds
+-- Attributes that the tenant has declared.
+SELECT attribute, is_single_valued FROM state.attribute_kinds WHERE tenant_id = %(tenant_id)s ORDER BY attribute
+
+-- name: known
+-- Current statements of an owner in a channel, newest first, for extractors.
+SELECT statements.memory_id, memories.content AS statement, statements.subject, statements.attribute, statements.value,
+    statements.is_negated
+FROM state.statements
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = statements.memory_id
+WHERE statements.tenant_id = %(tenant_id)s AND statements.owner = %(owner)s AND statements.channel = %(channel)s
+  AND memories.status = 'active' AND memories.deleted_at IS NULL
+ORDER BY statements.memory_id DESC
+LIMIT %(limit)s
+
+-- name: recalled
+-- Which of these texts are, word for word, the content of another memory of the owner.
+SELECT known.index
+FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s) AS known
+WHERE known.memory_id <> ALL(%(source_ids)s::uuid[])

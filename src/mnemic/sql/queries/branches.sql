@@ -110,7 +110,7 @@ FROM state.memories
 WHERE memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s
   AND (memories.memory_id = %(memory_id)s OR memories.whole_id = %(whole_id)s)
   AND NOT EXISTS (
-      SELECT FROM state.branch_tombstones AS hidden
+      SELECT FROM state.hidden_memories AS hidden
       WHERE hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.channel = %(channel)s
         AND hidden.memory_id = memories.memory_id AND hidden.shown_at IS NULL
   )
@@ -140,14 +140,20 @@ LIMIT %(limit)s
 -- fork. `current_id` is the memory that superseded it there, else the memory itself.
 SELECT
     hidden.memory_id, hidden.replaced_by, hidden.hidden_at, hidden.reason, seen.channel AS seen_in,
-    latest.recorded_at > mnemic.known_at(viewed.filter, seen.channel, NULL) AS is_changed,
+    latest.memory_id <> hidden.memory_id OR (
+        latest.channel, latest.content, latest.category, latest.tags, latest.metadata, latest.status, latest.deleted_at,
+        latest.valid_from, latest.valid_to, latest.expires_at
+    ) IS DISTINCT FROM (
+        seen.channel, seen.content, seen.category, seen.tags, seen.metadata, seen.status, seen.deleted_at,
+        seen.valid_from, seen.valid_to, seen.expires_at
+    ) AS is_changed,
     latest.memory_id AS current_id, latest.content, latest.status, latest.deleted_at, latest.valid_from
 FROM (SELECT mnemic.branch_filter(%(tenant_id)s, %(owner)s, %(channel)s) AS filter OFFSET 0) AS viewed
-JOIN state.branch_tombstones AS hidden
+JOIN state.hidden_memories AS hidden
     ON hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.channel = %(channel)s
     AND hidden.shown_at IS NULL
 CROSS JOIN LATERAL (
-    SELECT history.channel FROM state.memory_history AS history
+    SELECT * FROM state.memory_history AS history
     WHERE history.tenant_id = %(tenant_id)s AND history.memory_id = hidden.memory_id
       AND history.recorded_at <= mnemic.known_at(viewed.filter, history.channel, NULL)
       AND coalesce(history.known_until > mnemic.known_at(viewed.filter, history.channel, NULL), history.known_until IS NULL)
@@ -163,16 +169,12 @@ CROSS JOIN LATERAL (
         JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = successor.superseded_by
         WHERE successor.depth < %(successors_max)s
     )
-    SELECT memories.memory_id, memories.content, memories.status, memories.deleted_at, memories.valid_from, memories.recorded_at
+    SELECT memories.*
     FROM successor
     JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = successor.memory_id
     ORDER BY successor.depth DESC
     LIMIT 1
 ) AS latest
-WHERE NOT EXISTS (
-    SELECT FROM state.changesets AS merge
-    WHERE merge.tenant_id = %(tenant_id)s AND merge.changeset_id = hidden.changeset_id AND merge.state = 'undone'
-)
 ORDER BY hidden.memory_id
 LIMIT %(limit)s
 
@@ -221,7 +223,11 @@ JOIN state.memories AS other
 WHERE own.tenant_id = %(tenant_id)s AND own.owner = %(owner)s AND own.branch = %(channel)s
   AND own.status = 'active' AND own.deleted_at IS NULL
   AND other.channel = %(parent)s AND other.status = 'active' AND other.deleted_at IS NULL
-  AND other.recorded_at > %(forked_at)s
+  AND NOT EXISTS (
+      SELECT FROM state.memory_history AS past
+      WHERE past.tenant_id = %(tenant_id)s AND past.memory_id = other.memory_id AND past.content = other.content
+        AND past.recorded_at <= %(forked_at)s AND coalesce(past.known_until > %(forked_at)s, true)
+  )
 ORDER BY own.memory_id, other.memory_id
 
 -- name: record_merge
@@ -234,11 +240,11 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND channel = %(channel)s
 -- Hides memories of channels above the parent in the parent, which is a branch itself, unless they are hidden there.
 INSERT INTO state.branch_tombstones (tenant_id, owner, channel, memory_id, replaced_by, reason, changeset_id)
 SELECT %(tenant_id)s, %(owner)s, %(parent)s, hidden.memory_id, hidden.replaced_by, hidden.reason, %(changeset_id)s
-FROM state.branch_tombstones AS hidden
+FROM state.hidden_memories AS hidden
 WHERE hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s AND hidden.channel = %(channel)s
   AND hidden.shown_at IS NULL AND hidden.memory_id = ANY(%(ids)s::uuid[])
   AND NOT EXISTS (
-      SELECT FROM state.branch_tombstones AS known
+      SELECT FROM state.hidden_memories AS known
       WHERE known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = %(parent)s
         AND known.memory_id = hidden.memory_id AND known.shown_at IS NULL
   )

@@ -61,7 +61,8 @@ BEGIN
                         ELSE 'child.owner = $1 AND child.channel = $2'
                     END,
                     CASE WHEN tables.guarded IN ('queue.events'::regclass, 'queue.event_inbox'::regclass) THEN
-                        'child.owner = $1 AND (child.subject = ANY ($3::text[]) OR child.data ->> ''channel'' = $2)'
+                        'child.owner = $1 AND (child.subject = ANY ($3::text[]) OR child.data ->> ''channel'' = $2'
+                        || CASE WHEN is_open THEN ')' ELSE ' AND child.subject = $2)' END
                     END
                 ) AS condition
             FROM mnemic.tables_with_owners() AS tables

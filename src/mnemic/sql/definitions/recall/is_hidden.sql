@@ -1,4 +1,4 @@
--- Whether a memory is hidden in the branch that a recall reads (state.branch_tombstones): by the branch itself, or by a branch
+-- Whether a memory is hidden in the branch that a recall reads (state.hidden_memories): by the branch itself, or by a branch
 -- above it at the time as of which that is read.
 CREATE OR REPLACE FUNCTION mnemic.is_hidden(
     of_tenant uuid, of_owner text, wanted_id uuid, filter mnemic.recall_filter, as_of timestamptz
@@ -9,15 +9,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN EXISTS (
-        SELECT FROM state.branch_tombstones AS hidden
+        SELECT FROM state.hidden_memories AS hidden
         WHERE hidden.tenant_id = of_tenant AND hidden.owner = of_owner AND hidden.memory_id = wanted_id
           AND (hidden.channel = (filter).branch OR hidden.channel = ANY ((filter).past_channels))
           AND coalesce(hidden.hidden_at <= mnemic.known_at(filter, hidden.channel, as_of), true)
           AND coalesce(hidden.shown_at > mnemic.known_at(filter, hidden.channel, as_of), hidden.shown_at IS NULL)
-          AND NOT EXISTS (
-              SELECT FROM state.changesets AS merge
-              WHERE merge.tenant_id = of_tenant AND merge.changeset_id = hidden.changeset_id AND merge.state = 'undone'
-          )
     );
 END
 $$;

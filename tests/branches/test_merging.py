@@ -37,10 +37,14 @@ def done(merge: Merge) -> list[tuple[object, ...]]:
 
 async def states(memory: AsyncMemory, ids: Sequence[UUID]) -> list[tuple[object, ...]]:
     records = [await memory.memories.get(each) for each in ids]
-    return [(each.channel, each.status, each.deleted_at, each.superseded_by, each.valid_to) for each in records]
+    return [
+        (each.channel, each.status, each.deleted_at, each.superseded_by, each.valid_to) for each in records
+    ]
 
 
-async def test_a_dry_run_shows_what_merging_does(forked: AsyncMemory, tenant_database: TenantDatabase) -> None:
+async def test_a_dry_run_shows_what_merging_does(
+    forked: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
     paris, cats = await id_of(forked, PARIS), await id_of(forked, CATS)
     branch = forked.scope(channel="what-if")
     berlin = await branch.memories.supersede(paris, BERLIN)

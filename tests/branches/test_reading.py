@@ -26,7 +26,12 @@ async def listed(memory: AsyncMemory, channel: str | None) -> set[str]:
 async def test_a_branch_reads_through_to_its_parent(memory: AsyncMemory) -> None:
     await memory.retain([PARIS, CATS])
     branch = await memory.channels.fork("what-if", reason="trying it out")
-    assert (branch.channel, branch.parent, branch.state, branch.memory_count) == ("what-if", "_global", "open", 0)
+    assert (branch.channel, branch.parent, branch.state, branch.memory_count) == (
+        "what-if",
+        "_global",
+        "open",
+        0,
+    )
     assert branch.reason == "trying it out"
     await memory.retain(BERLIN, channel="what-if")
     everything = {PARIS, BERLIN, CATS}
@@ -97,7 +102,11 @@ async def test_a_branch_of_a_branch_reads_each_channel_as_of_its_fork(memory: As
     await memory.channels.fork("two", parent="one")
     await memory.retain("Alice keeps a parrot.", channel="one")
     await memory.retain("Alice plays chess.", channel="two")
-    assert await listed(memory, "two") == {"Alice lives in Paris.", "Alice keeps a cat.", "Alice plays chess."}
+    assert await listed(memory, "two") == {
+        "Alice lives in Paris.",
+        "Alice keeps a cat.",
+        "Alice plays chess.",
+    }
     assert await recalled(memory, "Alice", channel="two") == await listed(memory, "two")
     assert await recalled(memory, "Alice", channel="one") == {
         "Alice lives in Paris.",

@@ -10,6 +10,7 @@ from mnemic.cli import (
     admin,
     backup,
     bench,
+    channels,
     conversations,
     demo,
     doctor,
@@ -57,6 +58,7 @@ app.command("profile")(profile.profile)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(channels.app, name="channels")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(tenants.app, name="tenants")

@@ -67,7 +67,6 @@ class Filter:
         labels = (self.tags, self.any_tags, self.metadata)
         return any((*labels, self.conversation, self.since, self.until, self.categories))
 
-
     def in_branch(
         self, branch: str, past_channels: Sequence[str], past_times: Sequence[datetime]
     ) -> "Filter":

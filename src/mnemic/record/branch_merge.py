@@ -126,7 +126,9 @@ class _Plan:
     def changes(self) -> list[MemoryChange]:
         """First what makes room in the parent, then the moves."""
         supersedes = {
-            change.replaced_by: memory_id for memory_id, (change, _) in self.retired.items() if change.replaced_by
+            change.replaced_by: memory_id
+            for memory_id, (change, _) in self.retired.items()
+            if change.replaced_by
         }
         return [
             *(staged for _, staged in self.retired.values()),
@@ -304,9 +306,7 @@ def _check_resolved(conflicts: Sequence[MergeConflict]) -> None:
         )
 
 
-async def _apply(
-    transaction: Transaction, scope: Scope, plan: _Plan, parameters: Mapping[str, Any]
-) -> Merge:
+async def _apply(transaction: Transaction, scope: Scope, plan: _Plan, parameters: Mapping[str, Any]) -> Merge:
     changeset_id = None
     if plan.changes:
         changeset_id = await stage_and_apply(

@@ -75,7 +75,9 @@ def _check_fork(facts: dict[str, Any], channel: str, parent: str) -> None:
     if facts["is_parent_merged"]:
         raise ConflictError(f"The branch {parent!r} was merged: fork the channel that it was merged into.")
     if facts["parent_depth"] >= DEPTH_MAX:
-        raise ConflictError(f"There are {DEPTH_MAX} channels above {parent!r}, which is the limit: merge some.")
+        raise ConflictError(
+            f"There are {DEPTH_MAX} channels above {parent!r}, which is the limit: merge some."
+        )
     if facts["branch_count"] >= BRANCHES_MAX:
         raise ConflictError(f"The owner has {BRANCHES_MAX} branches, which is the limit: drop some.")
 
@@ -108,13 +110,20 @@ async def read_in_branch(database: TenantDatabase, scope: Scope, memory_id: UUID
 
 
 async def hide(
-    transaction: Transaction, scope: Scope, memory: MemoryRecord, *, replaced_by: UUID | None, reason: str | None
+    transaction: Transaction,
+    scope: Scope,
+    memory: MemoryRecord,
+    *,
+    replaced_by: UUID | None,
+    reason: str | None,
 ) -> None:
     """Hide a memory in the branch of the scope; ConflictError if it is hidden already."""
     parameters = {**_hidden(scope, memory), "replaced_by": replaced_by, "reason": check_reason(reason)}
     await transaction.one("branches.hold_for_writing", parameters)
     if not await transaction.execute("branches.hide", parameters):
-        raise ConflictError(f"The memory {memory.memory_id} is hidden in the branch {scope.channel!r} already.")
+        raise ConflictError(
+            f"The memory {memory.memory_id} is hidden in the branch {scope.channel!r} already."
+        )
 
 
 async def forget_in_branch(

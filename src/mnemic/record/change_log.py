@@ -14,6 +14,7 @@ from mnemic.types.changeset import CHANGESET_PURPOSES, CHANGESET_STATES, Changes
 from mnemic.types.checks import check_choice, check_id, check_whole
 from mnemic.types.curation import ChangeDiff, ChangesetDiff
 from mnemic.types.memory import MemoryRecord
+from mnemic.types.one_line import one_line, shortened
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
 
@@ -99,7 +100,7 @@ async def read_diff(
 
 
 def _text(changeset: Changeset, changes: Sequence[ChangeDiff], next_after: int | None) -> str:
-    lines = [_title(changeset), _one_line(changeset.reason)]
+    lines = [_title(changeset), one_line(changeset.reason)]
     for change in changes:
         lines += ["", *_lines(change)]
     if next_after is not None:
@@ -116,7 +117,7 @@ def _lines(change: ChangeDiff) -> list[str]:
     """A change as lines of text, each with its mark: space, minus, plus or number sign."""
     lines = [
         f"# {change.kind} {change.memory_id} ({change.state}, change {change.change_id})",
-        f"  {_one_line(change.content)}",
+        f"  {one_line(change.content)}",
     ]
     for field, value in change.after.items():
         if field in change.before:
@@ -125,8 +126,8 @@ def _lines(change: ChangeDiff) -> list[str]:
     if change.relationship is not None:
         lines.append(f"+ {change.relationship} {change.other_id}")
     if change.other_content is not None:
-        lines.append(f"  → {_one_line(change.other_content)}")
-    return [*lines, f"  because: {_one_line(change.reason)}"]
+        lines.append(f"  → {one_line(change.other_content)}")
+    return [*lines, f"  because: {one_line(change.reason)}"]
 
 
 def _diff(row: Row, before: MemoryRecord | None, contents: Mapping[UUID, str]) -> ChangeDiff:
@@ -142,11 +143,13 @@ def _diff(row: Row, before: MemoryRecord | None, contents: Mapping[UUID, str]) -
         kind=row["kind"],
         state=row["state"],
         reason=row["reason"],
-        content=_short(row["content"]),
+        content=shortened(row["content"], CONTENT_SHOWN_CHARACTERS),
         before={field: old[field] for field in changed if field in old},
         after=changed,
         other_id=other_id,
-        other_content=_short(other_content) if other_content is not None else None,
+        other_content=shortened(other_content, CONTENT_SHOWN_CHARACTERS)
+        if other_content is not None
+        else None,
         relationship=row["relationship"],
         evidence=tuple(row["evidence"]),
         signals=row["signals"],
@@ -164,18 +167,7 @@ def _other_id(row: Row) -> UUID | None:
     return related_id
 
 
-def _short(content: str) -> str:
-    if len(content) <= CONTENT_SHOWN_CHARACTERS:
-        return content
-    return content[: CONTENT_SHOWN_CHARACTERS - 1] + "…"
-
-
 def _shown(value: object) -> str:
     if value is None:
         return "none"
-    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else _one_line(str(value))
-
-
-def _one_line(text: str) -> str:
-    """Text of memories on one line, so that it cannot imitate lines of a diff."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else one_line(str(value))

@@ -124,6 +124,7 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
@@ -1893,6 +1894,14 @@ class Memories(Facade[AsyncMemories]):
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return self._portal.run(self._async.history(memory_id, owner=owner))
+
+    def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return self._portal.run(self._async.why(memory_id, owner=owner))
 
     def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None

@@ -57,6 +57,7 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
     Route("memories.history", "GET", "/v1/memories/{memory_id}/history", "read"),
+    Route("memories.why", "GET", "/v1/memories/{memory_id}/why", "read"),
     Route("memories.as_of", "GET", "/v1/memories/{memory_id}/as-of", "read"),
     Route("memories.update", "PATCH", "/v1/memories/{memory_id}", "write"),
     Route("memories.supersede", "POST", "/v1/memories/{memory_id}/supersede", "write"),

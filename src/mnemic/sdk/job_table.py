@@ -1,9 +1,10 @@
 """The job types of all features, combined. A new feature adds its table here."""
 
+from mnemic.consolidation import jobs as consolidation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
 from mnemic.maintenance import jobs as maintenance
 from mnemic.runtime.job_types import combine
 from mnemic.webhooks import jobs as webhooks
 
-JOBS = combine(documents.JOBS, embeddings.JOBS, maintenance.JOBS, webhooks.JOBS)
+JOBS = combine(consolidation.JOBS, documents.JOBS, embeddings.JOBS, maintenance.JOBS, webhooks.JOBS)

@@ -1,0 +1,239 @@
+"""Consolidation: read what was said since the last pass, once, and keep what was learnt.
+
+Notes come first, because anchored notes decide about claims in conversations, then conversations. A batch of
+sources is read with no transaction open, and what was found is committed in one transaction with the marks
+that the sources were read. So a pass can be killed at any time, run twice, and run in several workers: a
+source is read once by each extractor. The position up to which a conversation was read only saves looking
+at its marks again.
+
+The rules always run. If a language model fails, its batches are left for the next pass.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import cast
+from uuid import UUID
+
+from mnemic.consolidation.extractors import extractors_of
+from mnemic.consolidation.summaries import SUMMARY_MIN_TURNS, summarise_conversation
+from mnemic.db.connection import Row
+from mnemic.db.database import Transaction
+from mnemic.errors import LanguageModelError
+from mnemic.extraction.extracting import extract_batch
+from mnemic.extraction.protocol import Extractor, SourceText
+from mnemic.extraction.storing import SourceBatch, StoredStatements
+from mnemic.runtime.core import Caller, Core
+from mnemic.types.checks import check_choice
+from mnemic.types.consolidated import Consolidated
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
+
+BATCH_SOURCES = 60
+"""Sources that are read and committed together."""
+PAGE_CONVERSATIONS = 100
+DOCUMENT_CHUNKS_MAX = 200
+"""Chunks at the beginning of a document that are read."""
+PROCESS = "consolidation"
+NIL = UUID(int=0)
+
+OnProgress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a pass reads: of all owners or one, all conversations and notes or one conversation."""
+
+    owner: str | None = None
+    conversation: str | None = None
+    policy: ContradictionPolicy | None = None
+
+
+@dataclass
+class _Counts:
+    """What a pass came to so far."""
+
+    conversations: int = 0
+    sources: int = 0
+    statements: int = 0
+    repeated: int = 0
+    rejected: int = 0
+    superseded: int = 0
+    summaries: int = 0
+    failed: int = 0
+    on_progress: OnProgress = field(default=lambda count: None)
+
+    def add(self, stored: StoredStatements) -> None:
+        self.statements += stored.stored_count
+        self.repeated += stored.repeated_count
+        self.rejected += stored.rejected_count
+        self.superseded += stored.superseded_count
+
+    def read(self, source_count: int) -> None:
+        self.sources += source_count
+        self.on_progress(self.sources)
+
+    def result(self) -> Consolidated:
+        return Consolidated(
+            conversation_count=self.conversations,
+            source_count=self.sources,
+            statement_count=self.statements,
+            repeated_count=self.repeated,
+            rejected_count=self.rejected,
+            superseded_count=self.superseded,
+            summary_count=self.summaries,
+            failed_count=self.failed,
+        )
+
+
+def check_wanted(scope: Scope, conversation: object, policy: object) -> Wanted:
+    """Check the arguments of a pass for one owner; InvalidInputError names the wrong one."""
+    name = check_name("conversation", conversation) if conversation is not None else None
+    chosen = check_choice("policy", policy, CONTRADICTION_POLICIES) if policy is not None else None
+    return Wanted(scope.require_owner(), name, cast("ContradictionPolicy | None", chosen))
+
+
+async def consolidate(
+    core: Core, wanted: Wanted, on_progress: OnProgress = lambda count: None
+) -> Consolidated:
+    """Read everything that is due. `on_progress` gets the number of sources read so far."""
+    counts = _Counts(on_progress=on_progress)
+    extractors = extractors_of(core)
+    if wanted.conversation is None:
+        async for batch in _due_notes(core, wanted, extractors):
+            await _read_batch(core, wanted, extractors, batch, counts)
+    async for row in _due_conversations(core, wanted):
+        await _consolidate_conversation(core, wanted, extractors, row, counts)
+    return counts.result()
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Sources of one owner and channel, with the extractors that have read each of them."""
+
+    scope: Scope
+    rows: Sequence[Row]
+
+    def unread_by(self, extractor: Extractor) -> SourceBatch:
+        unread = [row for row in self.rows if extractor.name not in row["extractors"]]
+        return SourceBatch(
+            self.scope,
+            [_source(row) for row in unread],
+            extractor.name,
+            {row["memory_id"]: row["provenance"] for row in unread},
+        )
+
+
+def _source(row: Row) -> SourceText:
+    return SourceText(
+        row["memory_id"],
+        row["text"],
+        row["role"],
+        row["name"],
+        row["at"],
+        row["position"],
+        is_document=row["is_document"],
+    )
+
+
+async def _read_batch(
+    core: Core,
+    wanted: Wanted,
+    extractors: Sequence[Extractor],
+    batch: _Batch,
+    counts: _Counts,
+) -> bool:
+    """Read a batch with all extractors; returns whether none failed."""
+    is_complete = True
+    for extractor in extractors:
+        sources = batch.unread_by(extractor)
+        if not sources.sources:
+            continue
+        try:
+            stored = await extract_batch(Caller(core, batch.scope), extractor, sources, policy=wanted.policy)
+        except LanguageModelError:
+            counts.failed += 1
+            is_complete = False
+        else:
+            counts.add(stored)
+    counts.read(sum(not row["extractors"] for row in batch.rows))
+    return is_complete
+
+
+async def _due_notes(core: Core, wanted: Wanted, extractors: Sequence[Extractor]) -> AsyncIterator[_Batch]:
+    after = ("", NIL)
+    while True:
+        parameters = {
+            "owner": wanted.owner,
+            "after_owner": after[0],
+            "after_id": after[1],
+            "extractors": [extractor.name for extractor in extractors],
+            "chunks_max": DOCUMENT_CHUNKS_MAX,
+            "limit": BATCH_SOURCES,
+        }
+        async with core.storage.tenant_database.transaction() as transaction:
+            rows = await transaction.rows("consolidation.due_notes", parameters)
+        if not rows:
+            return
+        ordered = sorted(rows, key=lambda row: (row["owner"], row["channel"]))
+        for (owner, channel), group in groupby(ordered, key=lambda row: (row["owner"], row["channel"])):
+            yield _Batch(Scope(owner, channel, PROCESS), list(group))
+        after = (rows[-1]["owner"], rows[-1]["memory_id"])
+
+
+async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
+    after = ("", "")
+    while True:
+        parameters = {
+            "owner": wanted.owner,
+            "conversation": wanted.conversation,
+            "after_owner": after[0],
+            "after_conversation": after[1],
+            "summary_min_turns": SUMMARY_MIN_TURNS,
+            "limit": PAGE_CONVERSATIONS,
+        }
+        async with core.storage.tenant_database.transaction() as transaction:
+            rows = await transaction.rows("consolidation.due_conversations", parameters)
+        for row in rows:
+            yield row
+        if len(rows) < PAGE_CONVERSATIONS:
+            return
+        after = (rows[-1]["owner"], rows[-1]["conversation"])
+
+
+async def _consolidate_conversation(
+    core: Core, wanted: Wanted, extractors: Sequence[Extractor], row: Row, counts: _Counts
+) -> None:
+    """Read the new turns of a conversation, batch by batch, then renew its summary."""
+    scope = Scope(row["owner"], row["channel"], PROCESS)
+    key = {"owner": row["owner"], "conversation": row["conversation"]}
+    counts.conversations += 1
+    position, may_advance = row["next_position"], True
+    while position < row["turn_count"]:
+        turns = await _turns(core, key, position)
+        position = turns[-1]["position"] + 1 if len(turns) == BATCH_SOURCES else row["turn_count"]
+        if len(turns) == BATCH_SOURCES and turns[0]["position"] < turns[-1]["position"]:
+            # The last turn may go on: all its chunks are read in the next batch.
+            position = turns[-1]["position"]
+            turns = [turn for turn in turns if turn["position"] < position]
+        is_complete = await _read_batch(core, wanted, extractors, _Batch(scope, turns), counts)
+        may_advance = may_advance and is_complete
+        if may_advance:
+            await _advance(core, key, position)
+    if await summarise_conversation(Caller(core, scope), row["conversation"], row["turn_count"]):
+        counts.summaries += 1
+
+
+async def _turns(core: Core, key: dict[str, str], position: int) -> list[Row]:
+    parameters = {**key, "from_position": position, "limit": BATCH_SOURCES}
+    async with core.storage.tenant_database.transaction() as transaction:
+        return await transaction.rows("consolidation.turns", parameters)
+
+
+async def _advance(core: Core, key: dict[str, str], next_position: int) -> None:
+    parameters = {**key, "next_position": next_position}
+
+    async def write(transaction: Transaction) -> int:
+        return await transaction.execute("consolidation.advance", parameters)
+
+    await core.storage.tenant_database.run(write)

@@ -11,6 +11,7 @@ from mnemic.cli import (
     backup,
     bench,
     conversations,
+    curate,
     demo,
     doctor,
     documents,
@@ -58,6 +59,7 @@ app.command("profile")(profile.profile)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(curate.app, name="curate")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")

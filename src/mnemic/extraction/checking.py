@@ -17,6 +17,7 @@ from mnemic.errors import InvalidInputError
 from mnemic.extraction.protocol import KnownStatement, ProposedStatement, SourceText
 from mnemic.extraction.speakers import is_testimony
 from mnemic.text_analysis.assertions import MASK, Sentence, sentences_of, why_no_assertion
+from mnemic.text_analysis.instructions import orders_memory, overrides_instructions
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
 from mnemic.types.checks import check_choice, check_text
 from mnemic.types.memory import CATEGORIES
@@ -33,6 +34,8 @@ STATEMENTS_PER_SOURCE_MAX = 5
 QUOTATION_MIN_CHARACTERS = 6
 QUOTATION_MIN_WORDS = 2
 ENTITIES_MAX = 8
+PROMPT_RUN_WORDS = 6
+"""So many words of a model's instructions in a row make a statement a repetition of them."""
 
 Rejection = Literal[
     "unknown source",
@@ -45,8 +48,11 @@ Rejection = Literal[
     "hypothetical",
     "quoted",
     "recalled",
+    "instruction",
+    "prompt text",
     "unsupported name",
     "unsupported number",
+    "unsupported value",
     "unknown replacement",
     "too many",
     "forgotten",
@@ -83,13 +89,15 @@ def check_statements(
     sources: Sequence[SourceText],
     known: Sequence[KnownStatement] = (),
     recalled: Collection[str] = (),
+    instructions: str = "",
 ) -> Checked:
     """Accept or reject every proposal.
 
     `sources` are all texts that the extractor read: names from one of them may complete a statement from
-    another. `recalled` are sentences, folded by `folded`, that repeat what is stored already.
+    another. `recalled` are sentences, folded by `folded`, that repeat what is stored already. `instructions`
+    are those that a language model got: no statement may repeat them.
     """
-    context = _Context.of(sources, known, recalled)
+    context = _Context.of(sources, known, recalled, instructions)
     accepted: list[ProposedStatement] = []
     rejected: list[Rejected] = []
     counts: dict[UUID, int] = {}
@@ -118,16 +126,23 @@ class _Context:
     known: Mapping[UUID, KnownStatement]
     recalled: frozenset[str]
     speakers: frozenset[str]
+    prompt_runs: frozenset[tuple[str, ...]]
+    """Runs of words of the instructions that no source has."""
 
     @classmethod
     def of(
-        cls, sources: Sequence[SourceText], known: Sequence[KnownStatement], recalled: Collection[str]
+        cls,
+        sources: Sequence[SourceText],
+        known: Sequence[KnownStatement],
+        recalled: Collection[str],
+        instructions: str,
     ) -> "_Context":
         return cls(
             {source.memory_id: source for source in sources},
             {each.memory_id: each for each in known},
             frozenset(recalled),
             frozenset(source.name.casefold() for source in sources if source.name is not None),
+            _runs(instructions) - frozenset().union(*map(_runs, texts)) if instructions else frozenset(),
         )
 
     @cached_property
@@ -146,6 +161,7 @@ def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection |
         _invalid_field(proposal)
         or _bad_quotation(proposal, source, context)
         or (None if is_testimony(proposal.subject, source, context.speakers) else "speaker may not testify")
+        or _instruction(proposal, source, context)
         or _unsupported(proposal, source, context)
         or _bad_replacement(proposal, context)
     )
@@ -205,6 +221,25 @@ def _overlap(sentence: str, quotation: str) -> bool:
     return quotation in sentence or sentence in quotation
 
 
+def _instruction(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
+    """Orders to a language model are nobody's testimony, and its own instructions are no statement."""
+    quotation = folded(proposal.quotation)
+    sentences = [each.text for each in sentences_of(source.text) if _overlap(folded(each.text), quotation)]
+    if overrides_instructions(source.text) or any(map(orders_memory, (*sentences, proposal.quotation))):
+        return "instruction"
+    said = (proposal.statement, proposal.subject, proposal.value)
+    if context.prompt_runs and any(not context.prompt_runs.isdisjoint(_runs(text)) for text in said):
+        return "prompt text"
+    return None
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """All runs of `PROMPT_RUN_WORDS` words."""
+    words = [found[0].casefold() for found in _WORD.finditer(text)]
+    count = len(words) - PROMPT_RUN_WORDS + 1
+    return frozenset(tuple(words[start : start + PROMPT_RUN_WORDS]) for start in range(max(count, 0)))
+
+
 def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
     """Names and numbers must have been said; the words of dates may also come from the stated times."""
     dates = (proposal.valid_from, proposal.valid_to, source.at)
@@ -222,7 +257,15 @@ def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Cont
             # The words of the whole batch are collected only if the quotation lacks one.
             if _forms(word).isdisjoint(own) and _forms(word).isdisjoint(context.words):
                 return "unsupported number" if has_digit else "unsupported name"
+    content = [word for word in map(_forms, _content_words(proposal.value)) if word]
+    if content and all(word.isdisjoint(allowed) for word in content):
+        return "unsupported value"
     return None
+
+
+def _content_words(text: str) -> list[str]:
+    words = [found[0] for found in _WORD.finditer(text)]
+    return [word for word in words if word.casefold() not in STATEMENT_STOPWORDS]
 
 
 def _words(text: str) -> frozenset[str]:

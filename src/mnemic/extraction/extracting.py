@@ -33,7 +33,8 @@ async def extract_batch(
     known = await read_known(caller.database, batch.scope)
     proposals = await extractor.extract(batch.sources, known)
     recalled = await recalled_sentences(caller.database, batch.scope, proposals, batch.sources)
-    checked = check_statements(proposals, batch.sources, known, recalled)
+    instructions = getattr(extractor, "instructions", "")
+    checked = check_statements(proposals, batch.sources, known, recalled, instructions)
     return await store_statements(
         caller, batch, checked.accepted, checked.rejected, policy=policy, and_then=and_then
     )

@@ -24,6 +24,7 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
@@ -40,6 +41,7 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
@@ -63,7 +65,9 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.embedding import ModelChange
 from mnemic.types.entity import (
@@ -120,6 +124,7 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
@@ -127,6 +132,7 @@ __all__ = [
     "Admin",
     "Audit",
     "Conversations",
+    "Curation",
     "Documents",
     "Entities",
     "Errors",
@@ -499,6 +505,11 @@ class Memory(Facade[AsyncMemory]):
         return Groups._view(self._portal, self._async.groups)
 
     @property
+    def curation(self) -> Curation:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return Curation._view(self._portal, self._async.curation)
+
+    @property
     def keys(self) -> Keys:
         """API keys for a Mnemic server."""
         return Keys._view(self._portal, self._async.keys)
@@ -778,6 +789,128 @@ class Conversations(Facade[AsyncConversations]):
     ) -> Sequence[ToolInvocation]:
         """Return the tool calls of a conversation, in order."""
         return self._portal.run(self._async.tools(conversation, limit=limit, owner=owner))
+
+
+class Curation(Facade[AsyncCuration]):
+    """Changesets: changes of memories that Mnemic proposes or has made, which can be shown and undone.
+
+    A run of the curator stages changes: nothing changes, and recall does not see them, until they are
+    applied. Contradictions, promotion and the daily cleanup are in the same list, applied already.
+    """
+
+    def propose(
+        self,
+        *,
+        kinds: Sequence[CurationKind] | None = None,
+        limit: int = PROPOSALS_MAX,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CurationRun:
+        """Read the owner's memories and stage what to promote, archive, prune, merge or supersede.
+
+        A run reads up to 20,000 memories and makes at most `limit` proposals; the next one continues. With
+        `dry_run=True` it only shows them. It never proposes anything twice, nor anything about anchored
+        memories, turns or documents. Proposals of a kind with an automatic policy are applied at once.
+        """
+        return self._portal.run(self._async.propose(kinds=kinds, limit=limit, dry_run=dry_run, owner=owner))
+
+    def list(
+        self,
+        *,
+        state: ChangesetState | None = None,
+        purpose: ChangesetPurpose | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Changeset]:
+        """Return changesets, newest first; `before` is the id of the last one of the previous page.
+
+        Those in the state `staged` wait for a decision.
+        """
+        return self._portal.run(
+            self._async.list(state=state, purpose=purpose, before=before, limit=limit, owner=owner)
+        )
+
+    def get(self, changeset_id: UUID | str, *, owner: str | None = None) -> Changeset:
+        """Return one changeset, with the number of its changes by state."""
+        return self._portal.run(self._async.get(changeset_id, owner=owner))
+
+    def diff(
+        self,
+        changeset_id: UUID | str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> ChangesetDiff:
+        """Return the changes of a changeset in their order, each with the fields before and after it.
+
+        `text` is the same for people. `next_after` of the result continues the list.
+        """
+        return self._portal.run(self._async.diff(changeset_id, after=after, limit=limit, owner=owner))
+
+    def approve(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Approve staged changes: all, or those that are named. `apply` then applies them."""
+        return self._portal.run(self._async.approve(changeset_id, change_ids=change_ids, owner=owner))
+
+    def reject(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Reject open changes: all, or those that are named.
+
+        They are not proposed again unless the memory changes.
+        """
+        return self._portal.run(self._async.reject(changeset_id, change_ids=change_ids, owner=owner))
+
+    def apply(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Apply the approved changes, or those that are named, all in one transaction.
+
+        ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
+        The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.apply(changeset_id, change_ids=change_ids, owner=owner))
+
+    def undo(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Undo the applied changes, or those that are named, all in one transaction.
+
+        The memories get back exactly what they had before; the history keeps everything. Any changeset can be
+        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
+        nothing changes. The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
+
+    def policies(self, *, owner: str | None = None) -> dict[str, bool]:
+        """Return, for each kind of proposal, whether it is applied without asking."""
+        return self._portal.run(self._async.policies(owner=owner))
+
+    def set_policy(self, kind: CurationKind, *, automatic: bool, owner: str | None = None) -> dict[str, bool]:
+        """Apply proposals of a kind without asking, from the next run on, or no longer; returns all policies.
+
+        The change is recorded in the audit log.
+        """
+        return self._portal.run(self._async.set_policy(kind, automatic=automatic, owner=owner))
 
 
 class Documents(Facade[AsyncDocuments]):
@@ -1761,6 +1894,14 @@ class Memories(Facade[AsyncMemories]):
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return self._portal.run(self._async.history(memory_id, owner=owner))
+
+    def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return self._portal.run(self._async.why(memory_id, owner=owner))
 
     def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None

@@ -24,6 +24,7 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
@@ -429,6 +430,11 @@ class AsyncMemory(CallGroup):
     def groups(self) -> AsyncGroups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return AsyncGroups(self._backend, self._scope)
+
+    @property
+    def curation(self) -> AsyncCuration:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return AsyncCuration(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:

@@ -2134,6 +2134,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner, TG_ARGV[0], NEW.changeset_id,
+        jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.publish_entity_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5003,12 +5018,12 @@ COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the mem
 
 CREATE TABLE state.curation_policies (
     tenant_id uuid NOT NULL,
-    owner text DEFAULT ''::text NOT NULL,
+    owner text NOT NULL,
     kind text NOT NULL,
     is_automatic boolean NOT NULL,
     set_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
-    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+    CONSTRAINT curation_policies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
@@ -5017,7 +5032,7 @@ ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -7047,6 +7062,8 @@ CREATE TRIGGER follow_status AFTER UPDATE OF status, deleted_at ON state.memorie
 
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
 
+CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
+
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.changed');
@@ -7070,6 +7087,12 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
+
+CREATE TRIGGER publish_rejected AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'rejected'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.rejected');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.staged');
+
+CREATE TRIGGER publish_undone AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'undone'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.undone');
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
@@ -7853,6 +7876,8 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 

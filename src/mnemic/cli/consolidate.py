@@ -59,7 +59,7 @@ def consolidate(
 
 
 async def _of_all_owners(memory: AsyncMemory, *, quiet: bool) -> dict[str, Any]:
-    job_id = await memory.jobs.enqueue(CONSOLIDATE_JOB)
+    job_id = (await memory.jobs.enqueue(CONSOLIDATE_JOB)).job_id
     await follow_job(memory, job_id, "consolidating", quiet=quiet)
     status = await memory.jobs.status(job_id)
     return cast("dict[str, Any]", status.result)

@@ -6,7 +6,7 @@ from typing import Annotated, cast
 import typer
 
 from mnemic.cli.opening import memory_from, run_call
-from mnemic.cli.options import DataDir, Json, Limit, Owner, TenantName, Url
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import STATUSES, Status
@@ -18,6 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Show what was understood; set how 
 Subject = Annotated[str | None, typer.Option(help="Only about this person or thing.")]
 Attribute = Annotated[str | None, typer.Option(help="Only this attribute, such as lives_in.")]
 WithStatus = Annotated[str, typer.Option(help=f"One of: {', '.join(STATUSES)}.")]
+Limit = Annotated[int, typer.Option(help="Maximum number.")]
 OfChannel = Annotated[str | None, typer.Option("--channel", help="Of this channel. Default: the tenant.")]
 
 
@@ -122,7 +123,8 @@ def policies(
 @app.command("set-policy")
 def set_policy(
     policy: Annotated[str, typer.Argument(help=f"One of: {', '.join(CONTRADICTION_POLICIES)}.")],
-    channel: OfChannel = None,
+    channel: Limit = Annotated[int, typer.Option(help="Maximum number.")]
+OfChannel = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,

@@ -3,10 +3,9 @@
 Notes come first, because anchored notes decide about claims in conversations, then conversations. A batch of
 sources is read with no transaction open, and what was found is committed in one transaction with the marks
 that the sources were read. So a pass can be killed at any time, run twice, and run in several workers: a
-source is read once by each extractor. The position up to which a conversation was read only saves looking
-at its marks again.
+source is read once. The position up to which a conversation was read only saves looking at its marks again.
 
-The rules always run. If a language model fails, its batches are left for the next pass.
+If the settings name a language model as the extractor and it fails, the rules read the batch instead.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -15,13 +14,12 @@ from itertools import groupby
 from typing import cast
 from uuid import UUID
 
-from mnemic.consolidation.extractors import extractors_of
 from mnemic.consolidation.summaries import SUMMARY_MIN_TURNS, summarise_conversation
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
-from mnemic.errors import LanguageModelError
-from mnemic.extraction.extracting import extract_batch
+from mnemic.extraction.fallback import extract_or_fall_back, open_extractor
 from mnemic.extraction.protocol import Extractor, SourceText
+from mnemic.extraction.rules import RulesExtractor
 from mnemic.extraction.storing import SourceBatch, StoredStatements
 from mnemic.runtime.core import Caller, Core
 from mnemic.types.checks import check_choice
@@ -60,7 +58,6 @@ class _Counts:
     rejected: int = 0
     superseded: int = 0
     summaries: int = 0
-    failed: int = 0
     on_progress: OnProgress = field(default=lambda count: None)
 
     def add(self, stored: StoredStatements) -> None:
@@ -82,7 +79,6 @@ class _Counts:
             rejected_count=self.rejected,
             superseded_count=self.superseded,
             summary_count=self.summaries,
-            failed_count=self.failed,
         )
 
 
@@ -98,30 +94,44 @@ async def consolidate(
 ) -> Consolidated:
     """Read everything that is due. `on_progress` gets the number of sources read so far."""
     counts = _Counts(on_progress=on_progress)
-    extractors = extractors_of(core)
+    rules = RulesExtractor()
+    reader = _Reader(core, open_extractor(core, rules), rules, wanted, counts)
     if wanted.conversation is None:
-        async for batch in _due_notes(core, wanted, extractors):
-            await _read_batch(core, wanted, extractors, batch, counts)
+        async for scope, rows in _due_notes(core, wanted):
+            await reader.read(scope, rows)
     async for row in _due_conversations(core, wanted):
-        await _consolidate_conversation(core, wanted, extractors, row, counts)
+        await _consolidate_conversation(reader, row)
     return counts.result()
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """Sources of one owner and channel, with the extractors that have read each of them."""
+class _Reader:
+    """Reads batches of sources of one owner and channel."""
 
-    scope: Scope
-    rows: Sequence[Row]
+    core: Core
+    extractor: Extractor
+    rules: Extractor
+    wanted: Wanted
+    counts: _Counts
 
-    def unread_by(self, extractor: Extractor) -> SourceBatch:
-        unread = [row for row in self.rows if extractor.name not in row["extractors"]]
-        return SourceBatch(
-            self.scope,
+    async def read(self, scope: Scope, rows: Sequence[Row]) -> None:
+        """Read those sources that nobody has read, and store what they say."""
+        unread = [row for row in rows if not row["is_read"]]
+        if not unread:
+            return
+        batch = SourceBatch(
+            scope,
             [_source(row) for row in unread],
-            extractor.name,
+            self.extractor.name,
             {row["memory_id"]: row["provenance"] for row in unread},
         )
+        caller = Caller(self.core, scope)
+        stored = await extract_or_fall_back(
+            caller, self.extractor, self.rules, batch, policy=self.wanted.policy
+        )
+        if not stored.already_read:
+            self.counts.add(stored)
+            self.counts.read(len(unread))
 
 
 def _source(row: Row) -> SourceText:
@@ -136,38 +146,13 @@ def _source(row: Row) -> SourceText:
     )
 
 
-async def _read_batch(
-    core: Core,
-    wanted: Wanted,
-    extractors: Sequence[Extractor],
-    batch: _Batch,
-    counts: _Counts,
-) -> bool:
-    """Read a batch with all extractors; returns whether none failed."""
-    is_complete = True
-    for extractor in extractors:
-        sources = batch.unread_by(extractor)
-        if not sources.sources:
-            continue
-        try:
-            stored = await extract_batch(Caller(core, batch.scope), extractor, sources, policy=wanted.policy)
-        except LanguageModelError:
-            counts.failed += 1
-            is_complete = False
-        else:
-            counts.add(stored)
-    counts.read(sum(not row["extractors"] for row in batch.rows))
-    return is_complete
-
-
-async def _due_notes(core: Core, wanted: Wanted, extractors: Sequence[Extractor]) -> AsyncIterator[_Batch]:
+async def _due_notes(core: Core, wanted: Wanted) -> AsyncIterator[tuple[Scope, Sequence[Row]]]:
     after = ("", NIL)
     while True:
         parameters = {
             "owner": wanted.owner,
             "after_owner": after[0],
             "after_id": after[1],
-            "extractors": [extractor.name for extractor in extractors],
             "chunks_max": DOCUMENT_CHUNKS_MAX,
             "limit": BATCH_SOURCES,
         }
@@ -177,7 +162,7 @@ async def _due_notes(core: Core, wanted: Wanted, extractors: Sequence[Extractor]
             return
         ordered = sorted(rows, key=lambda row: (row["owner"], row["channel"]))
         for (owner, channel), group in groupby(ordered, key=lambda row: (row["owner"], row["channel"])):
-            yield _Batch(Scope(owner, channel, PROCESS), list(group))
+            yield Scope(owner, channel, PROCESS), list(group)
         after = (rows[-1]["owner"], rows[-1]["memory_id"])
 
 
@@ -201,14 +186,13 @@ async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
         after = (rows[-1]["owner"], rows[-1]["conversation"])
 
 
-async def _consolidate_conversation(
-    core: Core, wanted: Wanted, extractors: Sequence[Extractor], row: Row, counts: _Counts
-) -> None:
+async def _consolidate_conversation(reader: _Reader, row: Row) -> None:
     """Read the new turns of a conversation, batch by batch, then renew its summary."""
+    core, counts = reader.core, reader.counts
     scope = Scope(row["owner"], row["channel"], PROCESS)
     key = {"owner": row["owner"], "conversation": row["conversation"]}
     counts.conversations += 1
-    position, may_advance = row["next_position"], True
+    position = row["next_position"]
     while position < row["turn_count"]:
         turns = await _turns(core, key, position)
         position = turns[-1]["position"] + 1 if len(turns) == BATCH_SOURCES else row["turn_count"]
@@ -216,10 +200,8 @@ async def _consolidate_conversation(
             # The last turn may go on: all its chunks are read in the next batch.
             position = turns[-1]["position"]
             turns = [turn for turn in turns if turn["position"] < position]
-        is_complete = await _read_batch(core, wanted, extractors, _Batch(scope, turns), counts)
-        may_advance = may_advance and is_complete
-        if may_advance:
-            await _advance(core, key, position)
+        await reader.read(scope, turns)
+        await _advance(core, key, position)
     if await summarise_conversation(Caller(core, scope), row["conversation"], row["turn_count"]):
         counts.summaries += 1
 

@@ -137,6 +137,7 @@ class _Context:
         recalled: Collection[str],
         instructions: str,
     ) -> "_Context":
+        texts = [source.text for source in sources]
         return cls(
             {source.memory_id: source for source in sources},
             {each.memory_id: each for each in known},
@@ -258,7 +259,7 @@ def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Cont
             if _forms(word).isdisjoint(own) and _forms(word).isdisjoint(context.words):
                 return "unsupported number" if has_digit else "unsupported name"
     content = [word for word in map(_forms, _content_words(proposal.value)) if word]
-    if content and all(word.isdisjoint(allowed) for word in content):
+    if content and all(word.isdisjoint(own) and word.isdisjoint(context.words) for word in content):
         return "unsupported value"
     return None
 

@@ -10,10 +10,10 @@ from uuid import UUID
 from mnemic.config import Settings
 from mnemic.consolidation.consolidating import check_wanted, consolidate
 from mnemic.db.tenancy import Tenant
+from mnemic.mind.bundle import recall_with_bundle
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.recall.pipeline import recall_request
 from mnemic.recall.profile import make_profile, profile_request
 from mnemic.recall.request import check_request
 from mnemic.retain.items import ItemInput, as_items
@@ -44,12 +44,13 @@ from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
 from mnemic.sdk.groups.statements import AsyncStatements
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
-from mnemic.sdk.resolved_settings import resolve_settings
 from mnemic.sdk.routing import CallGroup, routed
+from mnemic.sdk.settings import resolve_settings
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.profile import Profile
@@ -239,6 +240,7 @@ class AsyncMemory(CallGroup):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -257,7 +259,10 @@ class AsyncMemory(CallGroup):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         request = check_request(
             query,
@@ -286,8 +291,9 @@ class AsyncMemory(CallGroup):
             explain=explain,
             record=record,
             include=include,
+            current_conversation=current_conversation,
         )
-        return await recall_request(self._caller, request)
+        return await recall_with_bundle(self._caller, request)
 
     @routed("profile")
     async def profile(
@@ -345,6 +351,11 @@ class AsyncMemory(CallGroup):
     def goals(self) -> AsyncGoals:
         """Goals, their deadlines, sub-goals and blockers."""
         return AsyncGoals(self._backend, self._scope)
+
+    @property
+    def strategies(self) -> AsyncStrategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return AsyncStrategies(self._backend, self._scope)
 
     @property
     def working(self) -> AsyncWorking:

@@ -2364,6 +2364,11 @@ BEGIN
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
     UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
+    UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
     SELECT 'oldest_unsequenced_s', '{}',
@@ -5883,6 +5888,28 @@ ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
 
+CREATE VIEW state.promotion_evidence WITH (security_invoker='true') AS
+ SELECT memories.tenant_id,
+    memories.memory_id,
+    memories.owner,
+    memories.channel,
+    memories.status,
+    memories.deleted_at,
+    memories.confidence,
+    (((COALESCE(counts.retrieval_count, 0))::bigint + memories.reinforcement_count) + COALESCE(counts.useful_count, 0)) AS uses,
+    ( SELECT count(*) AS count
+           FROM ( SELECT feedback.conversation
+                   FROM state.memory_feedback feedback
+                  WHERE ((feedback.tenant_id = memories.tenant_id) AND (feedback.memory_id = memories.memory_id) AND (feedback.kind <> 'not_useful'::text) AND (feedback.conversation IS NOT NULL))
+                UNION
+                 SELECT turns.conversation
+                   FROM (state.memory_relationships derived
+                     JOIN state.memories turns ON (((turns.tenant_id = derived.tenant_id) AND (turns.memory_id = derived.to_id))))
+                  WHERE ((derived.tenant_id = memories.tenant_id) AND (derived.from_id = memories.memory_id) AND (derived.kind = 'derived_from'::text) AND (turns.conversation IS NOT NULL) AND (turns.deleted_at IS NULL))) used_in) AS conversations,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness
+   FROM (state.memories
+     LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
+
 CREATE TABLE state.promotions (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -6154,6 +6181,28 @@ ALTER TABLE ONLY state.strategy_uses ALTER COLUMN at SET STATISTICS 0;
 ALTER TABLE ONLY state.strategy_uses FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
+
+CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
+ SELECT strategies.memory_id AS strategy_id,
+    strategies.owner,
+    memories.channel,
+    strategies.task,
+    memories.content,
+    strategies.tools,
+    strategies.is_mined,
+    strategies.success_count,
+    strategies.failure_count,
+    ARRAY( SELECT strategy_uses.note
+           FROM state.strategy_uses
+          WHERE ((strategy_uses.tenant_id = strategies.tenant_id) AND (strategy_uses.strategy_id = strategies.memory_id) AND (NOT strategy_uses.succeeded) AND (strategy_uses.note IS NOT NULL))
+          ORDER BY strategy_uses.at DESC, strategy_uses.use_id DESC
+         LIMIT 3) AS failure_notes,
+    strategies.last_used_at,
+    memories.created_at,
+    strategies.tenant_id
+   FROM (state.strategies
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id))))
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
 
 CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -8342,6 +8391,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 GRANT SELECT,INSERT,UPDATE ON TABLE state.process_attributes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.process_attributes TO mnemic_definer;
 
+GRANT SELECT ON TABLE state.promotion_evidence TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.promotions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.promotions TO mnemic_definer;
 
@@ -8368,6 +8419,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategy_uses TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.strategy_uses TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.strategy_records TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;

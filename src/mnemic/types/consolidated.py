@@ -9,8 +9,7 @@ class Consolidated:
 
     `source_count` counts turns, notes and chunks of documents that were read for the first time;
     `statement_count` new statements, `repeated_count` statements that were known, `rejected_count` proposals
-    that were not accepted. `superseded_count` counts statements that others replaced. `failed_count` counts
-    batches that a language model could not read; they are read again in the next pass.
+    that were not accepted. `superseded_count` counts statements that others replaced.
     """
 
     conversation_count: int = 0
@@ -20,4 +19,3 @@ class Consolidated:
     rejected_count: int = 0
     superseded_count: int = 0
     summary_count: int = 0
-    failed_count: int = 0

@@ -33,7 +33,7 @@ QUOTATION_MAX_CHARACTERS = 8_192
 class Statement:
     """What was understood from one or more sources; `statement` is the content of its memory.
 
-    `status` is that of the memory: `active` statements are current, `pending_review` ones wait for a decision.
+    `status` is that of the memory: `active` ones are current, `pending_review` ones wait for a decision.
     """
 
     memory_id: UUID

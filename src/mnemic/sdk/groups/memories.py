@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.promotion.promoting import list_promotions
 from mnemic.record import feedback, memories, relationships
 from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
@@ -37,6 +38,7 @@ from mnemic.types.memory import (
     Status,
 )
 from mnemic.types.page import check_limit
+from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
 from mnemic.types.why import Why
@@ -312,6 +314,21 @@ class AsyncMemories(CallGroup):
             self._caller.database,
             self._caller.scoped(owner),
             check_id("memory_id", memory_id) if memory_id is not None else None,
+            before=check_id("before", before) if before is not None else None,
+            limit=limit,
+        )
+
+    @routed("memories.promotions")
+    async def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return await list_promotions(
+            self._caller.database,
+            self._caller.scoped(owner),
             before=check_id("before", before) if before is not None else None,
             limit=limit,
         )

@@ -21,14 +21,13 @@ ORDER BY conversations.owner, conversations.conversation
 LIMIT %(limit)s
 
 -- name: turns
--- Turns of a conversation from a position on, in order, and by which of the extractors each was read. Forgotten turns are
--- left out.
+-- Turns of a conversation from a position on, in order, and whether each was read. Forgotten turns are left out.
 SELECT memories.memory_id, memories.content AS text, memories.role, memories.name,
     coalesce(memories.at, memories.created_at) AS at, memories."position", memories.provenance, false AS is_document,
-    ARRAY(
-        SELECT runs.extractor FROM state.extraction_runs AS runs
+    EXISTS (
+        SELECT FROM state.extraction_runs AS runs
         WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
-    ) AS extractors
+    ) AS is_read
 FROM state.memories
 WHERE memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.conversation = %(conversation)s
   AND memories."position" >= %(from_position)s AND memories.deleted_at IS NULL
@@ -76,15 +75,11 @@ WHERE place <= %(half)s OR place > turn_count - %(half)s
 ORDER BY "position", chunk_index
 
 -- name: due_notes
--- Notes and chunks of documents that one of the extractors has not read, in the order of their keys, after the given one. Of
+-- Notes and chunks of documents that were not read, in the order of their keys, after the given one. Of
 -- each document only the first chunks are read.
 SELECT memories.memory_id, memories.owner, memories.channel, memories.content AS text, memories.role, memories.name,
     coalesce(memories.at, memories.created_at) AS at, NULL::int AS "position", memories.provenance,
-    memories.category = 'reference' OR chunks.memory_id IS NOT NULL AS is_document,
-    ARRAY(
-        SELECT runs.extractor FROM state.extraction_runs AS runs
-        WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
-    ) AS extractors
+    memories.category = 'reference' OR chunks.memory_id IS NOT NULL AS is_document, false AS is_read
 FROM state.memories
 LEFT JOIN LATERAL (
     SELECT chunk.memory_id, min(chunk.chunk_index) AS chunk_index FROM state.document_chunks AS chunk
@@ -97,13 +92,9 @@ WHERE memories.tenant_id = %(tenant_id)s
   AND memories.conversation IS NULL AND memories.source IN ('user_provided', 'imported')
   AND memories.status = 'active' AND memories.deleted_at IS NULL
   AND coalesce(chunks.chunk_index, memories.chunk_index, 0) < %(chunks_max)s
-  AND EXISTS (
-      SELECT FROM unnest(%(extractors)s::text[]) AS wanted (extractor)
-      WHERE NOT EXISTS (
-          SELECT FROM state.extraction_runs AS runs
-          WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
-            AND runs.extractor = wanted.extractor
-      )
+  AND NOT EXISTS (
+      SELECT FROM state.extraction_runs AS runs
+      WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
   )
 ORDER BY memories.owner, memories.memory_id
 LIMIT %(limit)s

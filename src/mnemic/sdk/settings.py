@@ -1,4 +1,4 @@
-"""The settings of a memory: those of the environment or given ones, with the arguments of the call on top."""
+"""The settings of a memory: its arguments, then given settings, then the environment."""
 
 from os import PathLike
 from pathlib import Path

@@ -123,8 +123,7 @@ def policies(
 @app.command("set-policy")
 def set_policy(
     policy: Annotated[str, typer.Argument(help=f"One of: {', '.join(CONTRADICTION_POLICIES)}.")],
-    channel: Limit = Annotated[int, typer.Option(help="Maximum number.")]
-OfChannel = None,
+    channel: OfChannel = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import cast
 from uuid import UUID
 
-from mnemic.consolidation.summaries import SUMMARY_MIN_TURNS, summarise_conversation
+from mnemic.consolidation.summaries import summarise_conversation
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.extraction.fallback import extract_or_fall_back, open_extractor
@@ -174,7 +174,6 @@ async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
             "conversation": wanted.conversation,
             "after_owner": after[0],
             "after_conversation": after[1],
-            "summary_min_turns": SUMMARY_MIN_TURNS,
             "limit": PAGE_CONVERSATIONS,
         }
         async with core.storage.tenant_database.transaction() as transaction:

@@ -19,6 +19,8 @@ from mnemic.text_analysis.statements import stem
 SENTENCES_MAX = 6
 SUMMARY_MAX_CHARACTERS = 900
 SENTENCE_MIN_WORDS = 4
+SHORT_SENTENCE_MIN_WORDS = 2
+"""Content words of a sentence; the second number is for conversations without longer ones."""
 SENTENCE_MAX_CHARACTERS = 240
 CANDIDATES_MAX = 2_000
 """Sentences that are compared."""
@@ -62,7 +64,7 @@ class _Candidate:
 
 def summarise(turns: Sequence[Said]) -> list[ChosenSentence]:
     """The sentences that sum a conversation up, in the order in which they were said."""
-    candidates = _candidates(turns)
+    candidates = _candidates(turns, SENTENCE_MIN_WORDS) or _candidates(turns, SHORT_SENTENCE_MIN_WORDS)
     spread = Counter(stem_ for turn in turns for stem_ in _stems(turn.text))
     values = {word: math.log1p(count) for word, count in spread.items()}
     chosen: list[_Candidate] = []
@@ -79,16 +81,18 @@ def summarise(turns: Sequence[Said]) -> list[ChosenSentence]:
     return [each.sentence for each in sorted(chosen, key=lambda each: each.place)]
 
 
-def _candidates(turns: Sequence[Said]) -> list[_Candidate]:
+def _candidates(turns: Sequence[Said], min_words: int) -> list[_Candidate]:
     found: list[_Candidate] = []
+    seen: set[str] = set()
     for turn in turns:
         for sentence in sentences_of(turn.text):
             text = " ".join(sentence.text.split())
             if len(found) >= CANDIDATES_MAX:
                 return found
             stems = _stems(sentence.own)
-            if len(text) > SENTENCE_MAX_CHARACTERS or len(stems) < SENTENCE_MIN_WORDS:
+            if len(text) > SENTENCE_MAX_CHARACTERS or len(stems) < min_words or text in seen:
                 continue
+            seen.add(text)
             weight = (QUESTION_WEIGHT if text.endswith("?") else 1.0) * (
                 1.0 if turn.is_person else OTHER_SPEAKER_WEIGHT
             )

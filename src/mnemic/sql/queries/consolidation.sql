@@ -1,10 +1,10 @@
 -- Consolidation: which conversations and notes are due, and how far each conversation was read.
 
 -- name: due_conversations
--- Conversations with turns that were not read yet or without a summary that they should have, in the order of their keys,
--- after the given one; NULL means any owner or conversation.
+-- Conversations with turns that were not read yet, in the order of their keys, after the given one; NULL means any owner or
+-- conversation.
 SELECT conversations.owner, conversations.conversation, conversations.channel, conversations.turn_count,
-    coalesce(progress.next_position, 0) AS next_position, progress.summary_id
+    coalesce(progress.next_position, 0) AS next_position
 FROM state.conversations
 LEFT JOIN state.consolidated_conversations AS progress
     ON progress.tenant_id = %(tenant_id)s AND progress.owner = conversations.owner
@@ -13,10 +13,7 @@ WHERE conversations.tenant_id = %(tenant_id)s
   AND (%(owner)s::text IS NULL OR conversations.owner = %(owner)s)
   AND (%(conversation)s::text IS NULL OR conversations.conversation = %(conversation)s)
   AND (conversations.owner, conversations.conversation) > (%(after_owner)s, %(after_conversation)s)
-  AND (
-      conversations.turn_count > coalesce(progress.next_position, 0)
-      OR (progress.summary_id IS NULL AND conversations.turn_count >= %(summary_min_turns)s)
-  )
+  AND conversations.turn_count > coalesce(progress.next_position, 0)
 ORDER BY conversations.owner, conversations.conversation
 LIMIT %(limit)s
 

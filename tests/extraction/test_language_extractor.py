@@ -166,7 +166,7 @@ async def test_facts_about_turns_that_were_not_shown_are_ignored() -> None:
 
 
 async def test_a_huge_answer_is_cut() -> None:
-    facts = [fact(1, "I live in Oslo", value="v" * 100_000, entities=["e"] * 5_000)] * 5_000
+    facts = [fact(1, "I live in Oslo", value="v" * 5_000, entities=["e"] * 50)] * 2 * FACTS_MAX
     proposals = await proposals_of(FactsModel(lambda _: facts), turn("I live in Oslo"))
     assert len(proposals) == FACTS_MAX
     assert all(len(each.value) <= 2_048 and len(each.entities) <= 8 for each in proposals)
@@ -195,7 +195,7 @@ async def test_statements_that_repeat_the_instructions_are_rejected() -> None:
         model = FactsModel(lambda _, fields=fields: [fact(1, "I live in Oslo", **fields)])
         proposals = await proposals_of(model, source)
         (rejected,) = check_statements(proposals, [source], instructions=INSTRUCTIONS).rejected
-        assert rejected.reason in ("prompt text", "speaker may not testify")
+        assert rejected.reason in ("prompt text", "another subject")
 
 
 async def test_values_must_have_been_said() -> None:

@@ -19,23 +19,35 @@ def replaces(older: str, newer: str, *, speakers: tuple[str | None, str | None] 
 
 def test_a_statement_is_split_into_frame_and_value() -> None:
     expected = {
-        "The capital of Ruritania is Zenda.": ("the capital of ruritania is", "capital", "Zenda"),
-        "Omar's line manager is now Lena Roth": ("omar's line manager is", "manager", "Lena Roth"),
-        "My favourite colour is green": ("my favourite colour is", "colour", "green"),
+        "The capital of Ruritania is Zenda.": (
+            "the capital of ruritania is",
+            "ruritania",
+            "capital",
+            "Zenda",
+        ),
+        "Omar's line manager is now Lena Roth": ("omar's line manager is", "omar", "manager", "Lena Roth"),
+        "My favourite colour is green": ("my favourite colour is", "my", "colour", "green"),
         "The firm that built Pier 9 is Hale & Sons.": (
             "the firm that built pier 9 is (name)",
+            "built pier 9",
             "firm",
             "Hale & Sons",
         ),
-        "Ana plays the position of keeper": ("ana plays the position of", "plays the position of", "keeper"),
+        "Ana plays the position of keeper": (
+            "ana plays the position of",
+            "ana",
+            "plays the position of",
+            "keeper",
+        ),
         "Kiln Studio was founded in the city of Porto.": (
             "kiln studio was founded in the city of",
+            "kiln studio",
             "founded in the city of",
             "Porto",
         ),
     }
-    for text, (key, attribute, value) in expected.items():
-        assert frame(text) == Frame(key, attribute, value)
+    for text, parts in expected.items():
+        assert frame(text) == Frame(*parts)
 
 
 def test_another_value_in_the_same_frame_replaces_the_first() -> None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
@@ -61,6 +62,8 @@ Rejection = Literal[
 
 _WORD = re.compile(r"[^\W_](?:[\w]|[.,:/'’-](?=\w))*")
 _QUOTE_MARKS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " "})
+_POSSESSIVE = re.compile(r"'s?$")
+_PARTS = re.compile(r"[-/:]")
 _BLANKS = re.compile(r"\s{1,100}")
 _ARTICLES = frozenset({"the", "a", "an"})
 _USER_WORDS = frozenset({"the", "user", "user's", "users", "assistant", "assistant's", "i"})
@@ -125,7 +128,6 @@ class _Context:
     sources: Mapping[UUID, SourceText]
     known: Mapping[UUID, KnownStatement]
     recalled: frozenset[str]
-    words: frozenset[str]
     speakers: frozenset[str]
     prompt_runs: frozenset[tuple[str, ...]]
     """Runs of words of the instructions that no source has."""
@@ -138,16 +140,21 @@ class _Context:
         recalled: Collection[str],
         instructions: str,
     ) -> "_Context":
-        texts = [part for source in sources for part in (source.text, source.name or "")]
-        texts += [part for each in known for part in (each.subject, each.value)]
+        texts = [source.text for source in sources]
         return cls(
             {source.memory_id: source for source in sources},
             {each.memory_id: each for each in known},
             frozenset(recalled),
-            frozenset().union(*map(_words, texts)),
             frozenset(source.name.casefold() for source in sources if source.name is not None),
             _runs(instructions) - frozenset().union(*map(_runs, texts)) if instructions else frozenset(),
         )
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all sources, of their speakers' names and of the known statements."""
+        texts = [part for source in self.sources.values() for part in (source.text, source.name or "")]
+        texts += [part for each in self.known.values() for part in (each.subject, each.value)]
+        return frozenset().union(*map(_words, texts))
 
 
 def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection | None:
@@ -258,7 +265,8 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
 def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
     """Names and numbers must have been said; the words of dates may also come from the stated times."""
     dates = (proposal.valid_from, proposal.valid_to, source.at)
-    allowed = context.words | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
+    own_text = f"{proposal.quotation} {source.name or ''}"
+    own = _words(own_text) | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
     for text, is_sentence in ((proposal.statement, True), (proposal.value, False), (proposal.subject, False)):
         for place, found in enumerate(_WORD.finditer(text)):
             word = found[0]
@@ -268,10 +276,11 @@ def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Cont
                 not word[0].isupper() or (is_start and word.casefold() in STATEMENT_STOPWORDS)
             ):
                 continue
-            if _forms(word).isdisjoint(allowed):
+            # The words of the whole batch are collected only if the quotation lacks one.
+            if _forms(word).isdisjoint(own) and _forms(word).isdisjoint(context.words):
                 return "unsupported number" if has_digit else "unsupported name"
     content = [word for word in map(_forms, _content_words(proposal.value)) if word]
-    if content and all(word.isdisjoint(allowed) for word in content):
+    if content and all(word.isdisjoint(own) and word.isdisjoint(context.words) for word in content):
         return "unsupported value"
     return None
 
@@ -288,8 +297,9 @@ def _words(text: str) -> frozenset[str]:
 def _forms(word: str) -> set[str]:
     """A word without possessive and separators, and its parts: "Ana's", "10,000", "2026-03-01"."""
     whole = word.casefold().replace("’", "'")
-    plain = re.sub(r"'s?$", "", whole)
-    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *re.split(r"[-/:]", plain)} - {""}
+    plain = _POSSESSIVE.sub("", whole)
+    parts = _PARTS.split(plain)
+    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *parts} - {""}
 
 
 def _date_words(moments: Sequence[datetime]) -> frozenset[str]:

@@ -5,12 +5,12 @@ from hashlib import sha256
 
 from mnemic.db.database import TenantDatabase
 from mnemic.extraction.checking import check_statements, folded
-from mnemic.extraction.contradictions import Policy
 from mnemic.extraction.protocol import Extractor, KnownStatement, ProposedStatement, SourceText
 from mnemic.extraction.storing import AndThen, SourceBatch, StoredStatements, store_statements
 from mnemic.runtime.core import Caller
 from mnemic.text_analysis.assertions import sentences_of
 from mnemic.types.scope import Scope
+from mnemic.types.statement import ContradictionPolicy
 
 KNOWN_MAX = 20
 """Current statements that an extractor is shown, the newest ones."""
@@ -23,7 +23,7 @@ async def extract_batch(
     extractor: Extractor,
     batch: SourceBatch,
     *,
-    policy: Policy | None = None,
+    policy: ContradictionPolicy | None = None,
     and_then: AndThen | None = None,
 ) -> StoredStatements:
     """Extract statements from a batch of sources and store them; raises what the extractor raises.

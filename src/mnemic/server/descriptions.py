@@ -18,7 +18,9 @@ EXAMPLES: dict[str, Any] = {
     "actor": "spam@example.com",
     "amount": "12.50",
     "attribute": "timezone",
+    "automatic": True,
     "category": "person",
+    "changeset_id": _ID,
     "content": "Alice moved to Berlin in March.",
     "consumer": "mailer",
     "conversation": "c-42",
@@ -75,6 +77,7 @@ EXAMPLES: dict[str, Any] = {
 
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "retain": {"tags": ["home"]},
+    "curation.set_policy": {"kind": "archive"},
     "entities.relate": {"kind": "lives in"},
     "entities.unrelate": {"kind": "lives in"},
     "errors.record": {"kind": "timeout"},

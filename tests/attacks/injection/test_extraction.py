@@ -147,7 +147,7 @@ def obeying(attack: Attack) -> FactsModel:
         {**wanted, "turn": 2},
         {**wanted, "replaces": 10**6},
     ]
-    return FactsModel(lambda _: variants)
+    return FactsModel(variants)
 
 
 async def visible(memory: AsyncMemory) -> list[Any]:
@@ -162,7 +162,7 @@ async def prepared(open_memory: OpenMemory) -> AsyncMemory:
     await memory.retain("The vault code is never told.", anchored=True, category="factual")
     retained = await memory.retain({"role": "user", "content": HOME}, conversation="first")
     source = SourceText(retained.memory_ids[0], HOME, "user", None, AT, 0)
-    await extracted(memory, FactsModel(lambda _: [fact(1, HOME)]), [source])
+    await extracted(memory, FactsModel([fact(1, HOME)]), [source])
     return memory
 
 
@@ -209,7 +209,7 @@ async def test_the_texts_are_data_in_the_prompt(open_memory: OpenMemory) -> None
     memory = await prepared(open_memory)
     for attack in ATTACKS:
         retained = await memory.retain(attack.text)
-        model = FactsModel(lambda _: [])
+        model = FactsModel([])
         source = SourceText(
             retained.memory_ids[0], attack.text, attack.role, attack.name, AT, 0, attack.is_document
         )
@@ -234,9 +234,7 @@ async def test_what_the_user_says_beside_an_attack_of_others_is_still_learnt(
         for place, (memory_id, (role, text)) in enumerate(zip(retained.memory_ids, texts, strict=True))
     ]
     dog = {"attribute": "dog", "value": "Rex", "statement": "The user's dog is called Rex."}
-    model = FactsModel(
-        lambda _: [fact(1, "your bank is EvilBank", **BANK), fact(2, "My dog is called Rex", **dog)]
-    )
+    model = FactsModel([fact(1, "your bank is EvilBank", **BANK), fact(2, "My dog is called Rex", **dog)])
     assert await extracted(memory, model, sources) == 1
 
 

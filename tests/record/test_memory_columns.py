@@ -19,6 +19,8 @@ from tests.fresh_tenants import Rows
 RECORD_COLUMNS = [field.name for field in fields(MemoryRecord)]
 # Columns that only the database uses: the tenant, what makes memories unique, and the lexical index.
 INTERNAL_COLUMNS = {"tenant_id", "whole_hash", "content_hash", "words"}
+# Counts of feedback, from which usefulness and salience are computed.
+FEEDBACK_COLUMNS = {"useful_count", "not_useful_count", "last_useful_at"}
 # From state.outdated_memories.
 MARK_COLUMNS = {"outdated_by"}
 # Written with every change, without making a version by themselves.
@@ -65,7 +67,7 @@ def test_the_history_has_the_same_columns_and_the_end_of_a_version(rows: Rows) -
 
 
 def test_a_record_has_every_column_of_the_tables_that_is_not_internal(rows: Rows) -> None:
-    counted = set(columns(rows, "state.recall_counts")) - {"tenant_id", "memory_id"}
+    counted = set(columns(rows, "state.recall_counts")) - {"tenant_id", "memory_id", *FEEDBACK_COLUMNS}
     table = columns(rows, "state.memories")
     assert {*table, *counted, *MARK_COLUMNS} == {*RECORD_COLUMNS, *INTERNAL_COLUMNS}
     assert set(columns(rows, "state.memory_versions")) == {*table, *counted, "known_until"}

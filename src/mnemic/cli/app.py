@@ -12,6 +12,7 @@ from mnemic.cli import (
     bench,
     channels,
     conversations,
+    curate,
     demo,
     doctor,
     documents,
@@ -33,6 +34,7 @@ from mnemic.cli import (
     schedules,
     serve,
     shares,
+    spend,
     stop,
     tenants,
     transfer,
@@ -59,8 +61,10 @@ app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(channels.app, name="channels")
+app.add_typer(curate.app, name="curate")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
+app.add_typer(spend.app, name="spend")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

@@ -45,15 +45,23 @@ async def read_records(
         records |= await _read_in_branch(database, request, missing[in_branch[0]], in_branch)
     if others := [key for key in missing if key not in in_branch]:
         records |= await _read(database, request, others)
-    readable = {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+    readable = {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
     return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
 
 
-def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
+def _as_readable(record: MemoryRecord, pool: CandidatePool, index: int) -> MemoryRecord:
     """A memory without what no grant opens: its use by others, and ids of memories beyond the grant."""
+    readable = pool.readable
     if readable.grant_id is None:
         return record
-    unused = replace(record, retrieval_count=0, last_retrieved_at=None, last_injected_at=None)
+    unused = replace(
+        record,
+        usefulness=_exact(float(pool.usefulnesses[index])),
+        salience=_exact(float(pool.saliences[index])),
+        retrieval_count=0,
+        last_retrieved_at=None,
+        last_injected_at=None,
+    )
     if readable.covers_everything:
         return unused
     evidence = tuple(text for text in record.evidence if not _is_id(text))

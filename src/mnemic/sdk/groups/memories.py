@@ -6,10 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
-from mnemic.record import memories, relationships
+from mnemic.promotion.promoting import list_promotions
+from mnemic.record import feedback, memories, relationships
 from mnemic.record.branches import forget_in_branch, read_in_branch, restore_in_branch
 from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
+from mnemic.record.why import explain_memory
 from mnemic.retain.branch_changes import replace_in_branch
 from mnemic.retain.items import check_fields
 from mnemic.retain.reembed import reembed
@@ -24,6 +26,7 @@ from mnemic.types.checks import (
     check_time,
     check_window,
 )
+from mnemic.types.feedback import NOTE_MAX_CHARACTERS, Feedback, FeedbackKind
 from mnemic.types.memory import (
     CATEGORIES,
     CHANGERS,
@@ -37,8 +40,10 @@ from mnemic.types.memory import (
     Status,
 )
 from mnemic.types.page import check_limit
+from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
+from mnemic.types.why import Why
 
 REASON_MAX_CHARACTERS = 1024
 
@@ -212,6 +217,17 @@ class AsyncMemories(CallGroup):
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
+    @routed("memories.why")
+    async def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return await explain_memory(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
     @routed("memories.as_of")
     async def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
@@ -293,6 +309,67 @@ class AsyncMemories(CallGroup):
             self._caller.scoped(owner),
             check_id("memory_id", memory_id),
             kinds=_choices("kinds", kinds, RELATIONSHIP_KINDS),
+            limit=limit,
+        )
+
+    @routed("memories.feedback")
+    async def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return await feedback.give_feedback(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id),
+            _feedback_kind(useful=useful, cited=cited),
+            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            note=check_text("note", note, max_characters=NOTE_MAX_CHARACTERS) if note is not None else None,
+        )
+
+    @routed("memories.list_feedback")
+    async def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return await feedback.list_feedback(
+            self._caller.database,
+            self._caller.scoped(owner),
+            check_id("memory_id", memory_id) if memory_id is not None else None,
+            before=check_id("before", before) if before is not None else None,
+            limit=limit,
+        )
+
+    @routed("memories.promotions")
+    async def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return await list_promotions(
+            self._caller.database,
+            self._caller.scoped(owner),
+            before=check_id("before", before) if before is not None else None,
             limit=limit,
         )
 
@@ -383,6 +460,15 @@ class AsyncMemories(CallGroup):
 def _check_reason(reason: str | None) -> None:
     if reason is not None:
         check_text("reason", reason, max_characters=REASON_MAX_CHARACTERS)
+
+
+def _feedback_kind(*, useful: bool, cited: bool) -> FeedbackKind:
+    is_useful = check_flag("useful", useful)
+    if check_flag("cited", cited):
+        if not is_useful:
+            raise InvalidInputError("A memory that was cited was useful: give either cited or useful=False.")
+        return "cited"
+    return "useful" if is_useful else "not_useful"
 
 
 def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) -> list[str] | None:

@@ -108,15 +108,10 @@ async def decide_outdated(
 
 @dataclass(frozen=True)
 class _Statements:
-    """Statements by memory, each with its place, and by frame and place."""
+    """Statements by memory and by frame, each with its place."""
 
     by_memory: Mapping[UUID, tuple[_Place, Stated]]
-    by_frame: Mapping[str, Mapping[_Place, Sequence[Stated]]]
-
-    def of_frame(self, key: str, place: _Place) -> list[Stated]:
-        """The statements of a frame that are compared with those of the place."""
-        groups = self.by_frame[key].items()
-        return [stated for other, group in groups if place.compares_with(other) for stated in group]
+    by_frame: Mapping[str, Sequence[tuple[_Place, Stated]]]
 
 
 async def _read_statements(transaction: Transaction, owner: str, pending: Sequence[Row]) -> _Statements:
@@ -139,10 +134,10 @@ async def _read_statements(transaction: Transaction, owner: str, pending: Sequen
         by_memory |= await _statements_of(
             transaction, owner, {row["memory_id"] for row in rows} - by_memory.keys()
         )
-    by_frame: dict[str, dict[_Place, list[Stated]]] = defaultdict(lambda: defaultdict(list))
+    by_frame: dict[str, list[tuple[_Place, Stated]]] = defaultdict(list)
     for place, stated in by_memory.values():
         if (key := stated.frame_key) is not None:
-            by_frame[key][place].append(stated)
+            by_frame[key].append((place, stated))
     return _Statements(by_memory, by_frame)
 
 
@@ -164,7 +159,8 @@ def _outdated_pairs(row: Row, statements: _Statements) -> Iterator[Outdated]:
         return
     place, stated = statements.by_memory[row["memory_id"]]
     if (key := stated.frame_key) is not None:
-        yield from find_replaced(stated, statements.of_frame(key, place))
+        comparable = [other for where, other in statements.by_frame[key] if place.compares_with(where)]
+        yield from find_replaced(stated, comparable)
     if row["near_ids"] is None:
         return
     neighbours = [

@@ -30,6 +30,7 @@
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
+    │   └── SpendCapError             the call was not made: it might have exceeded a spend cap
     ├── PermanentJobError             raised by a job's handler: another attempt would fail, too
     ├── DeliveryError                 the receiver of a webhook did not accept a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
@@ -39,6 +40,8 @@
 A message says what happened and what to do about it. Errors of the driver are translated by
 `mnemic.db.translate` and kept as ``__cause__``.
 """
+
+from datetime import datetime
 
 
 class MnemicError(Exception):
@@ -163,6 +166,17 @@ class EmbeddingError(MnemicError):
 
 class LanguageModelError(MnemicError):
     """The language model failed, timed out, or returned an unusable result."""
+
+
+class SpendCapError(LanguageModelError):
+    """A language model was not called, because that might have exceeded a spend cap.
+
+    `retry_at` is when the period of the cap ends; a job that raises this runs again then.
+    """
+
+    def __init__(self, message: str, *, retry_at: datetime | None = None) -> None:
+        super().__init__(message)
+        self.retry_at = retry_at
 
 
 class PermanentJobError(MnemicError):

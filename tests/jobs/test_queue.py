@@ -103,6 +103,22 @@ async def test_a_scheduled_job_sends_a_wakeup_when_it_is_due(
     assert [job.state for job in await memory.jobs.list()] == ["waiting"]
 
 
+async def test_the_next_due_time_is_that_of_the_first_scheduled_job(
+    memory: AsyncMemory, database: Database
+) -> None:
+    async def next_due_s() -> float | None:
+        async with database.privileged_transaction("working", "queue") as queries:
+            row = await queries.one("workers.promote", {"only_tenant": None, "most": 10})
+        due_s: float | None = row["next_due_s"]
+        return due_s
+
+    # Without one, a worker would otherwise ask again at once, for ever.
+    assert await next_due_s() is None
+    await memory.jobs.enqueue("mail.send", run_at=datetime.now(UTC) + timedelta(hours=2))
+    await memory.jobs.enqueue("mail.send", run_at=datetime.now(UTC) + timedelta(hours=1))
+    assert await next_due_s() == pytest.approx(3_600, abs=600)
+
+
 async def test_concurrent_calls_with_one_key_return_one_job(memory: AsyncMemory) -> None:
     jobs = await asyncio.gather(*(memory.jobs.enqueue("mail.send", {"n": n}, key="k") for n in range(12)))
     assert len({job.job_id for job in jobs}) == 1

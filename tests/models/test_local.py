@@ -23,6 +23,7 @@ from mnemic.models import local as local_module
 from mnemic.models.embedding import TextEmbedder, open_embedder
 from mnemic.models.engine import FloatArray
 from mnemic.models.local import DIMENSIONS, MAX_BATCH_TOKENS, MAX_TOKENS, load_network
+from mnemic.models.minilm_graph import IDS
 from tests.waiting import wait_for
 
 REFERENCE: dict[str, list[float]] = json.loads(
@@ -159,7 +160,7 @@ async def test_long_texts_and_many_are_embedded_with_a_lower_priority(local: Tex
     run = local_module._run
 
     def run_and_note(inputs: local_module.Inputs) -> FloatArray:
-        is_short = inputs["input_ids"].size < 20
+        is_short = inputs[IDS].size < 20
         priorities.add((is_short, os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
         return run(inputs)
 

@@ -77,8 +77,7 @@ async def test_a_conjunction_of_frequent_terms_has_all_forms(
 ) -> None:
     await memory.retain_many(BOATS)
     await refresh_word_statistics(core_of(memory), "alice")
-    monkeypatch.setattr(lexical, "MATCHES_ENOUGH", 1)
-    monkeypatch.setattr(lexical, "MATCHES_GROWTH_MAX", 1.0)
+    monkeypatch.setattr(lexical, "MATCHES_MIN", 1)
     found = await memory.recall("buy a boat", techniques=["text"], refuse_below=0)
     assert [hit.memory.content for hit in found] == ["Ann bought a boat"]
 

@@ -11,12 +11,14 @@ from mnemic.cli import (
     backup,
     bench,
     conversations,
+    curate,
     demo,
     doctor,
     documents,
     embed,
     entities,
     events,
+    feedback,
     groups,
     index,
     ingest,
@@ -32,6 +34,7 @@ from mnemic.cli import (
     schedules,
     serve,
     shares,
+    spend,
     stop,
     tenants,
     transfer,
@@ -54,11 +57,15 @@ app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
 app.command("profile")(profile.profile)
+memories.app.command("feedback")(feedback.feedback)
+memories.app.command("promotions")(feedback.promotions)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(curate.app, name="curate")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
+app.add_typer(spend.app, name="spend")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

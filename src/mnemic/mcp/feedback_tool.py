@@ -54,11 +54,11 @@ GIVE_FEEDBACK = MemoryTool(
     name="give_feedback",
     title="Say whether a memory helped",
     description=(
-        "Say whether a memory that recall returned helped you to answer. Call it after you have answered, for "
-        "the one or two memories that your answer rests on, and with useful=false for a memory that was wrong "
-        "or misled you. Memories that help rank a little higher later and fade more slowly. A conversation "
-        "counts once for each memory. It changes no content: to correct a memory call retain with `replaces`. "
-        "It does not work for memories that somebody else shares."
+        "Say whether a memory that recall returned helped you to answer. Call it after you have answered, "
+        "for the one or two memories that your answer rests on, and with useful=false for a memory that was "
+        "wrong or misled you. Memories that help rank a little higher later and fade more slowly. A "
+        "conversation counts once for each memory. It changes no content: to correct a memory call retain "
+        "with `replaces`. It does not work for memories that somebody else shares."
     ),
     arguments=FeedbackArguments,
     answer=FeedbackResult,

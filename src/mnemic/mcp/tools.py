@@ -1,4 +1,4 @@
-"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity, give_feedback."""
+"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; others have files of their own."""
 
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from mnemic.mcp.tool_results import (
     passages,
     recalled_hits,
 )
+from mnemic.mcp.why_tool import WHY
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS
 from mnemic.types.memory import TAG_MAX_CHARACTERS, TAGS_MAX, Category
@@ -271,4 +272,4 @@ GET_ENTITY = MemoryTool(
     run=get_entity,
 )
 
-OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, GIVE_FEEDBACK)
+OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY, GIVE_FEEDBACK)

@@ -4,7 +4,7 @@ A text is decomposed (NFD), lowered, stripped of accents and control characters,
 punctuation and Chinese characters; each word is then split into the longest pieces of the vocabulary. A
 word that cannot be split, or is longer than 100 characters, becomes ``[UNK]``.
 
-Plain Python is fast enough: 0.03 to 0.1 ms a sentence beside the 5 ms of the network. The
+Plain Python is fast enough: 0.03 to 0.1 ms a sentence beside the 3 ms of the network. The
 `tokenizers` library took twice as long in the same run and would bring 35 MB and a dozen packages into
 every install (it depends on huggingface_hub). Both gave the same ids on 45,000 texts, real and random, with
 characters that both support: its tables have an older Unicode and lack 759 of 144,762 characters.

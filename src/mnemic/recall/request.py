@@ -69,7 +69,8 @@ class Request:
 
     `min_score` leaves out hits; `strict` refuses unless the hits probably answer the query; without `record`
     the call is neither counted nor logged.
-    `asked_at` keeps the time zone that the caller gave.
+    `asked_at` keeps the time zone that the caller gave. `current_conversation` filters nothing: it is the one
+    whose working memory `include` adds.
     """
 
     query: str
@@ -88,6 +89,7 @@ class Request:
     min_score: float | None = None
     strict: bool = False
     record: bool = True
+    current_conversation: str | None = None
 
     @property
     def moment(self) -> datetime:
@@ -123,6 +125,7 @@ def check_request(
     explain: bool,
     record: object,
     include: object,
+    current_conversation: object = None,
 ) -> Request:
     """Validate the arguments of `recall`. Raises InvalidInputError with the field and what is allowed."""
     text = check_text("query", query)
@@ -134,13 +137,13 @@ def check_request(
             channels=channels_of(scope, channels),
             categories=_choices("categories", categories, CATEGORIES),
             tags=(check_tags(tags) or None) if tags is not None else None,
-            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            conversation=_name("conversation", conversation),
             since=window["since"],
             until=window["until"],
             min_confidence=_share("min_confidence", min_confidence),
             statuses=_choices("statuses", statuses, STATUSES) or ("active",),
-            role=check_name("role", role) if role is not None else None,
-            name=check_name("name", name) if name is not None else None,
+            role=_name("role", role),
+            name=_name("name", name),
             source=check_choice("source", source, SOURCES) if source is not None else None,
             metadata=_metadata(metadata, document),
         ),
@@ -156,6 +159,7 @@ def check_request(
         min_score=_share("min_score", min_score),
         strict=check_flag("strict", strict),
         record=check_flag("record", record),
+        current_conversation=_name("current_conversation", current_conversation),
     )
     if len(text) > QUERY_MAX_CHARACTERS:
         note = (
@@ -210,6 +214,10 @@ def _list(field: str, values: object) -> Sequence[Any]:
     if isinstance(values, str) or not isinstance(values, Collection):
         raise InvalidInputError(f"{field} must be a list of texts, not {type(values).__name__}.")
     return list(values)
+
+
+def _name(field: str, value: object) -> str | None:
+    return check_name(field, value) if value is not None else None
 
 
 def _share(field: str, value: object) -> float | None:

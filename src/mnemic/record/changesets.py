@@ -181,6 +181,18 @@ async def approve(
     return await _decide(transaction, owner, changeset_id, change_ids, ("staged",), "approve", "approved")
 
 
+async def approved_ids(transaction: Transaction, owner: str, changeset_id: UUID) -> list[UUID]:
+    """The ids of the approved changes; NotFoundError if the owner has no such changeset."""
+    await _lock_changeset(transaction, owner, changeset_id)
+    parameters = {
+        "owner": owner,
+        "changeset_id": changeset_id,
+        "states": ["approved"],
+        "change_ids": None,
+    }
+    return [row["change_id"] for row in await transaction.rows("changesets.changes", parameters)]
+
+
 async def reject(
     transaction: Transaction, owner: str, changeset_id: UUID, *, change_ids: Collection[UUID] | None = None
 ) -> tuple[UUID, ...]:

@@ -1,13 +1,15 @@
 """Outdated memories: marks that a newer memory of the same owner gives another value of the same.
 
-A mark is *found* by comparing a new memory with its neighbours (`text_analysis/outdating.py`), or *decided*
-by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
-by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
-of one channel are compared, so that a mark tells nobody about a channel that he cannot read.
+A mark is *found* by comparing a new memory with its neighbours, and with all memories that have the words of
+its frame (`text_analysis/outdating.py`), or *decided* by a caller: *outdated* confirms or sets it, *current*
+says that it is wrong. Decisions are never overwritten by comparing. Nothing is deleted or hidden: recall
+ranks the newer memory above the older one. Only memories of one channel are compared, so that a mark tells
+nobody about a channel that he cannot read.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -16,13 +18,16 @@ from uuid import UUID
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.text_analysis.outdating import Near, Outdated, Stated, find_outdated
+from mnemic.text_analysis.outdating import Near, Outdated, Stated, find_outdated, find_replaced
 from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, read_statement
 from mnemic.types.scope import Scope
 
 STATEMENT_MAX_BYTES = 4 * STATEMENT_MAX_CHARACTERS
 NEIGHBOURS_MAX = 30
 """Neighbours of each memory that are read: the nearest are compared, all show which names are rare."""
+
+SAME_WORDS_MAX = 50
+"""Memories with the words of a frame that are read, the newest ones."""
 
 OutdatedDecision = Literal["outdated", "current"]
 
@@ -89,31 +94,68 @@ async def decide_outdated(
             raise NotFoundError(f"There is no memory {older_id} or no memory {newer_id} of this owner.")
 
 
-async def _read_statements(
-    transaction: Transaction, owner: str, pending: Sequence[Row]
-) -> dict[UUID, tuple[str, Stated]]:
-    """The statements among the pending memories and their neighbours, each with its channel."""
+@dataclass(frozen=True)
+class _Statements:
+    """Statements by memory, each with its channel, and by channel and frame."""
+
+    by_memory: Mapping[UUID, tuple[str, Stated]]
+    by_frame: Mapping[tuple[str, str], Sequence[Stated]]
+
+
+async def _read_statements(transaction: Transaction, owner: str, pending: Sequence[Row]) -> _Statements:
+    """The pending statements, their neighbours, and the memories that have the words of their frames."""
     ids = {row["memory_id"] for row in pending}.union(*(row["near_ids"] or () for row in pending))
+    by_memory = await _statements_of(transaction, owner, ids)
+    frames = [
+        stated.statement.frame.words
+        for row in pending
+        if (found := by_memory.get(row["memory_id"])) and (stated := found[1]).statement.frame is not None
+    ]
+    if frames:
+        parameters = {
+            "owner": owner,
+            "texts": frames,
+            "statement_most": STATEMENT_MAX_BYTES,
+            "most": SAME_WORDS_MAX,
+        }
+        rows = await transaction.rows("outdated_memories.with_words", parameters)
+        by_memory |= await _statements_of(
+            transaction, owner, {row["memory_id"] for row in rows} - by_memory.keys()
+        )
+    by_frame: dict[tuple[str, str], list[Stated]] = defaultdict(list)
+    for channel, stated in by_memory.values():
+        if (key := stated.frame_key) is not None:
+            by_frame[channel, key].append(stated)
+    return _Statements(by_memory, by_frame)
+
+
+async def _statements_of(
+    transaction: Transaction, owner: str, ids: Collection[UUID]
+) -> dict[UUID, tuple[str, Stated]]:
     parameters = {"owner": owner, "ids": sorted(ids), "statement_most": STATEMENT_MAX_BYTES}
     statements: dict[UUID, tuple[str, Stated]] = {}
-    for row in await transaction.rows("outdated_memories.statements", parameters):
+    for row in await transaction.rows("outdated_memories.statements", parameters) if ids else ():
         statement = read_statement(row["content"])
         if statement is not None:
-            stated = Stated(row["memory_id"], statement, row["happened_at"])
+            stated = Stated(row["memory_id"], statement, row["happened_at"], row["speaker"])
             statements[row["memory_id"]] = (row["channel"], stated)
     return statements
 
 
-def _outdated_pairs(row: Row, statements: Mapping[UUID, tuple[str, Stated]]) -> list[Outdated]:
-    if row["memory_id"] not in statements or row["near_ids"] is None:
-        return []
-    channel, stated = statements[row["memory_id"]]
+def _outdated_pairs(row: Row, statements: _Statements) -> Iterator[Outdated]:
+    if row["memory_id"] not in statements.by_memory:
+        return
+    channel, stated = statements.by_memory[row["memory_id"]]
+    if (key := stated.frame_key) is not None:
+        yield from find_replaced(stated, statements.by_frame[channel, key])
+    if row["near_ids"] is None:
+        return
     neighbours = [
-        Near(statements[near_id][1], cosine)
+        Near(found[1], cosine)
         for near_id, cosine in zip(row["near_ids"], row["cosines"], strict=True)
-        if near_id in statements and statements[near_id][0] == channel
+        if (found := statements.by_memory.get(near_id)) is not None and found[0] == channel
     ]
-    return list(find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"]))
+    yield from find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"])
 
 
 def _columns(found: Sequence[Outdated]) -> dict[str, Any]:

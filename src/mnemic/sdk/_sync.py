@@ -24,11 +24,13 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY
+from mnemic.mind.working import EXPIRES_IN_S_DEFAULT, TURNS_DEFAULT
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
@@ -39,10 +41,12 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs, Function
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -54,12 +58,17 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
-from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
+from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.embedding import ModelChange
 from mnemic.types.entity import (
@@ -78,6 +87,7 @@ from mnemic.types.event import (
     EventType,
 )
 from mnemic.types.feedback import Feedback
+from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
@@ -98,7 +108,9 @@ from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
+from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.stats import TenantStats
+from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
     ActorFlag,
@@ -115,16 +127,20 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.why import Why
+from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
     "Actors",
     "Admin",
     "Audit",
     "Conversations",
+    "Curation",
     "Documents",
     "Entities",
     "Errors",
     "Events",
+    "Goals",
     "Groups",
     "Jobs",
     "Journal",
@@ -137,9 +153,12 @@ __all__ = [
     "Revenue",
     "Schedules",
     "Shares",
+    "Spend",
     "State",
+    "Strategies",
     "Triples",
     "Webhooks",
+    "Working",
 ]
 
 
@@ -325,6 +344,7 @@ class Memory(Facade[AsyncMemory]):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -343,7 +363,10 @@ class Memory(Facade[AsyncMemory]):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         return self._portal.run(
             self._async.recall(
@@ -374,6 +397,7 @@ class Memory(Facade[AsyncMemory]):
                 explain=explain,
                 record=record,
                 include=include,
+                current_conversation=current_conversation,
             )
         )
 
@@ -403,6 +427,21 @@ class Memory(Facade[AsyncMemory]):
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
         return Memories._view(self._portal, self._async.memories)
+
+    @property
+    def goals(self) -> Goals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return Goals._view(self._portal, self._async.goals)
+
+    @property
+    def strategies(self) -> Strategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return Strategies._view(self._portal, self._async.strategies)
+
+    @property
+    def working(self) -> Working:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return Working._view(self._portal, self._async.working)
 
     @property
     def conversations(self) -> Conversations:
@@ -465,6 +504,11 @@ class Memory(Facade[AsyncMemory]):
         return Schedules._view(self._portal, self._async.schedules)
 
     @property
+    def spend(self) -> Spend:
+        """What calls of language models cost, and caps on it."""
+        return Spend._view(self._portal, self._async.spend)
+
+    @property
     def shares(self) -> Shares:
         """Grants that let other owners recall an owner's memories."""
         return Shares._view(self._portal, self._async.shares)
@@ -473,6 +517,11 @@ class Memory(Facade[AsyncMemory]):
     def groups(self) -> Groups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return Groups._view(self._portal, self._async.groups)
+
+    @property
+    def curation(self) -> Curation:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return Curation._view(self._portal, self._async.curation)
 
     @property
     def keys(self) -> Keys:
@@ -754,6 +803,137 @@ class Conversations(Facade[AsyncConversations]):
     ) -> Sequence[ToolInvocation]:
         """Return the tool calls of a conversation, in order."""
         return self._portal.run(self._async.tools(conversation, limit=limit, owner=owner))
+
+    def set_outcome(
+        self, conversation: str, outcome: ConversationOutcome, *, owner: str | None = None
+    ) -> Conversation:
+        """State how a conversation ended: its `metadata` gets the key `outcome`.
+
+        Mnemic learns from it which sequences of tools work. Without it, the last tool call decides.
+        """
+        return self._portal.run(self._async.set_outcome(conversation, outcome, owner=owner))
+
+
+class Curation(Facade[AsyncCuration]):
+    """Changesets: changes of memories that Mnemic proposes or has made, which can be shown and undone.
+
+    A run of the curator stages changes: nothing changes, and recall does not see them, until they are
+    applied. Contradictions, promotion and the daily cleanup are in the same list, applied already.
+    """
+
+    def propose(
+        self,
+        *,
+        kinds: Sequence[CurationKind] | None = None,
+        limit: int = PROPOSALS_MAX,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CurationRun:
+        """Read the owner's memories and stage what to promote, archive, prune, merge or supersede.
+
+        A run reads up to 20,000 memories and makes at most `limit` proposals; the next one continues. With
+        `dry_run=True` it only shows them. It never proposes anything twice, nor anything about anchored
+        memories, turns or documents. Proposals of a kind with an automatic policy are applied at once.
+        """
+        return self._portal.run(self._async.propose(kinds=kinds, limit=limit, dry_run=dry_run, owner=owner))
+
+    def list(
+        self,
+        *,
+        state: ChangesetState | None = None,
+        purpose: ChangesetPurpose | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Changeset]:
+        """Return changesets, newest first; `before` is the id of the last one of the previous page.
+
+        Those in the state `staged` wait for a decision.
+        """
+        return self._portal.run(
+            self._async.list(state=state, purpose=purpose, before=before, limit=limit, owner=owner)
+        )
+
+    def get(self, changeset_id: UUID | str, *, owner: str | None = None) -> Changeset:
+        """Return one changeset, with the number of its changes by state."""
+        return self._portal.run(self._async.get(changeset_id, owner=owner))
+
+    def diff(
+        self,
+        changeset_id: UUID | str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> ChangesetDiff:
+        """Return the changes of a changeset in their order, each with the fields before and after it.
+
+        `text` is the same for people. `next_after` of the result continues the list.
+        """
+        return self._portal.run(self._async.diff(changeset_id, after=after, limit=limit, owner=owner))
+
+    def approve(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Approve staged changes: all, or those that are named. `apply` then applies them."""
+        return self._portal.run(self._async.approve(changeset_id, change_ids=change_ids, owner=owner))
+
+    def reject(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Reject open changes: all, or those that are named.
+
+        They are not proposed again unless the memory changes.
+        """
+        return self._portal.run(self._async.reject(changeset_id, change_ids=change_ids, owner=owner))
+
+    def apply(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Apply the approved changes, or those that are named, all in one transaction.
+
+        ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
+        The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.apply(changeset_id, change_ids=change_ids, owner=owner))
+
+    def undo(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Undo the applied changes, or those that are named, all in one transaction.
+
+        The memories get back exactly what they had before; the history keeps everything. Any changeset can be
+        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
+        nothing changes. The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
+
+    def policies(self, *, owner: str | None = None) -> dict[str, bool]:
+        """Return, for each kind of proposal, whether it is applied without asking."""
+        return self._portal.run(self._async.policies(owner=owner))
+
+    def set_policy(self, kind: CurationKind, *, automatic: bool, owner: str | None = None) -> dict[str, bool]:
+        """Apply proposals of a kind without asking, from the next run on, or no longer; returns all policies.
+
+        The change is recorded in the audit log.
+        """
+        return self._portal.run(self._async.set_policy(kind, automatic=automatic, owner=owner))
 
 
 class Documents(Facade[AsyncDocuments]):
@@ -1200,6 +1380,120 @@ class Events(Facade[AsyncEvents]):
         return self._portal.run(self._async.forget_consumer(consumer))
 
 
+class Goals(Facade[AsyncGoals]):
+    """Goals, with deadlines, sub-goals and blockers. The text of a goal is a memory, with the same id."""
+
+    def create(
+        self,
+        content: str,
+        *,
+        priority: int = PRIORITY_DEFAULT,
+        deadline: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        blocked_by: Sequence[UUID | str] = (),
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Store a goal and return it; it is active, or blocked while one of `blocked_by` is not completed.
+
+        `priority` is 0 to 10, 10 the most urgent. `parent` is the goal that this one is a part of.
+        ConflictError if the owner has a memory with the same text already: to change a goal, use `update`.
+        """
+        return self._portal.run(
+            self._async.create(
+                content,
+                priority=priority,
+                deadline=deadline,
+                parent=parent,
+                blocked_by=blocked_by,
+                tags=tags,
+                metadata=metadata,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def get(self, goal_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Return one goal; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(goal_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        statuses: Sequence[GoalStatus] | None = OPEN_GOAL_STATUSES,
+        due_before: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        channel: str | None = None,
+        after: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Goal]:
+        """Return goals by deadline, then the most urgent first; by default open ones, of all channels.
+
+        `statuses=None` lists all. `parent` lists the sub-goals of a goal. `after` is the id of the last goal
+        of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                statuses=statuses,
+                due_before=due_before,
+                parent=parent,
+                channel=channel,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def update(
+        self,
+        goal_id: UUID | str,
+        *,
+        status: GoalStatus | None = None,
+        priority: int | None = None,
+        deadline: datetime | str | None = None,
+        result: str | None = None,
+        parent: UUID | str | None = None,
+        clear: Sequence[GoalField] = (),
+        owner: str | None = None,
+    ) -> Goal:
+        """Change a goal and return it; `clear` removes the deadline, the result or the parent.
+
+        A completed or abandoned goal leaves recall and prompts, and stays in the history; making it active
+        brings it back. ConflictError if a goal that is to become active has open blockers, or if it would
+        become a part of itself. To change the text, use `memories.update`.
+        """
+        return self._portal.run(
+            self._async.update(
+                goal_id,
+                status=status,
+                priority=priority,
+                deadline=deadline,
+                result=result,
+                parent=parent,
+                clear=clear,
+                owner=owner,
+            )
+        )
+
+    def block(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Make a goal wait for another one: it is blocked until that one is completed.
+
+        ConflictError if the other one waits for this goal, directly or through others.
+        """
+        return self._portal.run(self._async.block(goal_id, blocker_id, owner=owner))
+
+    def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """End that a goal waits for another one; does nothing if it does not."""
+        return self._portal.run(self._async.unblock(goal_id, blocker_id, owner=owner))
+
+    def delete(self, goal_id: UUID | str, *, owner: str | None = None) -> bool:
+        """Forget a goal; returns whether there was one. `memories.restore` brings it back."""
+        return self._portal.run(self._async.delete(goal_id, owner=owner))
+
+
 class Groups(Facade[AsyncGroups]):
     """Groups of owners, for sharing memories with many readers. Only administrators manage them.
 
@@ -1623,6 +1917,14 @@ class Memories(Facade[AsyncMemories]):
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return self._portal.run(self._async.history(memory_id, owner=owner))
+
+    def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return self._portal.run(self._async.why(memory_id, owner=owner))
 
     def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
@@ -2096,6 +2398,54 @@ class Shares(Facade[AsyncShares]):
         return self._portal.run(self._async.set_policy(policy))
 
 
+class Spend(Facade[AsyncSpend]):
+    """The spend ledger of the tenant: every call of a language model, its tokens and its price.
+
+    Changing caps and prices is for administrators, on a memory without an owner, and is recorded in the audit
+    log.
+    """
+
+    def summary(
+        self, *, since: datetime | str | None = None, until: datetime | str | None = None, limit: int = 1000
+    ) -> Sequence[SpendLine]:
+        """Return the calls and their cost by day, purpose and model, newest day first.
+
+        Calls at or after `since` and before `until` count. Days are those of UTC. A call in progress counts
+        as a call without tokens.
+        """
+        return self._portal.run(self._async.summary(since=since, until=until, limit=limit))
+
+    def caps(self) -> SpendCaps:
+        """Return the caps of the day, the month and of all time, and what counts against them now."""
+        return self._portal.run(self._async.caps())
+
+    def set_cap(self, usd: Decimal | int | str | None, *, period: SpendPeriod = "day") -> SpendCaps:
+        """Set the most that calls of language models may cost in a period, in US dollars; None removes it.
+
+        A call is made only if its worst case fits below all caps; otherwise it raises SpendCapError. Recall
+        then works without the model, and jobs wait until the period ends.
+        """
+        return self._portal.run(self._async.set_cap(usd, period=period))
+
+    def prices(self) -> Sequence[ModelPrice]:
+        """Return the prices that were set by hand."""
+        return self._portal.run(self._async.prices())
+
+    def set_price(
+        self, model: str, *, input_usd: Decimal | int | str, output_usd: Decimal | int | str
+    ) -> ModelPrice:
+        """Set the price of a model, in dollars per million tokens of input and of output.
+
+        It replaces the known price. `model` is the name in the summary, such as `openai:gpt-5-mini`. Calls
+        that were made before keep their price.
+        """
+        return self._portal.run(self._async.set_price(model, input_usd=input_usd, output_usd=output_usd))
+
+    def remove_price(self, model: str) -> None:
+        """Remove a price that was set by hand; NotFoundError if there is none."""
+        self._portal.run(self._async.remove_price(model))
+
+
 class State(Facade[AsyncState]):
     """Current state of an application: one JSON document per owner and key."""
 
@@ -2124,6 +2474,112 @@ class State(Facade[AsyncState]):
     def delete(self, key: str, *, expected_version: int | None = None, owner: str | None = None) -> bool:
         """Delete a document; returns whether it existed with that version."""
         return self._portal.run(self._async.delete(key, expected_version=expected_version, owner=owner))
+
+
+class Strategies(Facade[AsyncStrategies]):
+    """Strategies: what to do for a kind of task, with counted successes and failures; statistics of tools.
+
+    The text of a strategy is a memory, with the same id: change or forget it there. Once an hour, Mnemic adds
+    the sequences of tools that several conversations have in common.
+    """
+
+    def learn(
+        self,
+        task: str,
+        content: str,
+        *,
+        tools: Sequence[str] = (),
+        succeeded: bool | None = None,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Strategy:
+        """Store what to do for a kind of task, with the tools that it needs, and return the strategy.
+
+        `succeeded` says how its first use went, `note` what happened; a strategy that failed is kept as a
+        warning. Say in general words what the task is, without names and numbers of this one. Learning the
+        same text again returns the strategy that exists.
+        """
+        return self._portal.run(
+            self._async.learn(
+                task,
+                content,
+                tools=tools,
+                succeeded=succeeded,
+                conversation=conversation,
+                note=note,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def find(
+        self, task: str, *, limit: int = 5, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Strategy]:
+        """Return the strategies that fit a task best, by meaning and by their success; warnings come last.
+
+        They are searched in the active channel and in `_global`. Empty if none is close enough.
+        """
+        return self._portal.run(self._async.find(task, limit=limit, owner=owner, channel=channel))
+
+    def get(self, strategy_id: UUID | str, *, owner: str | None = None) -> Strategy:
+        """Return one strategy; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(strategy_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        tool: str | None = None,
+        mined: bool | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Strategy]:
+        """Return strategies, newest first; `before` is the id of the last one of the previous page.
+
+        `tool` lists those that use a tool, `mined` those that Mnemic found (or did not find) itself.
+        """
+        return self._portal.run(
+            self._async.list(tool=tool, mined=mined, before=before, limit=limit, owner=owner)
+        )
+
+    def reinforce(
+        self,
+        strategy_id: UUID | str,
+        succeeded: bool,
+        *,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> Strategy:
+        """Record that a strategy was used, and whether it succeeded; returns it with the new counts."""
+        return self._portal.run(
+            self._async.reinforce(strategy_id, succeeded, conversation=conversation, note=note, owner=owner)
+        )
+
+    def uses(
+        self, strategy_id: UUID | str, *, limit: int = 100, owner: str | None = None
+    ) -> Sequence[StrategyUse]:
+        """Return the latest uses of a strategy, newest first."""
+        return self._portal.run(self._async.uses(strategy_id, limit=limit, owner=owner))
+
+    def tools(
+        self,
+        *,
+        task: str | None = None,
+        since: datetime | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[ToolStatistics]:
+        """Return how often each tool was called, its success and its mean duration, most used first.
+
+        With `task`, only calls in conversations that are about such a task count.
+        """
+        return self._portal.run(
+            self._async.tools(task=task, since=since, limit=limit, owner=owner, channel=channel)
+        )
 
 
 class Triples(Facade[AsyncTriples]):
@@ -2245,3 +2701,136 @@ class Webhooks(Facade[AsyncWebhooks]):
     def test(self, webhook_id: UUID | str) -> WebhookDelivery:
         """Send a message of type "webhook.test" now and return the result."""
         return self._portal.run(self._async.test(webhook_id))
+
+
+class Working(Facade[AsyncWorking]):
+    """Working memory: values, thoughts and the active goal of a channel and, if one is named, a conversation.
+
+    Everything expires, by default after an hour. Nothing here is recalled, and a crash of PostgreSQL may
+    empty it: what must last belongs into `retain` or `state`.
+    """
+
+    def set(
+        self,
+        key: str,
+        value: Any,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue:
+        """Write a value (JSON, at most 8 KiB) that expires after 1 second to 7 days, and return it.
+
+        ConflictError if the conversation has 100 other values, or the owner 1,000 other items.
+        """
+        return self._portal.run(
+            self._async.set(
+                key, value, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def get(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue | None:
+        """Return the value of a key; None if there is none, or if it has expired."""
+        return self._portal.run(self._async.get(key, conversation=conversation, owner=owner, channel=channel))
+
+    def list(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[WorkingValue]:
+        """Return all values of the channel and conversation, by key."""
+        return self._portal.run(self._async.list(conversation=conversation, owner=owner, channel=channel))
+
+    def delete(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> bool:
+        """Delete a value; returns whether there was one."""
+        return self._portal.run(
+            self._async.delete(key, conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def add_thought(
+        self,
+        content: str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Thought:
+        """Note a thought about the current task. The newest 50 of a conversation are kept."""
+        return self._portal.run(
+            self._async.add_thought(
+                content, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def thoughts(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Thought]:
+        """Return the thoughts of the channel and conversation, oldest first."""
+        return self._portal.run(self._async.thoughts(conversation=conversation, owner=owner, channel=channel))
+
+    def set_active_goal(
+        self,
+        goal_id: UUID | str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Choose the goal that is worked on, and return it; ConflictError unless it is open."""
+        return self._portal.run(
+            self._async.set_active_goal(
+                goal_id, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def active_goal(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Goal | None:
+        """Return the goal that is worked on; None if there is none, or if it was closed or forgotten."""
+        return self._portal.run(
+            self._async.active_goal(conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def read(
+        self,
+        *,
+        conversation: str | None = None,
+        turns: int = TURNS_DEFAULT,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingMemory:
+        """Return everything of the channel and conversation, and the last turns of the conversation."""
+        return self._portal.run(
+            self._async.read(conversation=conversation, turns=turns, owner=owner, channel=channel)
+        )
+
+    def clear(
+        self,
+        *,
+        conversation: str | None = None,
+        everywhere: bool = False,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> int:
+        """Delete everything of the channel and conversation; returns the number of items.
+
+        `everywhere` clears all channels and conversations of the owner. The turns are memories and stay.
+        """
+        return self._portal.run(
+            self._async.clear(conversation=conversation, everywhere=everywhere, owner=owner, channel=channel)
+        )

@@ -39,6 +39,7 @@ from mnemic.errors import (
     NotFoundError,
     OwnerRequiredError,
     QueryTimeoutError,
+    SpendCapError,
     TooManyRequestsError,
 )
 from mnemic.sdk.http.connection import OWNER_HEADER
@@ -67,6 +68,7 @@ STATUSES: dict[type[MnemicError], int] = {
     DatabaseError: 500,
     MigrationError: 503,
     EmbeddingError: 502,
+    SpendCapError: 402,
     LanguageModelError: 502,
     DeliveryError: 424,
     EmbeddedServerError: 503,

@@ -162,18 +162,20 @@ BEGIN
     newer AS MATERIALIZED (
         -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
         -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
-        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        SELECT
+            marked.older_id, marked.newer_id, marked.reason,
+            CASE WHEN marked.decision = 'current' THEN 0 ELSE marked.certainty END AS certainty
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
-            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
-            ORDER BY newer_id DESC LIMIT 3
+            SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
         UNION
-        SELECT newer_id FROM newer
+        SELECT newer_id FROM newer WHERE certainty > 0
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -854,6 +856,57 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.erase_without_source() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    DELETE FROM state.triples
+    WHERE triples.tenant_id = OLD.tenant_id AND triples.memory_id = OLD.memory_id
+      AND NOT EXISTS (
+          SELECT FROM state.statement_sources AS other
+          WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+      );
+    DELETE FROM state.memories
+    WHERE memories.tenant_id = OLD.tenant_id AND memories.memory_id = OLD.memory_id AND memories.source = 'extracted'
+      AND (
+          NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+          )
+          OR NOT EXISTS (
+              SELECT FROM state.statements
+              WHERE statements.tenant_id = OLD.tenant_id AND statements.memory_id = OLD.memory_id
+          )
+      );
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.expire_reservations(entered uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    expired_count bigint;
+BEGIN
+    WITH expired AS (
+        UPDATE traces.model_calls SET state = 'expired'
+        WHERE tenant_id = entered AND state = 'reserved' AND leased_until < clock_timestamp()
+        RETURNING reserved_microdollars
+    ),
+    returned AS (SELECT count(*) AS calls, coalesce(sum(reserved_microdollars), 0) AS microdollars FROM expired),
+    updated AS (
+        UPDATE state.spend_accounts SET reserved_microdollars = reserved_microdollars - returned.microdollars
+        FROM returned WHERE tenant_id = entered AND returned.calls > 0
+    )
+    SELECT calls INTO expired_count FROM returned;
+    RETURN expired_count;
+END
+$$;
+
 CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1017,6 +1070,72 @@ $_$;
 CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
+
+CREATE FUNCTION mnemic.follow_sources() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.deleted_at IS NOT NULL THEN
+        UPDATE state.memories AS resting
+        SET deleted_at = NEW.deleted_at, changed_by = 'system', change_reason = 'Its source was forgotten.'
+        FROM state.statement_sources AS link
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.memory_id <> NEW.memory_id AND resting.deleted_at IS NULL
+          AND NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              JOIN state.memories AS source
+                  ON source.tenant_id = NEW.tenant_id AND source.memory_id = other.source_id
+              JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
+              WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
+          );
+        UPDATE state.consolidated_conversations SET summary_id = NULL
+        WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
+    ELSE
+        UPDATE state.memories AS resting
+        SET deleted_at = NULL, changed_by = 'system', change_reason = 'Its source was restored.'
+        FROM state.statement_sources AS link
+        JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = link.memory_id
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.deleted_at = OLD.deleted_at
+          AND NOT (resting.status = 'active' AND EXISTS (
+              SELECT FROM state.memories AS again
+              WHERE again.tenant_id = NEW.tenant_id AND again.content_hash = resting.content_hash
+                AND again.owner = resting.owner AND again.status = 'active' AND again.deleted_at IS NULL
+          ));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.follow_status() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.status = 'active' AND NEW.deleted_at IS NULL THEN
+        INSERT INTO state.triples (
+            tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process
+        )
+        SELECT NEW.tenant_id, NEW.owner, statements.subject, statements.attribute, statements.value, NEW.confidence,
+            NEW.provenance, NEW.memory_id, NEW.process
+        FROM state.statements
+        WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND NOT statements.is_negated AND statements.tense = 'current'
+        ON CONFLICT DO NOTHING;
+    ELSE
+        DELETE FROM state.triples
+        USING state.statements
+        WHERE triples.tenant_id = NEW.tenant_id AND triples.memory_id = NEW.memory_id
+          AND statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND triples.subject = statements.subject AND triples.predicate = statements.attribute
+          AND triples.object = statements.value;
+    END IF;
+    RETURN NULL;
+END
+$$;
 
 CREATE FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) RETURNS boolean
     LANGUAGE plpgsql
@@ -1606,6 +1725,38 @@ CREATE FUNCTION mnemic.may_run_schedules() RETURNS boolean
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN ((mnemic.verified_claim('working'::text) IS NOT NULL) OR ((current_setting('mnemic.running_schedules'::text, true) = 'on'::text) AND pg_has_role(SESSION_USER, (SELECT pg_class.relowner FROM pg_class WHERE (pg_class.oid = ('queue.schedules'::regclass)::oid)), 'USAGE'::text)));
 
+CREATE FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    window_since timestamptz := (filter).since;
+    window_until timestamptz := (filter).until;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN ARRAY(
+        SELECT memories.memory_id
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+          AND coalesce(memories.at, memories.created_at) >= window_since
+          AND coalesce(memories.at, memories.created_at) < window_until
+          AND mnemic.matches_filter(
+              filter, memories.channel, memories.category, memories.tags, memories.conversation,
+              coalesce(memories.at, memories.created_at), memories.confidence, memories.status, memories.deleted_at,
+              memories.expires_at, memories.valid_from, memories.valid_to, memories.role, memories.name, memories.source,
+              memories.metadata
+          )
+        ORDER BY coalesce(memories.at, memories.created_at) DESC
+        LIMIT most
+    );
+END
+$$;
+
 CREATE FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) RETURNS TABLE(memory_id uuid, content text)
     LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1661,6 +1812,37 @@ BEGIN
     ) AS older
     JOIN state.memories ON memories.tenant_id = verified_tenant AND memories.memory_id = older.memory_id
     ORDER BY older.memory_id DESC;
+END
+$$;
+
+CREATE FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT found.memory_id
+    FROM unnest(texts) AS given (text)
+    CROSS JOIN LATERAL (SELECT plainto_tsquery('english', given.text) AS term OFFSET 0) AS parsed
+    CROSS JOIN LATERAL (
+        SELECT now.memory_id
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ parsed.term
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND now.status = 'active' AND now.deleted_at IS NULL AND now.category <> 'reference' AND now.whole_id IS NULL
+          AND octet_length(now.content) <= statement_most
+        ORDER BY now.memory_id DESC
+        LIMIT most
+    ) AS found
+    WHERE numnode(parsed.term) > 0;
 END
 $$;
 
@@ -1839,6 +2021,21 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.priced_call(entered uuid, of_model text, input_tokens bigint, output_tokens bigint, given_microdollars bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN priced.microdollars > 1000000000000000 THEN 1000000000000000 ELSE priced.microdollars END::bigint
+    FROM (
+        SELECT coalesce(
+            (
+                SELECT ceil(input_tokens * prices.input_usd + output_tokens * prices.output_usd)
+                FROM state.model_prices AS prices WHERE prices.tenant_id = entered AND prices.model = of_model
+            ),
+            given_microdollars
+        ) AS microdollars
+    ) AS priced;
+$$;
+
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1875,7 +2072,8 @@ BEGIN
         END IF;
         next_due := least(next_due, due);
     END LOOP;
-    RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
+    -- greatest() ignores NULL: without a scheduled job it would return 0.
+    RETURN CASE WHEN next_due IS NOT NULL THEN greatest(extract(epoch FROM next_due - clock_timestamp()), 0) END;
 END
 $$;
 
@@ -1933,6 +2131,21 @@ BEGIN
     )
     SELECT count(*) INTO pruned FROM gone;
     RETURN pruned;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner, TG_ARGV[0], NEW.changeset_id,
+        jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
 END
 $$;
 
@@ -2349,6 +2562,57 @@ BEGIN
         INTO other_ids, other_cosines, sample_mean, sample_deviation, sample_count
         USING other_ids, wanted, of_tenant, sample_owner;
     END IF;
+END
+$_$;
+
+CREATE FUNCTION mnemic.recall_in_windows(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, since timestamp with time zone[], until timestamp with time zone[], window_max integer, vector_table text, wanted anyelement, most integer, OUT time_ids uuid[], OUT time_ms double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $_$
+DECLARE
+    began timestamptz := clock_timestamp();
+    narrowed mnemic.recall_filter := filter;
+    found_ids uuid[];
+BEGIN
+    time_ids := '{}';
+    FOR place IN 1 .. cardinality(since) LOOP
+        narrowed.since := greatest((filter).since, since[place]);
+        narrowed.until := least((filter).until, until[place]);
+        IF (granted).statuses IS NOT NULL THEN
+            found_ids := ARRAY(
+                SELECT found.memory_id
+                FROM mnemic.granted_memories(of_tenant, wanted_owner, narrowed, granted, NULL) AS found
+                ORDER BY found.happened_at DESC, found.memory_id DESC
+                LIMIT window_max
+            );
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+            found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
+        ELSE
+            found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
+        END IF;
+        time_ids := time_ids || found_ids;
+    END LOOP;
+    IF cardinality(since) > 1 THEN
+        time_ids := ARRAY(
+            SELECT listed.memory_id FROM unnest(time_ids) WITH ORDINALITY AS listed (memory_id, place)
+            GROUP BY listed.memory_id ORDER BY min(listed.place)
+        );
+    END IF;
+    IF wanted IS NULL THEN
+        time_ids := time_ids[:most];
+    ELSIF time_ids <> '{}' THEN
+        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
+        EXECUTE format(
+            'SELECT ARRAY('
+            '   SELECT given.memory_id FROM unnest($1) AS given (memory_id)'
+            '   CROSS JOIN LATERAL (SELECT embedding <=> $2 AS distance FROM vectors.%I AS stored'
+            '     WHERE stored.tenant_id = $3 AND stored.memory_id = given.memory_id OFFSET 0) AS found'
+            '   ORDER BY found.distance, given.memory_id LIMIT $4'
+            ' )',
+            vector_table
+        )
+        INTO time_ids USING time_ids, wanted, of_tenant, most;
+    END IF;
+    time_ms := extract(epoch FROM clock_timestamp() - began) * 1000;
 END
 $_$;
 
@@ -2891,11 +3155,12 @@ CREATE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb, parked_until timestamptz
         ) WHERE given.outcome IN ('failed', 'handed_back')
     ),
     held AS (
-        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
+        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress,
+            CASE WHEN NOT jobs.cancel_requested THEN given.parked_until END AS parked_until
         FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
         WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
         FOR UPDATE OF jobs
@@ -2907,10 +3172,10 @@ BEGIN
     )
     UPDATE queue.jobs
     SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
-        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
+        state = CASE WHEN held.outcome = 'failed' OR held.parked_until IS NOT NULL THEN 'scheduled' ELSE 'waiting' END,
         attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
         run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
-                 ELSE held.run_at END
+                 ELSE coalesce(held.parked_until, held.run_at) END
     FROM held
     WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
 END
@@ -2992,6 +3257,62 @@ BEGIN
         last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
     RETURNING kept.turn_count INTO end_position;
     RETURN end_position - turns;
+END
+$$;
+
+CREATE FUNCTION mnemic.reserve_spend(entered uuid, for_purpose text, of_model text, input_max bigint, output_max bigint, given_microdollars bigint, operator_cap bigint, lease_s double precision) RETURNS TABLE(call_id uuid, refused_by text, cap_microdollars bigint, used_microdollars numeric, needed_microdollars bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needed CONSTANT bigint := mnemic.priced_call(entered, of_model, input_max, output_max, given_microdollars);
+    account state.spend_accounts := mnemic.spend_account(entered);
+    is_reserved boolean := false;
+    reserved_id uuid;
+BEGIN
+    FOR attempt IN 1..2 LOOP
+        UPDATE state.spend_accounts
+        SET reserved_microdollars = reserved_microdollars + coalesce(needed, 0)
+        WHERE tenant_id = entered
+          AND CASE
+              WHEN needed IS NULL THEN
+                  coalesce(day_cap_microdollars, month_cap_microdollars, total_cap_microdollars, operator_cap) IS NULL
+              ELSE
+                  coalesce(
+                      day_spent_microdollars + reserved_microdollars + needed <= least(day_cap_microdollars, operator_cap),
+                      true
+                  )
+                  AND coalesce(month_spent_microdollars + reserved_microdollars + needed <= month_cap_microdollars, true)
+                  AND coalesce(total_spent_microdollars + reserved_microdollars + needed <= total_cap_microdollars, true)
+          END;
+        is_reserved := FOUND;
+        EXIT WHEN is_reserved OR needed IS NULL OR mnemic.expire_reservations(entered) = 0;
+    END LOOP;
+    IF is_reserved THEN
+        INSERT INTO traces.model_calls (tenant_id, purpose, model, is_price_known, reserved_microdollars, leased_until)
+        VALUES (
+            entered, for_purpose, of_model, needed IS NOT NULL, coalesce(needed, 0),
+            clock_timestamp() + make_interval(secs => lease_s)
+        )
+        RETURNING model_calls.call_id INTO reserved_id;
+        RETURN QUERY SELECT reserved_id, NULL::text, NULL::bigint, NULL::numeric, needed;
+        RETURN;
+    END IF;
+    account := mnemic.spend_account(entered);
+    RETURN QUERY
+    SELECT NULL::uuid, refusing.name, refusing.cap, refusing.used + account.reserved_microdollars, needed
+    FROM (
+        VALUES
+            ('total', account.total_cap_microdollars, account.total_spent_microdollars, 1),
+            ('month', account.month_cap_microdollars, account.month_spent_microdollars, 2),
+            ('day', least(account.day_cap_microdollars, operator_cap), account.day_spent_microdollars, 3),
+            ('price', 0, 0, 4)
+    ) AS refusing (name, cap, used, place)
+    -- The cap that lasts longest, if several are too low.
+    WHERE CASE WHEN needed IS NULL THEN refusing.name = 'price'
+          ELSE refusing.name <> 'price' AND refusing.used + account.reserved_microdollars + needed > refusing.cap END
+    ORDER BY refusing.place
+    LIMIT 1;
 END
 $$;
 
@@ -3408,6 +3729,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.settle_spend(entered uuid, settled_id uuid, used_input bigint, used_output bigint, given_microdollars bigint, has_failed boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    account state.spend_accounts := mnemic.spend_account(entered);
+    called traces.model_calls;
+    cost bigint;
+BEGIN
+    SELECT * INTO called FROM traces.model_calls
+    WHERE tenant_id = entered AND call_id = settled_id AND state IN ('reserved', 'expired') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    cost := CASE
+        WHEN has_failed THEN 0
+        WHEN used_input IS NULL THEN called.reserved_microdollars
+        ELSE mnemic.priced_call(entered, called.model, used_input, used_output, given_microdollars)
+    END;
+    UPDATE traces.model_calls
+    SET state = CASE WHEN has_failed THEN 'failed' ELSE 'settled' END,
+        spent_microdollars = coalesce(cost, 0),
+        is_price_known = CASE WHEN has_failed OR used_input IS NULL THEN is_price_known ELSE cost IS NOT NULL END,
+        input_tokens = coalesce(used_input, 0), output_tokens = coalesce(used_output, 0)
+    WHERE tenant_id = entered AND call_id = settled_id;
+    UPDATE state.spend_accounts
+    SET reserved_microdollars = reserved_microdollars
+            - CASE called.state WHEN 'reserved' THEN called.reserved_microdollars ELSE 0 END,
+        total_spent_microdollars = total_spent_microdollars + coalesce(cost, 0),
+        month_spent_microdollars = month_spent_microdollars
+            + CASE WHEN called.called_at >= account.month::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END,
+        day_spent_microdollars = day_spent_microdollars
+            + CASE WHEN called.called_at >= account.day::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END
+    WHERE tenant_id = entered;
+    RETURN cost;
+END
+$$;
+
 CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3429,6 +3787,73 @@ CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
 BEGIN
     RETURN NULL;
 END
+$$;
+
+CREATE TABLE state.spend_accounts (
+    tenant_id uuid NOT NULL,
+    day date NOT NULL,
+    month date NOT NULL,
+    day_cap_microdollars bigint,
+    month_cap_microdollars bigint,
+    total_cap_microdollars bigint,
+    day_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    month_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    total_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    reserved_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    CONSTRAINT spend_accounts_day_cap_microdollars_check CHECK ((day_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_day_spent_microdollars_check CHECK ((day_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_month_cap_microdollars_check CHECK ((month_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_month_spent_microdollars_check CHECK ((month_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_reserved_microdollars_check CHECK ((reserved_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_total_cap_microdollars_check CHECK ((total_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_total_spent_microdollars_check CHECK ((total_spent_microdollars >= (0)::numeric))
+);
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_accounts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_accounts IS 'Caps on what calls of language models may cost, and what they have cost.';
+
+CREATE FUNCTION mnemic.spend_account(entered uuid) RETURNS state.spend_accounts
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    utc_now CONSTANT timestamp := clock_timestamp() AT TIME ZONE 'UTC';
+    today CONSTANT date := utc_now::date;
+    this_month CONSTANT date := date_trunc('month', utc_now)::date;
+    account state.spend_accounts;
+BEGIN
+    SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO state.spend_accounts (tenant_id, day, month) VALUES (entered, today, this_month)
+        ON CONFLICT DO NOTHING;
+        SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    END IF;
+    IF account.day <> today THEN
+        UPDATE state.spend_accounts
+        SET day = today, month = this_month,
+            day_spent_microdollars = mnemic.spent_since(entered, today),
+            month_spent_microdollars = mnemic.spent_since(entered, this_month)
+        WHERE tenant_id = entered
+        RETURNING * INTO account;
+    END IF;
+    RETURN account;
+END
+$$;
+
+CREATE FUNCTION mnemic.spent_since(entered uuid, first_day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(sum(spent_microdollars), 0) FROM traces.model_calls
+    WHERE tenant_id = entered AND called_at >= first_day::timestamp AT TIME ZONE 'UTC';
 $$;
 
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
@@ -4593,12 +5018,12 @@ COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the mem
 
 CREATE TABLE state.curation_policies (
     tenant_id uuid NOT NULL,
-    owner text DEFAULT ''::text NOT NULL,
+    owner text NOT NULL,
     kind text NOT NULL,
     is_automatic boolean NOT NULL,
     set_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
-    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+    CONSTRAINT curation_policies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
@@ -4607,7 +5032,7 @@ ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -4981,6 +5406,39 @@ ALTER TABLE ONLY state.goals FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 
+CREATE VIEW state.goal_records WITH (security_invoker='true') AS
+ SELECT goals.memory_id AS goal_id,
+    goals.owner,
+    memories.channel,
+    memories.content,
+        CASE
+            WHEN ((goals.status = 'active'::text) AND (cardinality(blockers.not_completed) > 0)) THEN 'blocked'::text
+            ELSE goals.status
+        END AS status,
+    goals.priority,
+    goals.deadline,
+    goals.result,
+    ( SELECT parent.memory_id
+           FROM state.memories parent
+          WHERE ((parent.tenant_id = goals.tenant_id) AND (parent.memory_id = goals.parent_id) AND (parent.deleted_at IS NULL) AND (parent.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) AS parent_id,
+    blockers.blocked_by,
+    blockers.not_completed AS open_blockers,
+    memories.tags,
+    memories.metadata,
+    memories.created_at,
+    goals.updated_at,
+    goals.status AS stored_status,
+    goals.tenant_id
+   FROM ((state.goals
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
+            COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
+           FROM ((state.goal_blockers link
+             JOIN state.goals blocker ON (((blocker.tenant_id = link.tenant_id) AND (blocker.memory_id = link.blocked_by))))
+             JOIN state.memories text ON (((text.tenant_id = blocker.tenant_id) AND (text.memory_id = blocker.memory_id))))
+          WHERE ((link.tenant_id = goals.tenant_id) AND (link.goal_id = goals.memory_id) AND (text.deleted_at IS NULL) AND (text.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) blockers)
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])));
+
 CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -5353,6 +5811,25 @@ ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.metrics_events IS 'What was measured, one value each; read as summaries.';
 
+CREATE TABLE state.model_prices (
+    tenant_id uuid NOT NULL,
+    model text NOT NULL,
+    input_usd numeric(12,6) NOT NULL,
+    output_usd numeric(12,6) NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT model_prices_input_usd_check CHECK ((input_usd >= (0)::numeric)),
+    CONSTRAINT model_prices_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_prices_output_usd_check CHECK ((output_usd >= (0)::numeric))
+);
+ALTER TABLE ONLY state.model_prices ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN input_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN output_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.model_prices FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.model_prices IS 'Prices of language models that the tenant set by hand.';
+
 CREATE TABLE state.near_duplicates (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -5563,41 +6040,6 @@ ALTER TABLE ONLY state.revenue_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.revenue_events IS 'Money that came in, or went back out where the amount is negative.';
 
-CREATE TABLE state.spend_caps (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    cap_microdollars bigint NOT NULL,
-    set_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT spend_caps_cap_microdollars_check CHECK ((cap_microdollars >= 0)),
-    CONSTRAINT spend_caps_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text])))
-);
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN cap_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_caps ALTER COLUMN set_at SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_caps FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_caps IS 'The most that calls of language models may cost in a period.';
-
-CREATE TABLE state.spend_totals (
-    tenant_id uuid NOT NULL,
-    period text NOT NULL,
-    starts_on date NOT NULL,
-    spent_microdollars bigint DEFAULT 0 NOT NULL,
-    reserved_microdollars bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spend_totals_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text]))),
-    CONSTRAINT spend_totals_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
-    CONSTRAINT spend_totals_spent_microdollars_check CHECK ((spent_microdollars >= 0))
-);
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN period SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN starts_on SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY state.spend_totals ALTER COLUMN reserved_microdollars SET STATISTICS 0;
-
-ALTER TABLE ONLY state.spend_totals FORCE ROW LEVEL SECURITY;
-
-COMMENT ON TABLE state.spend_totals IS 'What was spent and is reserved in each period.';
-
 CREATE TABLE state.state_documents (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -5735,6 +6177,28 @@ ALTER TABLE ONLY state.strategy_uses FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
 
+CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
+ SELECT strategies.memory_id AS strategy_id,
+    strategies.owner,
+    memories.channel,
+    strategies.task,
+    memories.content,
+    strategies.tools,
+    strategies.is_mined,
+    strategies.success_count,
+    strategies.failure_count,
+    ARRAY( SELECT strategy_uses.note
+           FROM state.strategy_uses
+          WHERE ((strategy_uses.tenant_id = strategies.tenant_id) AND (strategy_uses.strategy_id = strategies.memory_id) AND (NOT strategy_uses.succeeded) AND (strategy_uses.note IS NOT NULL))
+          ORDER BY strategy_uses.at DESC, strategy_uses.use_id DESC
+         LIMIT 3) AS failure_notes,
+    strategies.last_used_at,
+    memories.created_at,
+    strategies.tenant_id
+   FROM (state.strategies
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id))))
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
+
 CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
     name text NOT NULL,
@@ -5834,11 +6298,14 @@ CREATE UNLOGGED TABLE state.working_items (
     value jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT readable_goal CHECK (((kind <> 'goal'::text) OR ((jsonb_typeof(value) = 'string'::text) AND ((value #>> '{}'::text[]) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT readable_thought CHECK (((kind <> 'thought'::text) OR ((jsonb_typeof(value) = 'string'::text) AND (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
     CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
     CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
     CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
     CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
-    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT working_items_value_check CHECK ((octet_length((value)::text) <= 65536))
 );
 ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;
@@ -5991,28 +6458,28 @@ CREATE TABLE traces.model_calls (
     purpose text NOT NULL,
     model text NOT NULL,
     state text DEFAULT 'reserved'::text NOT NULL,
-    reserved_microdollars bigint NOT NULL,
-    spent_microdollars bigint,
     is_price_known boolean NOT NULL,
-    input_tokens integer,
-    output_tokens integer,
+    reserved_microdollars bigint NOT NULL,
+    spent_microdollars bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
     called_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     leased_until timestamp with time zone NOT NULL,
     CONSTRAINT model_calls_input_tokens_check CHECK ((input_tokens >= 0)),
     CONSTRAINT model_calls_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
     CONSTRAINT model_calls_output_tokens_check CHECK ((output_tokens >= 0)),
-    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'other'::text]))),
+    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'self_query'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'proxy'::text, 'other'::text]))),
     CONSTRAINT model_calls_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
     CONSTRAINT model_calls_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
-    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'failed'::text, 'expired'::text])))
 );
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN call_id SET STATISTICS 1;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN purpose SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN model SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN reserved_microdollars SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN spent_microdollars SET STATISTICS 0;
-ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN input_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN output_tokens SET STATISTICS 0;
 ALTER TABLE ONLY traces.model_calls ALTER COLUMN called_at SET STATISTICS 0;
@@ -6346,6 +6813,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_pkey PRIMARY KEY (tenant_id, model);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_pkey PRIMARY KEY (tenant_id, memory_id, like_id);
 
@@ -6373,11 +6843,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_pkey PRIMARY KEY (tenant_id, period);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_pkey PRIMARY KEY (tenant_id, period, starts_on);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_pkey PRIMARY KEY (tenant_id, owner, key);
@@ -6503,6 +6970,8 @@ CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_i
 
 CREATE INDEX goal_blockers_by ON state.goal_blockers USING btree (tenant_id, blocked_by);
 
+CREATE INDEX goals_of_parent ON state.goals USING btree (tenant_id, owner, parent_id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX goals_open ON state.goals USING btree (tenant_id, owner, status, deadline);
 
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
@@ -6597,6 +7066,8 @@ CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree
 
 CREATE INDEX tool_invocations_memory ON state.tool_invocations USING btree (tenant_id, memory_id);
 
+CREATE INDEX tool_invocations_newest ON state.tool_invocations USING btree (tenant_id, at);
+
 CREATE INDEX triples_evidence ON state.triples USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
 CREATE INDEX triples_object ON state.triples USING btree (tenant_id, owner, object_hash, triple_id DESC);
@@ -6627,7 +7098,15 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR 
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
+CREATE TRIGGER erase_without_source AFTER DELETE ON state.statement_sources FOR EACH ROW EXECUTE FUNCTION mnemic.erase_without_source();
+
+CREATE TRIGGER follow_sources AFTER UPDATE OF deleted_at ON state.memories FOR EACH ROW WHEN (((old.deleted_at IS NULL) <> (new.deleted_at IS NULL))) EXECUTE FUNCTION mnemic.follow_sources();
+
+CREATE TRIGGER follow_status AFTER UPDATE OF status, deleted_at ON state.memories FOR EACH ROW WHEN ((((old.status = 'active'::text) AND (old.deleted_at IS NULL)) <> ((new.status = 'active'::text) AND (new.deleted_at IS NULL)))) EXECUTE FUNCTION mnemic.follow_status();
+
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
+
+CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
@@ -6652,6 +7131,12 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
+
+CREATE TRIGGER publish_rejected AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'rejected'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.rejected');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.staged');
+
+CREATE TRIGGER publish_undone AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'undone'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.undone');
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
@@ -6837,6 +7322,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_tenant_id_like_id_fkey FOREIGN KEY (tenant_id, like_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
@@ -6867,11 +7355,8 @@ ALTER TABLE ONLY state.rejected_statements
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
-ALTER TABLE ONLY state.spend_caps
-    ADD CONSTRAINT spend_caps_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
-
-ALTER TABLE ONLY state.spend_totals
-    ADD CONSTRAINT spend_totals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -6908,9 +7393,6 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY traces.model_calls
-    ADD CONSTRAINT model_calls_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -7086,6 +7568,8 @@ ALTER TABLE state.memory_versions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.model_prices ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY opening ON state.tenants FOR INSERT WITH CHECK ((name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim)));
@@ -7174,6 +7658,8 @@ CREATE POLICY same_tenant ON state.memory_versions USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.metrics_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.model_prices USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.near_duplicates USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -7190,9 +7676,7 @@ CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SEL
 
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
-CREATE POLICY same_tenant ON state.spend_caps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
-
-CREATE POLICY same_tenant ON state.spend_totals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+CREATE POLICY same_tenant ON state.spend_accounts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -7216,9 +7700,7 @@ CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer U
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
-ALTER TABLE state.spend_caps ENABLE ROW LEVEL SECURITY;
-
-ALTER TABLE state.spend_totals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE state.spend_accounts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
 
@@ -7359,6 +7841,8 @@ GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp wit
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.erase_without_source() FROM PUBLIC;
+
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_definer;
 
@@ -7411,8 +7895,14 @@ REVOKE ALL ON PROCEDURE mnemic.make_login(IN login text, IN verifier text) FROM 
 
 GRANT ALL ON FUNCTION mnemic.may_run_schedules() TO mnemic_definer;
 
+REVOKE ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic.recall_filter, most integer) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
@@ -7430,6 +7920,8 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 
@@ -7601,6 +8093,9 @@ GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_
 
 REVOKE ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_accounts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_accounts TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) TO mnemic_app;
@@ -7857,6 +8352,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.goal_blockers TO mnemic_definer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goals TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.goals TO mnemic_definer;
 
+GRANT SELECT ON TABLE state.goal_records TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
@@ -7880,6 +8377,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.memory_relationships TO mnemic_definer
 GRANT SELECT,INSERT ON TABLE state.metrics_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.metrics_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.model_prices TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.model_prices TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.near_duplicates TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 
@@ -7900,12 +8400,6 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.rejected_statements TO mnemic_definer;
 GRANT SELECT,INSERT ON TABLE state.revenue_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.revenue_events TO mnemic_definer;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_caps TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_caps TO mnemic_definer;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_totals TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.spend_totals TO mnemic_definer;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.state_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
 
@@ -7920,6 +8414,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategy_uses TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.strategy_uses TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.strategy_records TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;

@@ -6,9 +6,11 @@ from typing import Literal, get_args
 
 Certainty = Literal["explicit", "implied", "inferred", "uncertain"]
 Tense = Literal["current", "past", "future"]
+ContradictionPolicy = Literal["prefer_new", "prefer_old", "flag_review"]
 
 CERTAINTIES: tuple[str, ...] = get_args(Certainty)
 TENSES: tuple[str, ...] = get_args(Tense)
+CONTRADICTION_POLICIES: tuple[str, ...] = get_args(ContradictionPolicy)
 
 CONFIDENCES: Mapping[str, float] = MappingProxyType(
     {"explicit": 0.95, "implied": 0.85, "inferred": 0.70, "uncertain": 0.50}

@@ -382,11 +382,18 @@ ANY_MEMORY = (
     "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false,"
     " NULL, NULL, NULL, NULL)::mnemic.recall_filter"
 )
+# The same for searches by time.
+ANY_TIME = (
+    "ROW(NULL, NULL, NULL, NULL, NULL, '-infinity', 'infinity', NULL, ARRAY['active'], now(), false,"
+    " NULL, NULL, NULL, NULL)::mnemic.recall_filter"
+)
+ALL_TIMES = "ARRAY['-infinity']::timestamptz[], ARRAY['infinity']::timestamptz[]"
 SEARCHES = (
     "SELECT unnest(memory_ids) AS memory_id"
     " FROM mnemic.lexical_candidates("
     f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, NULL, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
+    f"SELECT unnest(mnemic.memories_in_window('somebody', {ANY_TIME}, 100)) AS memory_id",
     "SELECT memory_id FROM mnemic.granted_memories("
     f"mnemic.current_tenant(), 'somebody', {ANY_MEMORY}, {ANY_MEMORY}, {{as_of}})",
 )
@@ -411,6 +418,9 @@ SEARCHES_FOR_B = (
     f"SELECT unnest(other_ids) AS memory_id FROM {FIRST_TABLE},"
     f" mnemic.recall_cosines('{{b}}', table_name, '[1,0,0]'::halfvec, {THEIRS}, NULL, 'somebody')",
     f"SELECT memory_id FROM mnemic.recall_records('{{b}}', {THEIRS})",
+    f"SELECT unnest(time_ids) AS memory_id FROM {FIRST_TABLE},"
+    f" mnemic.recall_in_windows('{{b}}', 'somebody', {ANY_MEMORY}, NULL, {ALL_TIMES}, 100, table_name,"
+    " '[1,0,0]'::halfvec, 100)",
 )
 
 

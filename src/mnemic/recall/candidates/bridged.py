@@ -8,7 +8,7 @@ from mnemic.recall.candidates.cosines import semantic_cosines
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.candidates.semantic import read_features
-from mnemic.recall.candidates.time_windows import WindowMatches
+from mnemic.recall.candidates.time_windows import TimeWindows
 from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
 from mnemic.recall.request import Request
 
@@ -42,7 +42,7 @@ async def search_bridged(
     new = [key for key in found["found_ids"] if key not in set(pool.keys)]
     if not new:
         return pool
-    lookup = OwnerLookup(pool.readable, terms, {}, WindowMatches())
+    lookup = OwnerLookup(pool.readable, terms, {}, TimeWindows())
     alone = replace(request, techniques=request.techniques - {"neighbours"})
     query = VectorQuery.of(terms.vector_table, embedding)
     row = await read_features(database, lookup, alone, query, [new], near=())

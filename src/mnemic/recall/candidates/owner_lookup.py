@@ -10,7 +10,7 @@ from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.newest import search_newest
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.candidates.term_correction import correct_terms
-from mnemic.recall.candidates.time_windows import WindowMatches, search_windows
+from mnemic.recall.candidates.time_windows import TimeWindows
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
@@ -23,14 +23,14 @@ class OwnerLookup:
     """What the lexical and the semantic search of one owner start from.
 
     `entity_hops` are the candidates by entity, with how many relations they are away from the query's
-    entities; `in_windows` are memories of the times that the query names, `newest` the newest ones for an
+    entities; `time_windows` are the times that the query names, `newest` the newest memories for an
     overview. `counts_granted_only` says that the searches are those of `granted`.
     """
 
     readable: ReadableOwner
     terms: QueryTerms
     entity_hops: Mapping[Key, int]
-    in_windows: WindowMatches
+    time_windows: TimeWindows
     newest: Sequence[Key] = ()
     counts_granted_only: bool = False
 
@@ -47,7 +47,7 @@ async def look_up_owner(
     analysis: QueryAnalysis,
     timer: StageTimer,
 ) -> OwnerLookup:
-    """Read the query's terms, then candidates by entity and by time."""
+    """Read the query's terms, then candidates by entity and the newest memories."""
     with timer.measure("text"):
         suspects = suspects_in(analysis.lexical_text) if "text" in request.techniques else ()
         terms = await read_query_terms(database, readable.owner, analysis, suspects)
@@ -63,6 +63,5 @@ async def look_up_owner(
             named = corrected(analysis.lexical_text, terms.corrections)
             entity_hops = await search_entities(database, readable.owner, named)
     with timer.measure("time"):
-        in_windows = await search_windows(database, readable, request, analysis)
         newest = await search_newest(database, readable, request, analysis)
-    return OwnerLookup(readable, terms, entity_hops, in_windows, newest, is_confined)
+    return OwnerLookup(readable, terms, entity_hops, TimeWindows.of(request, analysis), newest, is_confined)

@@ -1,7 +1,8 @@
 """Candidates by vector: semantic search for the memories with the highest cosines.
 
 For most owners the database compares all vectors; for large owners it searches their HNSW index. The same
-statement reads the features of the candidates of all searches, the turns around the best, and their cosines.
+statement reads the memories of the times that the query names, the features of the candidates of all
+searches, the turns around the best, and their cosines.
 """
 
 import asyncio
@@ -21,7 +22,6 @@ from mnemic.recall.candidates.lexical import LexicalMatches
 from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.candidates.neighbours import features_parameters
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
-from mnemic.recall.candidates.time_windows import nearest_in_windows
 from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
@@ -56,14 +56,12 @@ async def search_semantic(
     lexical: asyncio.Task[LexicalMatches],
     timer: StageTimer,
 ) -> SemanticMatches:
-    """The nearest memories among those that pass the filter, candidates by time, and the features of all.
+    """The nearest memories that pass the filter, those of the query's times, and the features of all.
 
     `lexical` is awaited before the statement that reads the features.
     """
     query = VectorQuery.of(lookup.terms.vector_table, embedding)
-    with timer.measure("time"):
-        by_time = await nearest_in_windows(database, query, lookup.in_windows)
-    search = _SemanticSearch(database, lookup, request, query, by_time, lexical, timer)
+    search = _SemanticSearch(database, lookup, request, query, lexical, timer)
     if query is None:
         return await search.run()
     if lookup.counts_granted_only:
@@ -85,23 +83,24 @@ class _SemanticSearch:
     lookup: OwnerLookup
     request: Request
     query: VectorQuery | None
-    by_time: Sequence[Key]
     lexical: asyncio.Task[LexicalMatches]
     timer: StageTimer
 
     async def run(self, filtered: FilteredMatches | None = None) -> SemanticMatches:
-        """Execute one statement, which itself measures how long its vector search took."""
-        found = ((await self.lexical).found, self.lookup.known_keys, self.by_time)
-        if self.query is None and not any(found):
+        """Execute one statement, which itself measures how long its searches took."""
+        found = ((await self.lexical).found, self.lookup.known_keys)
+        if self.query is None and not any(found) and not self.lookup.time_windows.windows:
             return SemanticMatches()
         started_s = perf_counter()
         near = filtered.keys if filtered is not None else None
         row = await read_features(self.database, self.lookup, self.request, self.query, found, near)
         self.timer.add("vector", row["near_ms"])
-        self.timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - row["near_ms"]))
+        self.timer.add("time", row["time_ms"])
+        others_ms = row["near_ms"] + row["time_ms"]
+        self.timer.add("neighbours", max(0.0, (perf_counter() - started_s) * 1000 - others_ms))
         return SemanticMatches(
             keys=row["near_ids"],
-            by_time=self.by_time,
+            by_time=row["time_ids"],
             statistics=filtered.statistics if filtered is not None else _statistics(row),
             is_exact=row["row_count"] is not None,
             row=row,
@@ -124,6 +123,7 @@ async def read_features(
     owner = lookup.readable.owner
     parameters = {
         **features_parameters(lookup, request, found),
+        **lookup.time_windows.parameters(),
         "model": query and query.table.model,
         "vector_table": query and query.table.name,
         "vector": query and HalfVector(query.vector),

@@ -10,6 +10,7 @@ from mnemic.promotion.promoting import list_promotions
 from mnemic.record import feedback, memories, relationships
 from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
+from mnemic.record.why import explain_memory
 from mnemic.retain.items import check_fields
 from mnemic.retain.reembed import reembed
 from mnemic.retain.supersede import supersede
@@ -40,6 +41,7 @@ from mnemic.types.page import check_limit
 from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
+from mnemic.types.why import Why
 
 REASON_MAX_CHARACTERS = 1024
 
@@ -184,6 +186,17 @@ class AsyncMemories(CallGroup):
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return await memories.read_history(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
+    @routed("memories.why")
+    async def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return await explain_memory(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 

@@ -19,6 +19,7 @@ CREATE TABLE state.goals (
 );
 COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
 CREATE INDEX goals_open ON state.goals (tenant_id, owner, status, deadline);
+CREATE INDEX goals_of_parent ON state.goals (tenant_id, owner, parent_id) WHERE parent_id IS NOT NULL;
 CALL mnemic.protect('state.goals');
 
 CREATE TABLE state.goal_blockers (
@@ -70,6 +71,9 @@ COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what
 CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses (tenant_id, strategy_id);
 CALL mnemic.protect('state.strategy_uses');
 
+-- The job that mines patterns of tools looks for owners who used some lately.
+CREATE INDEX tool_invocations_newest ON state.tool_invocations (tenant_id, at);
+
 -- Working memory is lost when PostgreSQL crashes: it holds what only the current task needs.
 CREATE UNLOGGED TABLE state.working_items (
     tenant_id uuid NOT NULL,
@@ -78,10 +82,18 @@ CREATE UNLOGGED TABLE state.working_items (
     conversation text NOT NULL DEFAULT '' CHECK (char_length(conversation) <= 256),
     kind text NOT NULL CHECK (kind IN ('value', 'thought', 'goal')),
     key text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 256),
-    value jsonb NOT NULL,
+    value jsonb NOT NULL CHECK (octet_length(value::text) <= 65536),
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
-    PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key)
+    PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key),
+    -- An import must not store what every later read would fail on.
+    CONSTRAINT readable_thought CHECK (
+        kind <> 'thought' OR (jsonb_typeof(value) = 'string' AND key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+    ),
+    CONSTRAINT readable_goal CHECK (
+        kind <> 'goal'
+        OR (jsonb_typeof(value) = 'string' AND value #>> '{}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
+    )
 );
 COMMENT ON TABLE state.working_items IS 'Working memory: values, thoughts and the active goal, until they expire.';
 CREATE INDEX working_items_expiry ON state.working_items (tenant_id, expires_at);

@@ -1,41 +1,55 @@
--- The spend ledger: what calls of language models cost, and caps on it (govern/spend.py). Amounts are in millionths of a
--- US dollar. A call *reserves* its worst case before it is made; afterwards the reservation is *settled* with what it
--- cost, or *released*; one whose process died is released when its lease ends. The ledger holds no text and no owner.
-CREATE TABLE state.spend_caps (
+-- The spend ledger: what calls of language models cost, and caps on it (runtime/spend_ledger.py, govern/spend.py). Amounts
+-- are in millionths of a US dollar, days and months are those of UTC. The ledger holds no text and no owner.
+--
+-- One account per tenant. It is one row, so that a reservation is one conditional UPDATE: an amount is reserved only if it
+-- fits below all caps. A cap that is NULL does not limit. `day` and `month` say which day and month the sums are of;
+-- reservations that are not settled yet count in every period.
+CREATE TABLE state.spend_accounts (
+    tenant_id uuid PRIMARY KEY REFERENCES state.tenants,
+    day date NOT NULL,
+    month date NOT NULL,
+    day_cap_microdollars bigint CHECK (day_cap_microdollars >= 0),
+    month_cap_microdollars bigint CHECK (month_cap_microdollars >= 0),
+    total_cap_microdollars bigint CHECK (total_cap_microdollars >= 0),
+    day_spent_microdollars numeric(30) NOT NULL DEFAULT 0 CHECK (day_spent_microdollars >= 0),
+    month_spent_microdollars numeric(30) NOT NULL DEFAULT 0 CHECK (month_spent_microdollars >= 0),
+    total_spent_microdollars numeric(30) NOT NULL DEFAULT 0 CHECK (total_spent_microdollars >= 0),
+    reserved_microdollars numeric(30) NOT NULL DEFAULT 0 CHECK (reserved_microdollars >= 0)
+);
+COMMENT ON TABLE state.spend_accounts IS 'Caps on what calls of language models may cost, and what they have cost.';
+CALL mnemic.protect('state.spend_accounts');
+
+-- Prices that a tenant sets by hand, for models without a known price or with another one. Dollars per million tokens.
+CREATE TABLE state.model_prices (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
-    period text NOT NULL CHECK (period IN ('day', 'month', 'total')),
-    cap_microdollars bigint NOT NULL CHECK (cap_microdollars >= 0),
+    model text NOT NULL CHECK (char_length(model) BETWEEN 1 AND 256),
+    input_usd numeric(12, 6) NOT NULL CHECK (input_usd >= 0),
+    output_usd numeric(12, 6) NOT NULL CHECK (output_usd >= 0),
     set_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant_id, period)
+    PRIMARY KEY (tenant_id, model)
 );
-COMMENT ON TABLE state.spend_caps IS 'The most that calls of language models may cost in a period.';
-CALL mnemic.protect('state.spend_caps');
+COMMENT ON TABLE state.model_prices IS 'Prices of language models that the tenant set by hand.';
+CALL mnemic.protect('state.model_prices');
 
--- Sums per period, in one row each, so that a reservation is one conditional UPDATE.
-CREATE TABLE state.spend_totals (
-    tenant_id uuid NOT NULL REFERENCES state.tenants,
-    period text NOT NULL CHECK (period IN ('day', 'month', 'total')),
-    starts_on date NOT NULL,
-    spent_microdollars bigint NOT NULL DEFAULT 0 CHECK (spent_microdollars >= 0),
-    reserved_microdollars bigint NOT NULL DEFAULT 0 CHECK (reserved_microdollars >= 0),
-    PRIMARY KEY (tenant_id, period, starts_on)
-);
-COMMENT ON TABLE state.spend_totals IS 'What was spent and is reserved in each period.';
-CALL mnemic.protect('state.spend_totals');
-
+-- A call is *reserved* with its worst case before it is made, and then *settled* with what it cost, or *failed*, which
+-- costs nothing. A reservation whose lease has ended is *expired*: its process died. If the process lives after all, it
+-- settles the call later.
 CREATE TABLE traces.model_calls (
-    tenant_id uuid NOT NULL REFERENCES state.tenants,
+    tenant_id uuid NOT NULL,
     call_id uuid NOT NULL DEFAULT mnemic.new_id(),
     purpose text NOT NULL CHECK (
-        purpose IN ('extraction', 'summary', 'query_expansion', 'hyde', 'reranking', 'strategy', 'context', 'other')
+        purpose IN (
+            'extraction', 'summary', 'query_expansion', 'hyde', 'self_query', 'reranking', 'strategy', 'context',
+            'proxy', 'other'
+        )
     ),
     model text NOT NULL CHECK (char_length(model) BETWEEN 1 AND 256),
-    state text NOT NULL DEFAULT 'reserved' CHECK (state IN ('reserved', 'settled', 'released')),
-    reserved_microdollars bigint NOT NULL CHECK (reserved_microdollars >= 0),
-    spent_microdollars bigint CHECK (spent_microdollars >= 0),
+    state text NOT NULL DEFAULT 'reserved' CHECK (state IN ('reserved', 'settled', 'failed', 'expired')),
     is_price_known boolean NOT NULL,
-    input_tokens int CHECK (input_tokens >= 0),
-    output_tokens int CHECK (output_tokens >= 0),
+    reserved_microdollars bigint NOT NULL CHECK (reserved_microdollars >= 0),
+    spent_microdollars bigint NOT NULL DEFAULT 0 CHECK (spent_microdollars >= 0),
+    input_tokens bigint NOT NULL DEFAULT 0 CHECK (input_tokens >= 0),
+    output_tokens bigint NOT NULL DEFAULT 0 CHECK (output_tokens >= 0),
     called_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     leased_until timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, call_id)

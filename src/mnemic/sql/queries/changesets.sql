@@ -159,3 +159,46 @@ FROM (
 ) AS settled
 WHERE changesets.tenant_id = %(tenant_id)s AND changesets.owner = %(owner)s AND changesets.changeset_id = %(changeset_id)s
 RETURNING changesets.state
+
+-- name: list
+-- Changesets of an owner, newest first, a page at a time, each with the number of its changes by state; NULL filters match
+-- everything.
+SELECT
+    changeset_id, owner, channel, purpose, state, reason, details, process, created_at, decided_at, undone_at,
+    coalesce(
+        (
+            SELECT jsonb_object_agg(counted.state, counted.change_count)
+            FROM (
+                SELECT changes.state, count(*) AS change_count FROM state.memory_changes AS changes
+                WHERE changes.tenant_id = %(tenant_id)s AND changes.changeset_id = changesets.changeset_id
+                GROUP BY changes.state
+            ) AS counted
+        ),
+        '{}'
+    ) AS change_counts
+FROM state.changesets
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
+  AND (%(changeset_id)s::uuid IS NULL OR changeset_id = %(changeset_id)s)
+  AND changeset_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(state)s::text IS NULL OR state = %(state)s)
+  AND (%(purpose)s::text IS NULL OR purpose = %(purpose)s)
+ORDER BY changeset_id DESC
+LIMIT %(limit)s
+
+-- name: diff
+-- Changes of a changeset in their order, a page at a time, with the contents of their memories.
+SELECT
+    change."position", change.change_id, change.memory_id, change.kind, change.state, change.fields, change.version_before,
+    change.related_id, change.relationship, change.reason, change.evidence, change.signals, memories.content
+FROM state.memory_changes AS change
+JOIN state.memories
+    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = change.memory_id
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.changeset_id = %(changeset_id)s
+  AND change."position" > coalesce(%(after)s::int, -1)
+ORDER BY change."position"
+LIMIT %(limit)s
+
+-- name: contents
+-- The contents of memories.
+SELECT memory_id, content FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])

@@ -16,6 +16,13 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
 ORDER BY last_turn_at DESC, conversation
 LIMIT %(limit)s
 
+-- name: set_outcome
+-- Notes how a conversation ended, beside its other metadata.
+UPDATE state.conversations
+SET metadata = metadata || jsonb_build_object('outcome', %(outcome)s::text)
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
+RETURNING owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
+
 -- name: turns
 -- Turns of a conversation in order, from a position on; the chunks of a long turn follow each other.
 SELECT * FROM state.memory_records

@@ -2,11 +2,17 @@
 
 -- name: statements
 -- Those of these memories that can be statements: active, short, no part of a longer text or document.
-SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at
+SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at, coalesce(name, role) AS speaker
 FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
   AND status = 'active' AND deleted_at IS NULL AND category <> 'reference' AND whole_id IS NULL
   AND octet_length(content) <= %(statement_most)s
+
+-- name: with_words
+-- The newest memories with all words of each of these texts that can be statements.
+SELECT found.memory_id
+FROM mnemic.memories_with_words(%(tenant_id)s, %(owner)s, %(texts)s::text[], %(statement_most)s, %(most)s)
+    AS found (memory_id)
 
 -- name: remove_found
 -- Removes the marks of memories that are compared again; decisions stay.

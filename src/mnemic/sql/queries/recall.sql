@@ -83,17 +83,24 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- Vector candidates; the features of all candidates, those of other searches included, and of the turns around the
--- best; and their cosines. See mnemic.recall_by_vector, candidate_features and recall_cosines. `near_cosines` belong to
--- `near_ids`, `other_cosines` to `other_ids`, the other candidates that have a vector.
-SELECT found.*, around.*, theirs.*
+-- Vector candidates; candidates by time; the features of all candidates, those of other searches included, and of the turns
+-- around the best; and their cosines. See mnemic.recall_by_vector, recall_in_windows, candidate_features and
+-- recall_cosines. `near_cosines` belong to `near_ids`, `other_cosines` to `other_ids`, the other candidates that have a
+-- vector.
+SELECT found.*, in_time.*, around.*, theirs.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_vector(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
     %(ef_search)s, %(limit)s
 ) AS found
+CROSS JOIN LATERAL mnemic.recall_in_windows(
+    entered.tenant_id, %(owner)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
+    %(windows_since)s::timestamptz[], %(windows_until)s::timestamptz[], %(window_max)s, %(vector_table)s,
+    CASE WHEN found.model = %(model)s AND NOT %(lists_windows)s THEN %(vector)s::halfvec END, %(by_time_max)s
+) AS in_time
 CROSS JOIN LATERAL mnemic.candidate_features(
-    %(owner)s, %(ids)s::uuid[] || found.near_ids, %(expanded_ids)s::uuid[] || found.near_ids[:%(expanded)s],
+    %(owner)s, %(ids)s::uuid[] || found.near_ids || in_time.time_ids,
+    %(expanded_ids)s::uuid[] || found.near_ids[:%(expanded)s] || in_time.time_ids[:%(expanded)s],
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
     %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around

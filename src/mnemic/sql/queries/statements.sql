@@ -114,3 +114,58 @@ LIMIT %(limit)s
 SELECT known.index
 FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s) AS known
 WHERE known.memory_id <> ALL(%(source_ids)s::uuid[])
+
+-- name: rivals
+-- The current statements of the same owner, channel, subject and attribute as the given ones, or of the opposite
+-- attribute. `begins_at` is since when a statement is true; `true_at` orders statements: the beginning if it was said,
+-- else when it was last said.
+SELECT given.memory_id AS new_id, known.memory_id, known.attribute, known.is_negated, known.tense, known.is_single_valued,
+    known.value_key = own.value_key AS is_same_value, memories.anchored, memories.provenance, memories.valid_from,
+    memories.valid_to, coalesce(memories.valid_from, memories.at, memories.created_at) AS begins_at,
+    CASE
+        WHEN memories.valid_from <> memories.at THEN memories.valid_from
+        ELSE greatest(memories.at, coalesce(said.last_at, memories.created_at))
+    END AS true_at
+FROM unnest(%(ids)s::uuid[], %(opposites)s::text[]) AS given (memory_id, opposite)
+JOIN state.statements AS own ON own.tenant_id = %(tenant_id)s AND own.memory_id = given.memory_id
+JOIN state.statements AS known
+    ON known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = own.channel
+    AND known.subject_key = own.subject_key AND known.attribute IN (own.attribute, given.opposite)
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = known.memory_id
+CROSS JOIN LATERAL (
+    SELECT max(coalesce(source.at, source.created_at)) AS last_at
+    FROM state.statement_sources AS sources
+    JOIN state.memories AS source ON source.tenant_id = %(tenant_id)s AND source.memory_id = sources.source_id
+    WHERE sources.tenant_id = %(tenant_id)s AND sources.memory_id = known.memory_id
+) AS said
+WHERE memories.status = 'active' AND memories.deleted_at IS NULL
+ORDER BY true_at, known.memory_id
+
+-- name: policies
+-- The policies for contradictions of a channel and of the tenant.
+SELECT channel, policy FROM state.contradiction_policies
+WHERE tenant_id = %(tenant_id)s AND channel IN (%(channel)s, '')
+
+-- name: list_policies
+-- All policies for contradictions of the tenant.
+SELECT channel, policy FROM state.contradiction_policies WHERE tenant_id = %(tenant_id)s ORDER BY channel
+
+-- name: set_policy
+-- Sets the policy of a channel, or of the tenant ('').
+INSERT INTO state.contradiction_policies (tenant_id, channel, policy)
+VALUES (%(tenant_id)s, %(channel)s, %(policy)s)
+ON CONFLICT (tenant_id, channel) DO UPDATE SET policy = excluded.policy
+
+-- name: remove_policy
+-- Removes the policy of a channel, or of the tenant ('').
+DELETE FROM state.contradiction_policies WHERE tenant_id = %(tenant_id)s AND channel = %(channel)s
+
+-- name: set_attribute_kind
+-- Declares an attribute as single-valued or many-valued.
+INSERT INTO state.attribute_kinds (tenant_id, attribute, is_single_valued)
+VALUES (%(tenant_id)s, %(attribute)s, %(is_single_valued)s)
+ON CONFLICT (tenant_id, attribute) DO UPDATE SET is_single_valued = excluded.is_single_valued
+
+-- name: remove_attribute_kind
+-- Removes a declaration; the built-in kind holds again.
+DELETE FROM state.attribute_kinds WHERE tenant_id = %(tenant_id)s AND attribute = %(attribute)s

@@ -37,7 +37,8 @@ BEGIN
         END IF;
         next_due := least(next_due, due);
     END LOOP;
-    RETURN greatest(extract(epoch FROM next_due - clock_timestamp()), 0);
+    -- greatest() ignores NULL: without a scheduled job it would return 0.
+    RETURN CASE WHEN next_due IS NOT NULL THEN greatest(extract(epoch FROM next_due - clock_timestamp()), 0) END;
 END
 $$;
 CALL mnemic.run_as_definer('mnemic.promote_jobs(uuid, int)');

@@ -50,18 +50,20 @@ BEGIN
     newer AS MATERIALIZED (
         -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
         -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
-        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        SELECT
+            marked.older_id, marked.newer_id, marked.reason,
+            CASE WHEN marked.decision = 'current' THEN 0 ELSE marked.certainty END AS certainty
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
-            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
-            ORDER BY newer_id DESC LIMIT 3
+            SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
         UNION
-        SELECT newer_id FROM newer
+        SELECT newer_id FROM newer WHERE certainty > 0
         UNION
         SELECT around.memory_id
         FROM expanded

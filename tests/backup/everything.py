@@ -26,6 +26,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _promote(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
+    await _curate(own, word)
     await _share(own, word)
     await _call(own, owner, word)
     await _follow(own, word)
@@ -75,6 +76,24 @@ async def _promote(own: AsyncMemory, word: str) -> None:
     database = core_of(own).storage.tenant_database
     promoted = await promote_memories(database, Thresholds(), own.owner)
     assert promoted["promoted_count"] == 1
+
+
+async def _curate(own: AsyncMemory, word: str) -> None:
+    """Changes that are undone, and others that are staged."""
+    for number in (1, 2):
+        older, newer = (
+            await own.retain(
+                [f"The {word} club {number} meets daily.", f"Club {number} of {word} has closed."]
+            )
+        ).memory_ids
+        await own.memories.decide_outdated(older, newer, "outdated")
+        run = await own.curation.propose(kinds=["supersede"])
+        assert run.changeset_id is not None
+        if number == 1:
+            await own.curation.approve(run.changeset_id)
+            await own.curation.apply(run.changeset_id)
+            await own.curation.undo(run.changeset_id)
+    await own.curation.set_policy("archive", automatic=True)
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:

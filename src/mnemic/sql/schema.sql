@@ -5820,6 +5820,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     version_before integer NOT NULL,
     version_after integer,
+    applied_at timestamp with time zone,
     related_id uuid,
     relationship text,
     relationship_added boolean DEFAULT false NOT NULL,
@@ -5848,6 +5849,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;

@@ -10,6 +10,7 @@ from mnemic.cli import (
     admin,
     backup,
     bench,
+    channels,
     consolidate,
     conversations,
     curate,
@@ -63,6 +64,7 @@ app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(curate.app, name="curate")
+app.add_typer(channels.app, name="channels")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")

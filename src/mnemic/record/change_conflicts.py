@@ -167,9 +167,15 @@ async def _missing_replacements(
 async def _equal_contents(
     transaction: Transaction, owner: str, current: States, targets: States
 ) -> list[str]:
-    """Memories that would become active although the owner has an active one with the same content."""
+    """Memories that would become active although the owner has an active one with the same content.
+
+    A branch and the memories outside of it do not count as duplicates of each other, until they are merged.
+    """
+    moved = {each.memory_id for each in targets.values() if each.channel != current[each.memory_id].channel}
     returning = [
-        each for each in targets.values() if _is_active(each) and not _is_active(current[each.memory_id])
+        each
+        for each in targets.values()
+        if _is_active(each) and (each.memory_id in moved or not _is_active(current[each.memory_id]))
     ]
     if not returning:
         return []
@@ -177,7 +183,10 @@ async def _equal_contents(
         "owner": owner,
         "ids": [each.memory_id for each in returning],
         "categories": [each.category for each in returning],
-        "retired_ids": [each.memory_id for each in targets.values() if not _is_active(each)],
+        "channels": [each.channel for each in returning],
+        "retired_ids": [
+            each.memory_id for each in targets.values() if each.memory_id in moved or not _is_active(each)
+        ],
     }
     return [
         f"the memory {row['memory_id']} has the same content as {row['twin_id']}, which is active"

@@ -40,6 +40,7 @@ from mnemic.retain.items import ItemInput
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -67,6 +68,7 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
@@ -109,6 +111,7 @@ from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
+from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.statement import (
@@ -143,6 +146,7 @@ __all__ = [
     "Actors",
     "Admin",
     "Audit",
+    "Channels",
     "Conversations",
     "Curation",
     "Documents",
@@ -479,6 +483,11 @@ class Memory(Facade[AsyncMemory]):
         return Conversations._view(self._portal, self._async.conversations)
 
     @property
+    def channels(self) -> Channels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return Channels._view(self._portal, self._async.channels)
+
+    @property
     def documents(self) -> Documents:
         """Documents by name."""
         return Documents._view(self._portal, self._async.documents)
@@ -771,6 +780,70 @@ class Audit(Facade[AsyncAudit]):
     def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
         """Return intents without an outcome: operations that still run, or that a crash interrupted."""
         return self._portal.run(self._async.unfinished(limit=limit, owner=owner))
+
+
+class Channels(Facade[AsyncChannels]):
+    """Channels. A branch is a channel that was forked from another one, to try something out.
+
+    It reads its own memories, and those of its parent as they were known at the fork. What is written, changed
+    or forgotten in the branch stays there until the branch is merged.
+    """
+
+    def list(
+        self, *, after: str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Channel]:
+        """Return the owner's channels that have memories, and its branches, by name.
+
+        `after` is the name of the last channel of the previous page. It counts the memories of all channels,
+        so that it takes longer the more the owner has.
+        """
+        return self._portal.run(self._async.list(after=after, limit=limit, owner=owner))
+
+    def fork(
+        self,
+        channel: str,
+        *,
+        parent: str = GLOBAL_CHANNEL,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> Channel:
+        """Create the branch `channel` of `parent`, and return it.
+
+        From now on, calls with `channel=` this name read and write in the branch. Later changes of the parent
+        are not visible there. ConflictError if the name is in use, or at the limit of branches or of their
+        depth; NotFoundError if the parent does not exist.
+        """
+        return self._portal.run(self._async.fork(channel, parent=parent, reason=reason, owner=owner))
+
+    def merge(
+        self,
+        channel: str,
+        *,
+        dry_run: bool = False,
+        choices: Mapping[str, MergeChoice] | None = None,
+        otherwise: MergeChoice | None = None,
+        owner: str | None = None,
+    ) -> Merge:
+        """Merge a branch into its parent, in one transaction, or show what merging would do (`dry_run`).
+
+        The memories of the branch move to the parent; what the branch forgot or replaced is forgotten or
+        superseded there. `choices` decide conflicts, by their `conflict_id`: the memory of the `branch`
+        counts, that of the `parent` (the other one stays in the branch), or `both`. `otherwise` decides the
+        rest; duplicates are left behind by default. ConflictError names conflicts without a choice, and
+        nothing is merged. `memory.curation.undo` with the `changeset_id` of the result undoes the merge.
+        """
+        return self._portal.run(
+            self._async.merge(channel, dry_run=dry_run, choices=choices, otherwise=otherwise, owner=owner)
+        )
+
+    def drop(self, channel: str, *, owner: str | None = None) -> BranchReceipt:
+        """Delete a branch and everything that was stored in it, permanently; returns the numbers of rows.
+
+        Of a merged branch only the rest is deleted, that was not merged. ConflictError while it has open
+        branches of its own; NotFoundError if it is no branch. It is recorded in the audit log, without the
+        name.
+        """
+        return self._portal.run(self._async.drop(channel, owner=owner))
 
 
 class Conversations(Facade[AsyncConversations]):
@@ -1853,7 +1926,8 @@ class Memories(Facade[AsyncMemories]):
     ) -> Sequence[MemoryRecord]:
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
-        A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
         it was recorded if that is not known.
         """
         return self._portal.run(
@@ -1888,11 +1962,13 @@ class Memories(Facade[AsyncMemories]):
         expires_at: datetime | str | None = None,
         changed_by: ChangedBy = "user",
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Change some fields and return the changed memory; the earlier version is kept.
 
-        To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
         """
         return self._portal.run(
             self._async.update(
@@ -1909,6 +1985,7 @@ class Memories(Facade[AsyncMemories]):
                 expires_at=expires_at,
                 changed_by=changed_by,
                 reason=reason,
+                channel=channel,
                 owner=owner,
             )
         )
@@ -1920,6 +1997,7 @@ class Memories(Facade[AsyncMemories]):
         *,
         valid_from: datetime | str | None = None,
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Replace a memory by a new one, in one transaction, and return the new one.
@@ -1928,26 +2006,40 @@ class Memories(Facade[AsyncMemories]):
         It stops being valid at `valid_from` (default: now), when the new one starts being valid.
         """
         return self._portal.run(
-            self._async.supersede(memory_id, content, valid_from=valid_from, reason=reason, owner=owner)
+            self._async.supersede(
+                memory_id, content, valid_from=valid_from, reason=reason, channel=channel, owner=owner
+            )
         )
 
     def forget(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
-        `restore` undoes it; `memory.admin.erase` removes data permanently.
+        In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
+        `memory.admin.erase` removes data permanently.
         """
-        return self._portal.run(self._async.forget(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.forget(memory_id, reason=reason, channel=channel, owner=owner))
 
     def restore(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Make a forgotten, archived or superseded memory active again.
 
-        ConflictError if another active memory of the owner has the same text.
+        In a branch (`channel`), a memory of its parent that was hidden there is read again. ConflictError if
+        another active memory of the owner has the same text.
         """
-        return self._portal.run(self._async.restore(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.restore(memory_id, reason=reason, channel=channel, owner=owner))
 
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
@@ -1968,18 +2060,30 @@ class Memories(Facade[AsyncMemories]):
         return self._portal.run(self._async.as_of(memory_id, moment, owner=owner))
 
     def revert(
-        self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        version: int,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Restore an earlier version as a new version; the versions in between are kept."""
-        return self._portal.run(self._async.revert(memory_id, version, reason=reason, owner=owner))
+        return self._portal.run(
+            self._async.revert(memory_id, version, reason=reason, channel=channel, owner=owner)
+        )
 
-    def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def tag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Add tags to a memory."""
-        return self._portal.run(self._async.tag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.tag(memory_id, *tags, channel=channel, owner=owner))
 
-    def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def untag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Remove tags from a memory."""
-        return self._portal.run(self._async.untag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.untag(memory_id, *tags, channel=channel, owner=owner))
 
     def relate(
         self,

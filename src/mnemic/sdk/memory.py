@@ -23,6 +23,7 @@ from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -366,6 +367,11 @@ class AsyncMemory(CallGroup):
     def conversations(self) -> AsyncConversations:
         """Conversations, their turns and their tool calls."""
         return AsyncConversations(self._backend, self._scope)
+
+    @property
+    def channels(self) -> AsyncChannels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return AsyncChannels(self._backend, self._scope)
 
     @property
     def documents(self) -> AsyncDocuments:

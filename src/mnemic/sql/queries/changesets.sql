@@ -66,13 +66,15 @@ JOIN state.memory_history AS history
     AND history.memory_id = wanted.memory_id AND history.version = wanted.version
 
 -- name: twins
--- Active memories with the same content as memories that shall become active, without those that the same changeset retires.
+-- Active memories with the same content as memories that shall become active or move to this channel, without those that
+-- the same changeset retires or moves.
 SELECT wanted.memory_id, twin.memory_id AS twin_id
-FROM unnest(%(ids)s::uuid[], %(categories)s::text[]) AS wanted (memory_id, category)
+FROM unnest(%(ids)s::uuid[], %(categories)s::text[], %(channels)s::text[]) AS wanted (memory_id, category, channel)
 JOIN state.memories AS restored
     ON restored.tenant_id = %(tenant_id)s AND restored.owner = %(owner)s AND restored.memory_id = wanted.memory_id
 JOIN state.memories AS twin
     ON twin.tenant_id = %(tenant_id)s AND twin.owner = %(owner)s AND twin.memory_id <> wanted.memory_id
+    AND twin.branch IS NOT DISTINCT FROM mnemic.branch_of(%(tenant_id)s, %(owner)s, wanted.channel)
     AND twin.content_hash = mnemic.content_hash(
         restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
         restored.chunk_index

@@ -115,7 +115,7 @@ LIMIT %(limit)s
 -- name: recalled
 -- Which of these texts are, word for word, the content of another memory of the owner.
 SELECT known.index
-FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s) AS known
+FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s, NULL) AS known
 WHERE known.memory_id <> ALL(%(source_ids)s::uuid[])
 
 -- name: rivals

@@ -20,6 +20,7 @@ from mnemic.cli import (
     embed,
     entities,
     events,
+    feedback,
     groups,
     index,
     ingest,
@@ -60,6 +61,8 @@ app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
 app.command("profile")(profile.profile)
 app.command("consolidate")(consolidate.consolidate)
+memories.app.command("feedback")(feedback.feedback)
+memories.app.command("promotions")(feedback.promotions)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")

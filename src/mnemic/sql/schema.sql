@@ -1685,7 +1685,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text DEFAULT NULL::text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT wanted.index, known.memory_id, known.deleted_at
@@ -2850,7 +2850,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);

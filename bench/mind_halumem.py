@@ -102,8 +102,10 @@ def read_halumem(folder: Path, *, sessions_max: int | None = None) -> Iterator[H
 
 def _items(sessions: Sequence[Any], name: str) -> Iterator[dict[str, Any]]:
     for number, session in enumerate(sessions):
-        for turn in session["dialogue"]:
+        for place, turn in enumerate(session["dialogue"]):
             yield {
+                # People repeat themselves: a turn is a duplicate only by its external id.
+                "external_id": f"{number}-{place}",
                 "content": turn["content"],
                 "role": turn["role"],
                 "name": name if turn["role"] == "user" else None,

@@ -58,7 +58,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     lines = report_lines(run)
-    console.print(report_table(lines))
+    console.print(report_table(f"HaluMem with {options.llm}", lines))
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(as_json(asdict(run.halumem), lines), "utf-8")

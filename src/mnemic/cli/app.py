@@ -17,6 +17,7 @@ from mnemic.cli import (
     embed,
     entities,
     events,
+    goals,
     groups,
     index,
     ingest,
@@ -34,10 +35,12 @@ from mnemic.cli import (
     shares,
     spend,
     stop,
+    strategies,
     tenants,
     transfer,
     webhooks,
     worker,
+    working,
 )
 from mnemic.cli.error_messages import find_command, message_of
 from mnemic.cli.output import complain
@@ -58,6 +61,9 @@ app.command("profile")(profile.profile)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(goals.app, name="goals")
+app.add_typer(strategies.app, name="strategies")
+app.add_typer(working.app, name="working")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")

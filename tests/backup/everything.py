@@ -27,6 +27,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _relate(own, word, memory_id)
     await _note(own, word)
     await _curate(own, word)
+    await _intend(own, word)
     await _share(own, word)
     await _call(own, owner, word)
     await _follow(own, word)
@@ -127,6 +128,19 @@ async def _note(own: AsyncMemory, word: str) -> None:
     await own.actors.flag(f"actor {word}", reason=f"reason {word}", evidence=[word])
     await own.actors.clear(f"actor {word}", reason=f"cleared {word}")
     await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])
+
+
+async def _intend(own: AsyncMemory, word: str) -> None:
+    """Goals, strategies and working memory."""
+    blocker = await own.goals.create(f"Buy {word}", metadata={"m": word}, deadline="2030-01-01")
+    goal = await own.goals.create(f"Sell {word}", parent=blocker.goal_id, blocked_by=[blocker.goal_id])
+    await own.goals.update(goal.goal_id, result=f"Sold {word}.")
+    await own.strategies.learn(
+        f"task {word}", f"Do {word}.", tools=[f"tool {word}"], succeeded=False, note=f"No {word}."
+    )
+    await own.working.set(f"key {word}", {"value": word}, conversation=f"conversation {word}")
+    await own.working.add_thought(f"A thought about {word}.")
+    await own.working.set_active_goal(goal.goal_id)
 
 
 async def _follow(own: AsyncMemory, word: str) -> None:

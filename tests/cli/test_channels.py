@@ -25,7 +25,9 @@ def test_a_channel_is_forked_merged_and_dropped(mnemic: Run, memory: Memory) -> 
     assert (merged.code, "Merged: what-if → _global" in merged.out) == (0, True)
     assert [each.content for each in memory.memories.list()] == ["Alice lives in Berlin."]
     assert mnemic("channels", "drop", "what-if", "--json").code == 1
-    assert mnemic("channels", "drop", "what-if", "--yes", "--json").json["rows"]["state.channel_branches"] == 1
+    assert (
+        mnemic("channels", "drop", "what-if", "--yes", "--json").json["rows"]["state.channel_branches"] == 1
+    )
     mnemic("channels", "fork", "again")
     assert mnemic("channels", "drop", "again", "--yes").out.startswith("Dropped: ")
     assert mnemic("channels", "fork", "_global").code == 1

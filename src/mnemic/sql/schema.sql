@@ -1684,7 +1684,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text DEFAULT NULL::text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT wanted.index, known.memory_id, known.deleted_at
@@ -2844,7 +2844,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
@@ -5225,22 +5226,21 @@ ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
 COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
 
 CREATE VIEW state.branches WITH (security_invoker='true') AS
- SELECT tenant_id,
-    owner,
-    channel,
-    parent,
-    reason,
-    process,
-    forked_at,
-    merged_at,
-    changeset_id,
+ SELECT forked.tenant_id,
+    forked.owner,
+    forked.channel,
+    forked.parent,
+    forked.reason,
+    forked.process,
+    forked.forked_at,
+    forked.merged_at,
+    forked.changeset_id,
         CASE
-            WHEN ((merged_at IS NULL) OR (EXISTS ( SELECT
-               FROM state.changesets merge
-              WHERE ((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id) AND (merge.state = 'undone'::text))))) THEN 'open'::text
+            WHEN ((forked.merged_at IS NULL) OR (merge.state = 'undone'::text)) THEN 'open'::text
             ELSE 'merged'::text
         END AS state
-   FROM state.channel_branches forked;
+   FROM (state.channel_branches forked
+     LEFT JOIN state.changesets merge ON (((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id))));
 
 CREATE TABLE state.consolidated_conversations (
     tenant_id uuid NOT NULL,

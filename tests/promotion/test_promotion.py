@@ -14,7 +14,6 @@ from mnemic.record import changesets
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.promotion import Promotion
 from tests.accepted_grants import accepted_grant
-from tests.conftest import AppConnection
 from tests.opened import core_of
 
 NOTHING = {"promoted_count": 0, "demoted_count": 0, "undone_count": 0, "conflict_count": 0}

@@ -224,7 +224,9 @@ def _add_hidden(plan: _Plan, choices: _Choices, row: Row) -> None:
     if row["is_changed"] and not (is_gone and row["replaced_by"] is None):
         own = plan.own.get(row["replaced_by"])
         other = {"other_id": row["current_id"], "other_content": row["content"]}
-        conflict = _conflict("changed", row["replaced_by"], own and own["content"], other, MERGE_CHOICES)
+        conflict = _conflict(
+            "changed", row["replaced_by"], own["content"] if own is not None else None, other, MERGE_CHOICES
+        )
         conflict = choices.of(conflict)
         plan.conflicts.append(conflict)
         if conflict.choice == "parent" and row["replaced_by"] in plan.own:

@@ -73,6 +73,7 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_everything_comes_back_elsewhere(
     memory: AsyncMemory, elsewhere: AsyncMemory, engine: Unsteady, rows: Rows, tmp_path: Path
 ) -> None:

@@ -1285,7 +1285,8 @@ BEGIN
               JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
               WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
           );
-        UPDATE state.consolidated_conversations SET summary_id = NULL
+        -- The conversation is due again, for a new summary; marks keep its turns from being read again.
+        UPDATE state.consolidated_conversations SET summary_id = NULL, next_position = 0
         WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
     ELSE
         UPDATE state.memories AS resting
@@ -2631,6 +2632,11 @@ BEGIN
     UNION ALL
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
+    UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
     UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
@@ -5821,6 +5827,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     version_before integer NOT NULL,
     version_after integer,
+    applied_at timestamp with time zone,
     related_id uuid,
     relationship text,
     relationship_added boolean DEFAULT false NOT NULL,
@@ -5849,6 +5856,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;

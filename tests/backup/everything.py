@@ -29,6 +29,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _curate(own, word)
     await _intend(own, word)
     await _share(own, word)
+    await _branch(own, word)
     await _call(own, owner, word)
     await _follow(own, word)
     await _have_done(own, word)
@@ -193,6 +194,14 @@ async def _share(own: AsyncMemory, word: str) -> None:
     )
     await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")
     await _join(own)
+
+
+async def _branch(own: AsyncMemory, word: str) -> None:
+    parent, channel = f"channel {word}", f"branch {word}"
+    (kept,) = (await own.retain(f"A plan about {word}.")).memory_ids
+    await own.channels.fork(channel, parent=parent, reason=f"what if {word}")
+    await own.retain(f"Another plan about {word}.", channel=channel)
+    await own.memories.forget(kept, channel=channel, reason=f"not {word}")
 
 
 async def _join(own: AsyncMemory) -> None:

@@ -11,6 +11,8 @@ from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
+from mnemic.promotion.promoting import promote_memories
+from mnemic.promotion.thresholds import Thresholds
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until
 from tests.opened import core_of
@@ -21,6 +23,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     """Write to every group of calls; returns the id of a memory that has a bit of everything."""
     own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
     memory_id = await _remember(own, word)
+    await _promote(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
     await _share(own, word)
@@ -62,6 +65,16 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await core_of(own).write_recalled_counts()
     await _ingest(own, word)
     return first
+
+
+async def _promote(own: AsyncMemory, word: str) -> None:
+    """A memory that was useful in two conversations, and was promoted."""
+    (fact,) = (await own.retain(f"Everybody knows {word}.", confidence=0.9)).memory_ids
+    for number in range(5):
+        await own.memories.feedback(fact, conversation=f"conversation {number} {word}", note=f"about {word}")
+    database = core_of(own).storage.tenant_database
+    promoted = await promote_memories(database, Thresholds(), own.owner)
+    assert promoted["promoted_count"] == 1
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:

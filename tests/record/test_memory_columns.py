@@ -59,7 +59,7 @@ def columns(rows: Rows, table: str) -> list[str]:
 
 
 def test_the_view_has_the_fields_of_a_record_in_their_order(rows: Rows) -> None:
-    assert columns(rows, "state.memory_records") == [*RECORD_COLUMNS, "tenant_id"]
+    assert columns(rows, "state.memory_records") == [*RECORD_COLUMNS, "tenant_id", "branch"]
 
 
 def test_the_history_has_the_same_columns_and_the_end_of_a_version(rows: Rows) -> None:

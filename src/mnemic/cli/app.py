@@ -11,6 +11,7 @@ from mnemic.cli import (
     backup,
     bench,
     channels,
+    consolidate,
     conversations,
     curate,
     demo,
@@ -19,6 +20,7 @@ from mnemic.cli import (
     embed,
     entities,
     events,
+    feedback,
     groups,
     index,
     ingest,
@@ -35,6 +37,7 @@ from mnemic.cli import (
     serve,
     shares,
     spend,
+    statements,
     stop,
     tenants,
     transfer,
@@ -57,6 +60,9 @@ app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
 app.command("profile")(profile.profile)
+app.command("consolidate")(consolidate.consolidate)
+memories.app.command("feedback")(feedback.feedback)
+memories.app.command("promotions")(feedback.promotions)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
@@ -65,6 +71,7 @@ app.add_typer(channels.app, name="channels")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")
+app.add_typer(statements.app, name="statements")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

@@ -41,12 +41,14 @@ async def read_records(
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
     missing = {key: pool.readable for key, (pool, _) in wanted.items() if key not in records}
     in_branch = [key for key, readable in missing.items() if readable.filter.branch is not None]
+    found: dict[Key, MemoryRecord] = {}
     if in_branch:
-        records |= await _read_in_branch(database, request, missing[in_branch[0]], in_branch)
+        found |= await _read_in_branch(database, request, missing[in_branch[0]], in_branch)
     if others := [key for key in missing if key not in in_branch]:
-        records |= await _read(database, request, others)
-    readable = {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
-    return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
+        found |= await _read(database, request, others)
+    for key, record in found.items():
+        records[key] = replace(record, outdated_by=_outdated_by(*wanted[key]))
+    return {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
 
 
 def _as_readable(record: MemoryRecord, pool: CandidatePool, index: int) -> MemoryRecord:
@@ -148,6 +150,7 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
         retrieval_count=row["retrieval_count"][at],
         last_retrieved_at=row["last_retrieved_at"][at],
         last_injected_at=row["last_injected_at"][at],
+        outdated_by=_outdated_by(pool, index),
     )
 
 

@@ -112,7 +112,7 @@ LIMIT %(limit)s
 -- name: recalled
 -- Which of these texts are, word for word, the content of another memory of the owner.
 SELECT known.index
-FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s) AS known
+FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::int[], %(hashes)s, NULL) AS known
 WHERE known.memory_id <> ALL(%(source_ids)s::uuid[])
 
 -- name: rivals
@@ -155,6 +155,7 @@ SELECT channel, policy FROM state.contradiction_policies WHERE tenant_id = %(ten
 INSERT INTO state.contradiction_policies (tenant_id, channel, policy)
 VALUES (%(tenant_id)s, %(channel)s, %(policy)s)
 ON CONFLICT (tenant_id, channel) DO UPDATE SET policy = excluded.policy
+RETURNING channel, policy
 
 -- name: remove_policy
 -- Removes the policy of a channel, or of the tenant ('').
@@ -169,3 +170,33 @@ ON CONFLICT (tenant_id, attribute) DO UPDATE SET is_single_valued = excluded.is_
 -- name: remove_attribute_kind
 -- Removes a declaration; the built-in kind holds again.
 DELETE FROM state.attribute_kinds WHERE tenant_id = %(tenant_id)s AND attribute = %(attribute)s
+
+-- name: list
+-- Statements of an owner, newest first, a page at a time; NULL matches every subject, attribute or status.
+SELECT statements.memory_id, statements.owner, statements.channel, memories.content AS statement, statements.subject,
+    statements.attribute, statements.value, statements.is_single_valued, statements.is_negated, statements.certainty,
+    statements.tense, statements.extractor, memories.status, memories.at, memories.valid_from, memories.valid_to,
+    (
+        SELECT count(*) FROM state.statement_sources AS sources
+        WHERE sources.tenant_id = %(tenant_id)s AND sources.memory_id = statements.memory_id
+    ) AS source_count
+FROM state.statements
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = statements.memory_id
+WHERE statements.tenant_id = %(tenant_id)s AND statements.owner = %(owner)s
+  AND statements.memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(subject)s::text IS NULL OR statements.subject_key = mnemic.name_key(%(subject)s))
+  AND (%(attribute)s::text IS NULL OR statements.attribute = %(attribute)s)
+  AND (%(status)s::text IS NULL OR memories.status = %(status)s) AND memories.deleted_at IS NULL
+ORDER BY statements.memory_id DESC
+LIMIT %(limit)s
+
+-- name: list_rejected
+-- Proposals about an owner's memories that were not accepted, newest first, a page at a time.
+SELECT rejected.rejected_id, rejected.memory_id AS source_id, rejected.extractor, rejected.reason, rejected.statement,
+    rejected.rejected_at
+FROM state.rejected_statements AS rejected
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = rejected.memory_id
+WHERE rejected.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.deleted_at IS NULL
+  AND rejected.rejected_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+ORDER BY rejected.rejected_id DESC
+LIMIT %(limit)s

@@ -33,7 +33,7 @@ WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
   AND NOT EXISTS (
       SELECT FROM state.channel_branches AS branches
       WHERE branches.tenant_id = %(tenant_id)s AND branches.owner = memories.owner
-        AND branches.channel = memories.channel AND branches.state = 'open'
+        AND branches.channel = memories.channel AND branches.merged_at IS NULL
   )
   AND NOT EXISTS (
       SELECT FROM state.grants

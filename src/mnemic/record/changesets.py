@@ -26,6 +26,7 @@ from mnemic.record.change_conflicts import (
     later_changes,
     put_state,
     raise_conflicts,
+    same_text_conflicts,
     state_conflicts,
     target_conflicts,
     undo_conflicts,
@@ -116,7 +117,9 @@ async def apply(
     before = await versions_of(
         transaction, owner, [(each.memory_id, each.version_before) for each in changes]
     )
-    raise_conflicts("applied", changeset_id, state_conflicts(changes, current, before))
+    conflicts = state_conflicts(changes, current, before)
+    conflicts += await same_text_conflicts(transaction, owner, changes)
+    raise_conflicts("applied", changeset_id, conflicts)
     targets = dict(current)
     for change in changes:
         put_state(targets, _changed(targets[change.memory_id], change))

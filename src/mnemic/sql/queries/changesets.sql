@@ -89,11 +89,23 @@ SELECT memory_id, merged_into FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 ORDER BY 1, 2
 
+-- name: same_text
+-- Those of the given pairs of memories that are chunks of one text.
+SELECT DISTINCT one.memory_id, other.memory_id AS other_id
+FROM unnest(%(ids)s::uuid[], %(other_ids)s::uuid[]) AS given (memory_id, other_id)
+JOIN state.memories AS one
+    ON one.tenant_id = %(tenant_id)s AND one.owner = %(owner)s AND one.memory_id = given.memory_id
+JOIN state.memories AS other
+    ON other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = given.other_id
+    AND other.whole_id = one.whole_id
+ORDER BY one.memory_id, other.memory_id
+
 -- name: later_changes
--- Applied changes of the same memories, or of shared fields of other chunks of their texts, that are later than the given ones
--- and not among them.
+-- Applied changes of the same memories that are later than the given ones and not among them; also changes of other chunks
+-- of the same text, if one of the two writes fields that chunks share.
 SELECT DISTINCT changed.memory_id, later.changeset_id
-FROM unnest(%(ids)s::uuid[], %(applied)s::timestamptz[]) AS given (memory_id, applied_at)
+FROM unnest(%(ids)s::uuid[], %(applied)s::timestamptz[], %(writes_shared)s::boolean[])
+    AS given (memory_id, applied_at, writes_shared)
 JOIN state.memories AS changed
     ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
 JOIN state.memories AS part
@@ -102,7 +114,7 @@ JOIN state.memories AS part
 JOIN state.memory_changes AS later
     ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
 WHERE later.state = 'applied' AND later.applied_at > given.applied_at AND later.version_after <> later.version_before
-  AND (part.memory_id = changed.memory_id OR later.fields ?| %(shared)s::text[])
+  AND (part.memory_id = changed.memory_id OR given.writes_shared OR later.fields ?| %(shared)s::text[])
   AND later.change_id <> ALL(%(undone_ids)s::uuid[])
 ORDER BY changed.memory_id, later.changeset_id
 

@@ -103,6 +103,22 @@ class Settings(BaseSettings):
         le=600,
         description="Longest wait for an answer of the language model during recall, in seconds.",
     )
+    extractor: Literal["rules", "llm"] = Field(
+        default="rules",
+        description=(
+            "What finds statements in turns: `rules`, which need no model, or `llm`, which sends turns to "
+            "the language model."
+        ),
+    )
+    extraction_timeout_s: float = Field(
+        default=60.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the statements that a language model finds in 20 turns, in seconds. Then the "
+            "turns are read by rules."
+        ),
+    )
     spend_cap_usd_per_day: Decimal | None = Field(
         default=None,
         ge=0,

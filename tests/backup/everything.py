@@ -11,6 +11,8 @@ from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
+from mnemic.promotion.promoting import promote_memories
+from mnemic.promotion.thresholds import Thresholds
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until
 from tests.opened import core_of
@@ -21,10 +23,13 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     """Write to every group of calls; returns the id of a memory that has a bit of everything."""
     own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
     memory_id = await _remember(own, word)
+    await _promote(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
     await _curate(own, word)
+    await _intend(own, word)
     await _share(own, word)
+    await _branch(own, word)
     await _call(own, owner, word)
     await _follow(own, word)
     await _have_done(own, word)
@@ -63,6 +68,16 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await core_of(own).write_recalled_counts()
     await _ingest(own, word)
     return first
+
+
+async def _promote(own: AsyncMemory, word: str) -> None:
+    """A memory that was useful in two conversations, and was promoted."""
+    (fact,) = (await own.retain(f"Everybody knows {word}.", confidence=0.9)).memory_ids
+    for number in range(5):
+        await own.memories.feedback(fact, conversation=f"conversation {number} {word}", note=f"about {word}")
+    database = core_of(own).storage.tenant_database
+    promoted = await promote_memories(database, Thresholds(), own.owner)
+    assert promoted["promoted_count"] == 1
 
 
 async def _curate(own: AsyncMemory, word: str) -> None:
@@ -116,6 +131,19 @@ async def _note(own: AsyncMemory, word: str) -> None:
     await own.processes.set(f"attribute {word}", {"value": word}, process=f"other {word}", evidence=[word])
 
 
+async def _intend(own: AsyncMemory, word: str) -> None:
+    """Goals, strategies and working memory."""
+    blocker = await own.goals.create(f"Buy {word}", metadata={"m": word}, deadline="2030-01-01")
+    goal = await own.goals.create(f"Sell {word}", parent=blocker.goal_id, blocked_by=[blocker.goal_id])
+    await own.goals.update(goal.goal_id, result=f"Sold {word}.")
+    await own.strategies.learn(
+        f"task {word}", f"Do {word}.", tools=[f"tool {word}"], succeeded=False, note=f"No {word}."
+    )
+    await own.working.set(f"key {word}", {"value": word}, conversation=f"conversation {word}")
+    await own.working.add_thought(f"A thought about {word}.")
+    await own.working.set_active_goal(goal.goal_id)
+
+
 async def _follow(own: AsyncMemory, word: str) -> None:
     await own.schedules.set(f"schedule {word}", "about", every_s=3600, payload={"of": word}, owner=own.owner)
     async for _ in own.events.subscribe(f"consumer {word}", start="beginning"):
@@ -166,6 +194,14 @@ async def _share(own: AsyncMemory, word: str) -> None:
     )
     await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")
     await _join(own)
+
+
+async def _branch(own: AsyncMemory, word: str) -> None:
+    parent, channel = f"channel {word}", f"branch {word}"
+    (kept,) = (await own.retain(f"A plan about {word}.")).memory_ids
+    await own.channels.fork(channel, parent=parent, reason=f"what if {word}")
+    await own.retain(f"Another plan about {word}.", channel=channel)
+    await own.memories.forget(kept, channel=channel, reason=f"not {word}")
 
 
 async def _join(own: AsyncMemory) -> None:

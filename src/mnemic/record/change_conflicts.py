@@ -126,16 +126,9 @@ async def target_conflicts(
 
 async def later_changes(transaction: Transaction, owner: str, changes: Sequence[RecordedChange]) -> list[str]:
     """Memories that another applied changeset changed again, even if their states look the same."""
-    effective = [each for each in changes if each.version_after != each.version_before]
-    parameters = {
-        "owner": owner,
-        "ids": [each.memory_id for each in effective],
-        "applied": [each.applied_at for each in effective],
-        "writes_shared": [not each.fields.keys().isdisjoint(SHARED_BY_CHUNKS) for each in effective],
-        "shared": list(SHARED_BY_CHUNKS),
-        "undone_ids": [each.change_id for each in changes],
-    }
-    rows = await transaction.rows("changesets.later_changes", parameters) if effective else []
+    change_ids = [each.change_id for each in changes]
+    parameters = {"owner": owner, "change_ids": change_ids, "shared": list(SHARED_BY_CHUNKS)}
+    rows = await transaction.rows("changesets.later_changes", parameters)
     return [
         f"the memory {row['memory_id']} was changed again by the changeset {row['changeset_id']}"
         for row in rows
@@ -236,9 +229,15 @@ def _how_hidden(memory: MemoryRecord) -> str:
 async def _equal_contents(
     transaction: Transaction, owner: str, current: States, targets: States
 ) -> list[str]:
-    """Memories that would become active although the owner has an active one with the same content."""
+    """Memories that would become active although the owner has an active one with the same content.
+
+    A branch and the memories outside of it do not count as duplicates of each other, until they are merged.
+    """
+    moved = {each.memory_id for each in targets.values() if each.channel != current[each.memory_id].channel}
     returning = [
-        each for each in targets.values() if _is_active(each) and not _is_active(current[each.memory_id])
+        each
+        for each in targets.values()
+        if _is_active(each) and (each.memory_id in moved or not _is_active(current[each.memory_id]))
     ]
     if not returning:
         return []
@@ -246,7 +245,10 @@ async def _equal_contents(
         "owner": owner,
         "ids": [each.memory_id for each in returning],
         "categories": [each.category for each in returning],
-        "retired_ids": [each.memory_id for each in targets.values() if not _is_active(each)],
+        "channels": [each.channel for each in returning],
+        "retired_ids": [
+            each.memory_id for each in targets.values() if each.memory_id in moved or not _is_active(each)
+        ],
     }
     return [
         f"the memory {row['memory_id']} has the same content as {row['twin_id']}, which is active"

@@ -27,6 +27,8 @@ EventType = Literal[
     "changeset.applied",
     "changeset.rejected",
     "changeset.undone",
+    "channel.forked",
+    "channel.merged",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
@@ -42,7 +44,8 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """The changed object: the id of a memory, an entity or a changeset, the key of a state document."""
+    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, or a
+    channel."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime

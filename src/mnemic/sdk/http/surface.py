@@ -30,6 +30,8 @@ class Route:
     reach: Reach = "owner"
     excluded: frozenset[str] = frozenset()
     """Parameters that the request does not carry as JSON: a stream, or a callback of the caller."""
+    local: frozenset[str] = frozenset()
+    """Parameters that stay in the process of the caller, such as a callback for progress."""
     detects_retries: bool = False
     """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
@@ -53,6 +55,15 @@ SURFACE: tuple[Route, ...] = (
     Route("retain_many", "POST", "/v1/memories/batch", "write", excluded=frozenset({"items", "progress"})),
     Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
     Route("profile", "GET", "/v1/profile", "read"),
+    Route("consolidate", "POST", "/v1/consolidate", "write", local=frozenset({"progress"})),
+    Route("statements.list", "GET", "/v1/statements", "read"),
+    Route("statements.rejected", "GET", "/v1/rejected-statements", "read"),
+    Route("statements.attributes", "GET", "/v1/statement-attributes", "read", "tenant"),
+    Route("statements.set_attribute", "PUT", "/v1/statement-attributes/{attribute}", "admin", "tenant"),
+    Route("statements.remove_attribute", "DELETE", "/v1/statement-attributes/{attribute}", "admin", "tenant"),
+    Route("statements.policies", "GET", "/v1/contradiction-policies", "read", "tenant"),
+    Route("statements.set_policy", "PUT", "/v1/contradiction-policies", "admin", "tenant"),
+    Route("statements.remove_policy", "DELETE", "/v1/contradiction-policies", "admin", "tenant"),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
@@ -70,6 +81,7 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.related", "GET", "/v1/memories/{memory_id}/relationships", "read"),
     Route("memories.feedback", "POST", "/v1/memories/{memory_id}/feedback", "write"),
     Route("memories.list_feedback", "GET", "/v1/feedback", "read"),
+    Route("memories.promotions", "GET", "/v1/promotions", "read"),
     Route("memories.near_duplicates", "GET", "/v1/near-duplicates", "read"),
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
     Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),
@@ -81,6 +93,13 @@ SURFACE: tuple[Route, ...] = (
     Route("goals.delete", "DELETE", "/v1/goals/{goal_id}", "write"),
     Route("goals.block", "PUT", "/v1/goals/{goal_id}/blockers/{blocker_id}", "write"),
     Route("goals.unblock", "DELETE", "/v1/goals/{goal_id}/blockers/{blocker_id}", "write"),
+    Route("strategies.list", "GET", "/v1/strategies", "read"),
+    Route("strategies.learn", "POST", "/v1/strategies", "write"),
+    Route("strategies.find", "POST", "/v1/strategies/find", "read"),
+    Route("strategies.get", "GET", "/v1/strategies/{strategy_id}", "read"),
+    Route("strategies.reinforce", "POST", "/v1/strategies/{strategy_id}/reinforce", "write"),
+    Route("strategies.uses", "GET", "/v1/strategies/{strategy_id}/uses", "read"),
+    Route("strategies.tools", "GET", "/v1/tool-statistics", "read"),
     Route("working.read", "GET", "/v1/working", "read"),
     Route("working.clear", "DELETE", "/v1/working", "write"),
     Route("working.list", "GET", "/v1/working/values", "read"),
@@ -97,6 +116,11 @@ SURFACE: tuple[Route, ...] = (
     Route("conversations.recent", "GET", "/v1/turns", "read"),
     Route("conversations.record_tool", "POST", "/v1/conversations/{conversation}/tools", "write"),
     Route("conversations.tools", "GET", "/v1/conversations/{conversation}/tools", "read"),
+    Route("conversations.set_outcome", "PUT", "/v1/conversations/{conversation}/outcome", "write"),
+    Route("channels.list", "GET", "/v1/channels", "read"),
+    Route("channels.fork", "POST", "/v1/channels/{channel}/fork", "write"),
+    Route("channels.merge", "POST", "/v1/channels/{channel}/merge", "write"),
+    Route("channels.drop", "DELETE", "/v1/channels/{channel}", "write"),
     Route("documents.list", "GET", "/v1/documents", "read"),
     Route("documents.get", "GET", "/v1/documents/{name}", "read"),
     Route("documents.put", "PUT", "/v1/documents/{name}", "write"),
@@ -211,7 +235,7 @@ SURFACE: tuple[Route, ...] = (
     Route("keys.revoke", "POST", "/v1/keys/{key_id}/revoke", "admin"),
     Route("spend.summary", "GET", "/v1/spend", "read", "tenant"),
     Route("spend.caps", "GET", "/v1/spend-caps", "read", "tenant"),
-    Route("spend.set_cap", "PUT", "/v1/spend-caps/{period}", "admin", "tenant"),
+    Route("spend.set_cap", "PUT", "/v1/spend-caps", "admin", "tenant"),
     Route("spend.prices", "GET", "/v1/model-prices", "read", "tenant"),
     Route("spend.set_price", "PUT", "/v1/model-prices/{model}", "admin", "tenant"),
     Route("spend.remove_price", "DELETE", "/v1/model-prices/{model}", "admin", "tenant"),

@@ -66,13 +66,15 @@ JOIN state.memory_history AS history
     AND history.memory_id = wanted.memory_id AND history.version = wanted.version
 
 -- name: twins
--- Active memories with the same content as memories that shall become active, without those that the same changeset retires.
+-- Active memories with the same content as memories that shall become active or move to this channel, without those that
+-- the same changeset retires or moves.
 SELECT wanted.memory_id, twin.memory_id AS twin_id
-FROM unnest(%(ids)s::uuid[], %(categories)s::text[]) AS wanted (memory_id, category)
+FROM unnest(%(ids)s::uuid[], %(categories)s::text[], %(channels)s::text[]) AS wanted (memory_id, category, channel)
 JOIN state.memories AS restored
     ON restored.tenant_id = %(tenant_id)s AND restored.owner = %(owner)s AND restored.memory_id = wanted.memory_id
 JOIN state.memories AS twin
     ON twin.tenant_id = %(tenant_id)s AND twin.owner = %(owner)s AND twin.memory_id <> wanted.memory_id
+    AND twin.branch IS NOT DISTINCT FROM mnemic.branch_of(%(tenant_id)s, %(owner)s, wanted.channel)
     AND twin.content_hash = mnemic.content_hash(
         restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
         restored.chunk_index
@@ -104,8 +106,7 @@ ORDER BY one.memory_id, other.memory_id
 -- Applied changes of the same memories that are later than the given ones and not among them; also changes of other chunks
 -- of the same text, if one of the two writes fields that chunks share.
 SELECT DISTINCT changed.memory_id, later.changeset_id
-FROM unnest(%(ids)s::uuid[], %(applied)s::timestamptz[], %(writes_shared)s::boolean[])
-    AS given (memory_id, applied_at, writes_shared)
+FROM state.memory_changes AS given
 JOIN state.memories AS changed
     ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
 JOIN state.memories AS part
@@ -113,9 +114,12 @@ JOIN state.memories AS part
     AND (part.memory_id = changed.memory_id OR (changed.whole_id IS NOT NULL AND part.whole_id = changed.whole_id))
 JOIN state.memory_changes AS later
     ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
-WHERE later.state = 'applied' AND later.applied_at > given.applied_at AND later.version_after <> later.version_before
-  AND (part.memory_id = changed.memory_id OR given.writes_shared OR later.fields ?| %(shared)s::text[])
-  AND later.change_id <> ALL(%(undone_ids)s::uuid[])
+WHERE given.tenant_id = %(tenant_id)s AND given.owner = %(owner)s AND given.change_id = ANY(%(change_ids)s::uuid[])
+  AND given.version_after <> given.version_before
+  AND later.state = 'applied' AND later.version_after <> later.version_before
+  AND (later.applied_at, later."position") > (given.applied_at, given."position")
+  AND (part.memory_id = changed.memory_id OR given.fields ?| %(shared)s::text[] OR later.fields ?| %(shared)s::text[])
+  AND later.change_id <> ALL(%(change_ids)s::uuid[])
 ORDER BY changed.memory_id, later.changeset_id
 
 -- name: relate
@@ -149,11 +153,14 @@ WHERE tenant_id = %(tenant_id)s AND from_id = %(from_id)s AND to_id = %(to_id)s 
   AND confidence = 1 AND process = %(process)s
 
 -- name: mark_applied
--- Records that a change was applied, with the version that it replaced and the one that it made.
-UPDATE state.memory_changes
-SET state = 'applied', version_before = %(version_before)s, version_after = %(version_after)s,
-    applied_at = clock_timestamp(), relationship_added = %(relationship_added)s
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = %(change_id)s
+-- Records that changes were applied, with the versions that they replaced and the ones that they made.
+UPDATE state.memory_changes AS change
+SET state = 'applied', version_before = given.version_before, version_after = given.version_after,
+    applied_at = statement_timestamp(), relationship_added = given.relationship_added
+FROM unnest(
+    %(change_ids)s::uuid[], %(versions_before)s::int[], %(versions_after)s::int[], %(relationships_added)s::boolean[]
+) AS given (change_id, version_before, version_after, relationship_added)
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.change_id = given.change_id
 
 -- name: advance_open
 -- Lets the open changes of a changeset build on those that were just applied to the same memories.

@@ -14,7 +14,7 @@ from tests.mcp.conftest import Connect, called, refused, text_of
 from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
-OWN = ["retain", "recall", "query_archive", "forget", "get_entity", "why"]
+OWN = ["retain", "recall", "query_archive", "forget", "get_entity", "why", "give_feedback"]
 BERLIN = "Alice moved to Berlin in March."
 
 
@@ -64,6 +64,20 @@ async def test_a_retained_memory_is_recalled(connect: Connect, memory: AsyncMemo
         "conversation": None,
         "shared_by": None,
     }
+
+
+async def test_feedback_on_a_recalled_memory_counts_once(connect: Connect, memory: AsyncMemory) -> None:
+    (memory_id,) = (await memory.retain(BERLIN)).memory_ids
+    async with connect() as client:
+        for _ in range(2):
+            given = await called(
+                client, "give_feedback", memory_id=str(memory_id), cited=True, conversation="today"
+            )
+        assert given == {"memory_id": str(memory_id), "usefulness": pytest.approx(0.6)}
+        await refused(client, "give_feedback", memory_id=str(uuid4()))
+        await refused(client, "give_feedback", memory_id=str(memory_id), useful=False, cited=True)
+    (stored,) = await memory.memories.list_feedback()
+    assert (stored.kind, stored.conversation) == ("cited", "today")
 
 
 async def test_a_bare_date_is_midnight_utc(connect: Connect, memory: AsyncMemory) -> None:
@@ -380,7 +394,7 @@ async def test_the_archive_is_offered_only_while_the_embedder_works(
         names = [tool.name for tool in (await client.list_tools()).tools]
         message = await refused(client, "query_archive", question="Where did Alice move?")
         found = await called(client, "recall", query="Where did Alice move in March to Berlin?")
-    assert names == ["retain", "recall", "forget", "get_entity", "why"]
+    assert names == ["retain", "recall", "forget", "get_entity", "why", "give_feedback"]
     assert "Use recall, which also searches by words" in message
     assert [hit["content"] for hit in found["memories"]] == [BERLIN]
     assert "vector was left out" in found["notes"][0]

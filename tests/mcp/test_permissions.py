@@ -20,6 +20,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "forget": {"memory_id": "0199f3a2-5b7c-7d10-8a42-1f0e9c3b7d55"},
     "get_entity": {"name": "x"},
     "why": {"memory_id": "0199f3a2-5b7c-7d10-8a42-1f0e9c3b7d55"},
+    "give_feedback": {"memory_id": "0199f3a2-5b7c-7d10-8a42-1f0e9c3b7d55"},
     "create_entities": {"entities": [{"name": "x", "entityType": "x", "observations": []}]},
     "create_relations": {"relations": []},
     "add_observations": {"observations": []},

@@ -1,10 +1,11 @@
-"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; `why` has a file of its own."""
+"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; others have files of their own."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from mnemic.errors import NotFoundError
+from mnemic.mcp.feedback_tool import GIVE_FEEDBACK
 from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.mcp.tool_results import (
     ArchiveResult,
@@ -271,4 +272,4 @@ GET_ENTITY = MemoryTool(
     run=get_entity,
 )
 
-OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY)
+OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY, GIVE_FEEDBACK)

@@ -75,7 +75,7 @@ SELECT %(tenant_id)s, given.memory_id, %(extractor)s, given.reason, given.statem
 FROM unnest(%(ids)s::uuid[], %(reasons)s::text[], %(statements)s::jsonb[]) AS given (memory_id, reason, statement)
 
 -- name: add_triples
--- Adds the triples of current statements; a triple that exists keeps its origin.
+-- Adds the triples of current statements outside of branches, which belong to all channels; a triple that exists keeps its origin.
 INSERT INTO state.triples (tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process)
 SELECT DISTINCT ON (statements.subject, statements.attribute, statements.value)
     %(tenant_id)s, statements.owner, statements.subject, statements.attribute, statements.value, memories.confidence,
@@ -84,7 +84,7 @@ FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 JOIN state.statements ON statements.tenant_id = %(tenant_id)s AND statements.memory_id = given.memory_id
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
 WHERE NOT statements.is_negated AND statements.tense = 'current' AND memories.status = 'active'
-  AND memories.deleted_at IS NULL
+  AND memories.deleted_at IS NULL AND memories.branch IS NULL
 ORDER BY statements.subject, statements.attribute, statements.value
 ON CONFLICT DO NOTHING
 

@@ -3860,8 +3860,11 @@ BEGIN
             -- If the clock went back, skip times from before the schedule was created or changed.
             IF (due.next_run_at <= moment OR due_time >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
-                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
-                  AND run_at < clock_timestamp() - long_wait
+                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND (
+                    (state = 'waiting' AND run_at < clock_timestamp() - long_wait)
+                    -- A spend cap has parked it: another one would be parked, too.
+                    OR (state = 'scheduled' AND claims > attempts AND run_at > clock_timestamp())
+                )
             ) THEN
                 added := mnemic.enqueue_scheduled_job(due, coalesce(due_time, due.next_run_at));
             END IF;
@@ -4433,6 +4436,26 @@ BEGIN
     LEFT JOIN mnemic.vector_models AS next_one ON next_one.model = used.next_model
     JOIN pg_extension ON extname = 'vector'
     JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec';
+END
+$$;
+
+CREATE FUNCTION mnemic.wake_parked_jobs() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    woken bigint;
+BEGIN
+    UPDATE queue.jobs SET run_at = clock_timestamp()
+    WHERE jobs.tenant_id = verified_tenant AND jobs.state = 'scheduled' AND jobs.run_at > clock_timestamp()
+      AND EXISTS (
+          SELECT FROM queue.attempts
+          WHERE attempts.tenant_id = verified_tenant AND attempts.job_id = jobs.job_id AND attempts.claim = jobs.claims
+            AND attempts.outcome = 'handed_back' AND attempts.error ->> 'type' = 'SpendCapError'
+      );
+    GET DIAGNOSTICS woken = ROW_COUNT;
+    RETURN woken;
 END
 $$;
 
@@ -8497,6 +8520,9 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.wake_parked_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.wake_parked_jobs() TO mnemic_app;
 
 REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
 

@@ -1,10 +1,11 @@
-"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity."""
+"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; `mind_tools` has the others."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from mnemic.errors import NotFoundError
+from mnemic.mcp.mind_tools import MIND_TOOLS
 from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.mcp.tool_results import (
     ArchiveResult,
@@ -270,4 +271,4 @@ GET_ENTITY = MemoryTool(
     run=get_entity,
 )
 
-OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY)
+OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, *MIND_TOOLS)

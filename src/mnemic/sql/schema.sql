@@ -5785,7 +5785,7 @@ CREATE VIEW state.goal_records WITH (security_invoker='true') AS
     goals.status AS stored_status,
     goals.tenant_id
    FROM ((state.goals
-     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id))))
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id) AND (memories.owner = goals.owner))))
      CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
             COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
            FROM ((state.goal_blockers link
@@ -6571,7 +6571,7 @@ CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
     memories.created_at,
     strategies.tenant_id
    FROM (state.strategies
-     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id))))
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id) AND (memories.owner = strategies.owner))))
   WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
 
 CREATE TABLE state.tenants (

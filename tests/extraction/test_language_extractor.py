@@ -263,6 +263,35 @@ async def test_rules_read_if_the_model_fails_is_slow_or_answers_nonsense(
             assert readers(memory, rows) == [("rules-test", 1)]
 
 
+async def test_each_call_commits_by_itself_and_rules_read_only_what_failed(
+    open_memory: OpenMemory, rows: Rows
+) -> None:
+    """60 turns, three calls: the second fails."""
+
+    def reply(document: Document) -> Any:
+        texts = [each["text"] for each in document["turns"]]
+        failed = any("Town25" in text for text in texts)
+        return ModelHTTPError(503, "scripted") if failed else [fact(1, texts[0])]
+
+    model = FactsModel(reply)
+    memory = await open_memory(llm=model, settings={"extractor": "llm"})
+    turns = [{"role": "user", "content": f"I live in Town{number}"} for number in range(60)]
+    retained = await memory.retain(turns, conversation="c")
+    sources = [
+        SourceText(memory_id, str(turn["content"]), "user", None, AT, number)
+        for number, (memory_id, turn) in enumerate(zip(retained.memory_ids, turns, strict=True))
+    ]
+    core = core_of(memory)
+    batch = SourceBatch(SCOPE, sources, "")
+    stored = await extract_or_fall_back(Caller(core, SCOPE), open_extractor(core, Rules()), Rules(), batch)
+    assert not stored.already_read
+    statement = (
+        "SELECT extractor, count(*) FROM state.extraction_runs WHERE tenant_id = %s GROUP BY 1 ORDER BY 1"
+    )
+    assert rows.select(statement, memory.tenant.id) == [("llm-1:function:scripted", 40), ("rules-test", 20)]
+    assert len(model.documents) == 3
+
+
 async def test_an_empty_answer_is_an_answer(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(llm=FactsModel([]), settings={"extractor": "llm"})
     assert (await read_turn(memory)).stored_count == 0

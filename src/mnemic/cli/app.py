@@ -21,6 +21,7 @@ from mnemic.cli import (
     entities,
     events,
     feedback,
+    goals,
     groups,
     index,
     ingest,
@@ -39,10 +40,12 @@ from mnemic.cli import (
     spend,
     statements,
     stop,
+    strategies,
     tenants,
     transfer,
     webhooks,
     worker,
+    working,
 )
 from mnemic.cli.error_messages import find_command, message_of
 from mnemic.cli.output import complain
@@ -68,6 +71,9 @@ app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(curate.app, name="curate")
 app.add_typer(channels.app, name="channels")
+app.add_typer(goals.app, name="goals")
+app.add_typer(strategies.app, name="strategies")
+app.add_typer(working.app, name="working")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")

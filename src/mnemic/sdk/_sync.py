@@ -785,8 +785,8 @@ class Audit(Facade[AsyncAudit]):
 class Channels(Facade[AsyncChannels]):
     """Channels. A branch is a channel that was forked from another one, to try something out.
 
-    It reads its own memories, and those of its parent as they were known at the fork. What is written, changed
-    or forgotten in the branch stays there until the branch is merged.
+    It reads its own memories, and those of its parent as they were known at the fork. What is written,
+    changed or forgotten in the branch stays there until the branch is merged.
     """
 
     def list(
@@ -1927,8 +1927,8 @@ class Memories(Facade[AsyncMemories]):
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
         Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         return self._portal.run(
             self._async.list(
@@ -1968,7 +1968,8 @@ class Memories(Facade[AsyncMemories]):
         """Change some fields and return the changed memory; the earlier version is kept.
 
         In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
-        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         return self._portal.run(
             self._async.update(

@@ -985,14 +985,22 @@ BEGIN
     END IF;
     -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
-        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
+        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition, dropped.condition) AS condition
         FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
             WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
         ) AS receiver ON true
-        ORDER BY tables.depth DESC, tables.guarded::text
+        -- These rows belong to the members and have no foreign key, since members export them without the grants.
+        LEFT JOIN (
+            VALUES (
+                'state.dropped_group_grants'::regclass,
+                'EXISTS (SELECT FROM state.grants AS given'
+                ' WHERE given.tenant_id = $2 AND given.grant_id = child.grant_id AND given.owner = $1)'
+            )
+        ) AS dropped (guarded, condition) ON dropped.guarded = tables.guarded
+        ORDER BY dropped.guarded IS NULL, tables.depth DESC, tables.guarded::text
     LOOP
         EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
         USING erased, verified_tenant;
@@ -5232,22 +5240,21 @@ ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
 COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
 
 CREATE VIEW state.branches WITH (security_invoker='true') AS
- SELECT tenant_id,
-    owner,
-    channel,
-    parent,
-    reason,
-    process,
-    forked_at,
-    merged_at,
-    changeset_id,
+ SELECT forked.tenant_id,
+    forked.owner,
+    forked.channel,
+    forked.parent,
+    forked.reason,
+    forked.process,
+    forked.forked_at,
+    forked.merged_at,
+    forked.changeset_id,
         CASE
-            WHEN ((merged_at IS NULL) OR (EXISTS ( SELECT
-               FROM state.changesets merge
-              WHERE ((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id) AND (merge.state = 'undone'::text))))) THEN 'open'::text
+            WHEN ((forked.merged_at IS NULL) OR (merge.state = 'undone'::text)) THEN 'open'::text
             ELSE 'merged'::text
         END AS state
-   FROM state.channel_branches forked;
+   FROM (state.channel_branches forked
+     LEFT JOIN state.changesets merge ON (((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id))));
 
 CREATE TABLE state.consolidated_conversations (
     tenant_id uuid NOT NULL,
@@ -5820,6 +5827,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     version_before integer NOT NULL,
     version_after integer,
+    applied_at timestamp with time zone,
     related_id uuid,
     relationship text,
     relationship_added boolean DEFAULT false NOT NULL,
@@ -5848,6 +5856,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;

@@ -11,7 +11,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.errors import ConflictError, DatabaseError, InvalidInputError, MnemicError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from tests.accepted_grants import accepted_grant
-from tests.fresh_tenants import OpenMemory, Rows
+from tests.fresh_tenants import OpenMemory
 
 KNOWN = "Bob keeps the garden key under the blue pot."
 SECRET = "Bob secretly moves the garden key to Zebulon."
@@ -133,13 +133,13 @@ async def test_other_tenants_cannot_reach_a_branch(memory: AsyncMemory, open_mem
     ],
 )
 async def test_injected_sql_cannot_drop_or_open_a_branch(
-    memory: AsyncMemory, tenant_database: TenantDatabase, statement: str, rows: Rows
+    memory: AsyncMemory, tenant_database: TenantDatabase, statement: str
 ) -> None:
     await memory.channels.fork("what-if")
     await memory.retain(SECRET, channel="what-if")
     with pytest.raises(DatabaseError):
         async with tenant_database.transaction() as transaction:
-            await transaction._connection.execute(statement)  # type: ignore[attr-defined]
+            await transaction.connection.execute(statement.encode())
     assert len(await memory.memories.list(channel="what-if")) == 1
 
 

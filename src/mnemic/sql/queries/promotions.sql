@@ -30,11 +30,7 @@ WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
       SELECT FROM state.outdated_memories AS marked
       WHERE marked.tenant_id = %(tenant_id)s AND marked.older_id = counts.memory_id AND marked.decision <> 'current'
   )
-  AND NOT EXISTS (
-      SELECT FROM state.channel_branches AS branches
-      WHERE branches.tenant_id = %(tenant_id)s AND branches.owner = memories.owner
-        AND branches.channel = memories.channel AND branches.merged_at IS NULL
-  )
+  AND memories.branch IS NULL
   AND NOT EXISTS (
       SELECT FROM state.grants
       WHERE grants.tenant_id = %(tenant_id)s AND grants.owner = memories.owner

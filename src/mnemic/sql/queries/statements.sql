@@ -19,18 +19,21 @@ ON CONFLICT DO NOTHING
 RETURNING memory_id
 
 -- name: repeated
--- Which of the given statements an owner has already: current ones, those that wait for review, and those that were
--- forgotten together with or after one of the given sources.
+-- Which of the given statements an owner has already: current ones, those that wait for review, and those from one of the given
+-- sources that were forgotten. LATERAL with OFFSET 0 makes it one index lookup per statement.
 SELECT given.index, known.memory_id, memories.deleted_at IS NOT NULL AS is_forgotten
 FROM unnest(
     %(indexes)s::int[], %(subjects)s::text[], %(attributes)s::text[], %(values)s::text[], %(negated)s::boolean[],
     %(past)s::boolean[], %(source_ids)s::uuid[]
 ) AS given (index, subject, attribute, value, is_negated, is_past, source_id)
-JOIN state.statements AS known
-    ON known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = %(channel)s
-    AND known.subject_key = mnemic.name_key(given.subject) AND known.attribute = given.attribute
-    AND known.value_key = mnemic.name_key(given.value) AND known.is_negated = given.is_negated
-    AND (known.tense = 'past') = given.is_past
+CROSS JOIN LATERAL (
+    SELECT slot.memory_id FROM state.statements AS slot
+    WHERE slot.tenant_id = %(tenant_id)s AND slot.owner = %(owner)s AND slot.channel = %(channel)s
+      AND slot.subject_key = mnemic.name_key(given.subject) AND slot.attribute = given.attribute
+      AND slot.value_key = mnemic.name_key(given.value) AND slot.is_negated = given.is_negated
+      AND (slot.tense = 'past') = given.is_past
+    OFFSET 0
+) AS known
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = known.memory_id
 WHERE CASE
     WHEN memories.deleted_at IS NULL THEN memories.status IN ('active', 'pending_review')
@@ -72,7 +75,7 @@ SELECT %(tenant_id)s, given.memory_id, %(extractor)s, given.reason, given.statem
 FROM unnest(%(ids)s::uuid[], %(reasons)s::text[], %(statements)s::jsonb[]) AS given (memory_id, reason, statement)
 
 -- name: add_triples
--- Adds the triples of current statements; a triple that exists keeps its origin.
+-- Adds the triples of current statements outside of branches, which belong to all channels; a triple that exists keeps its origin.
 INSERT INTO state.triples (tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process)
 SELECT DISTINCT ON (statements.subject, statements.attribute, statements.value)
     %(tenant_id)s, statements.owner, statements.subject, statements.attribute, statements.value, memories.confidence,
@@ -81,7 +84,7 @@ FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 JOIN state.statements ON statements.tenant_id = %(tenant_id)s AND statements.memory_id = given.memory_id
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
 WHERE NOT statements.is_negated AND statements.tense = 'current' AND memories.status = 'active'
-  AND memories.deleted_at IS NULL
+  AND memories.deleted_at IS NULL AND memories.branch IS NULL
 ORDER BY statements.subject, statements.attribute, statements.value
 ON CONFLICT DO NOTHING
 
@@ -116,9 +119,10 @@ FROM mnemic.known_memories(%(tenant_id)s, %(owner)s, '{}', '{}', %(indexes)s::in
 WHERE known.memory_id <> ALL(%(source_ids)s::uuid[])
 
 -- name: rivals
--- The current statements of the same owner, channel, subject and attribute as the given ones, or of the opposite
--- attribute. `begins_at` is since when a statement is true; `true_at` orders statements: the beginning if it was said,
--- else when it was last said.
+-- The current statements that the given ones may contradict, and the given ones themselves: those of the same owner,
+-- channel, subject and attribute (or the opposite attribute) with the same value, all others of single-valued attributes, and
+-- those that are to be replaced. `begins_at` is since when a statement is true; `true_at` orders statements: the beginning if it
+-- was said, else when it was last said. LATERAL with OFFSET 0 makes it one index lookup per statement.
 SELECT given.memory_id AS new_id, known.memory_id, known.attribute, known.is_negated, known.tense, known.is_single_valued,
     known.value_key = own.value_key AS is_same_value, memories.anchored, memories.provenance, memories.valid_from,
     memories.valid_to, coalesce(memories.valid_from, memories.at, memories.created_at) AS begins_at,
@@ -126,19 +130,30 @@ SELECT given.memory_id AS new_id, known.memory_id, known.attribute, known.is_neg
         WHEN memories.valid_from <> memories.at THEN memories.valid_from
         ELSE greatest(memories.at, coalesce(said.last_at, memories.created_at))
     END AS true_at
-FROM unnest(%(ids)s::uuid[], %(opposites)s::text[]) AS given (memory_id, opposite)
+FROM unnest(%(ids)s::uuid[], %(opposites)s::text[], %(replaced_ids)s::uuid[]) AS given (memory_id, opposite, replaced_id)
 JOIN state.statements AS own ON own.tenant_id = %(tenant_id)s AND own.memory_id = given.memory_id
-JOIN state.statements AS known
-    ON known.tenant_id = %(tenant_id)s AND known.owner = %(owner)s AND known.channel = own.channel
-    AND known.subject_key = own.subject_key AND known.attribute IN (own.attribute, given.opposite)
-JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = known.memory_id
+CROSS JOIN LATERAL (
+    SELECT slot.* FROM state.statements AS slot
+    WHERE slot.tenant_id = %(tenant_id)s AND slot.owner = %(owner)s AND slot.channel = own.channel
+      AND slot.subject_key = own.subject_key AND slot.attribute = ANY(ARRAY[own.attribute, given.opposite])
+      AND (
+          slot.value_key = own.value_key OR slot.memory_id = given.replaced_id
+          OR (own.is_single_valued AND slot.attribute = own.attribute)
+      )
+    OFFSET 0
+) AS known
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = known.memory_id
+      AND memories.status = 'active' AND memories.deleted_at IS NULL
+    OFFSET 0
+) AS memories
 CROSS JOIN LATERAL (
     SELECT max(coalesce(source.at, source.created_at)) AS last_at
     FROM state.statement_sources AS sources
     JOIN state.memories AS source ON source.tenant_id = %(tenant_id)s AND source.memory_id = sources.source_id
     WHERE sources.tenant_id = %(tenant_id)s AND sources.memory_id = known.memory_id
 ) AS said
-WHERE memories.status = 'active' AND memories.deleted_at IS NULL
 ORDER BY true_at, known.memory_id
 
 -- name: policies

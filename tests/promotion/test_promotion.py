@@ -14,7 +14,6 @@ from mnemic.record import changesets
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.promotion import Promotion
 from tests.accepted_grants import accepted_grant
-from tests.conftest import AppConnection
 from tests.opened import core_of
 
 NOTHING = {"promoted_count": 0, "demoted_count": 0, "undone_count": 0, "conflict_count": 0}
@@ -186,7 +185,9 @@ async def test_demotion_uses_the_thresholds_of_the_promotion(work: AsyncMemory) 
     assert await run(work) == {"demoted_count": 1}
 
 
-async def test_some_memories_are_never_promoted(work: AsyncMemory, superuser: AppConnection) -> None:
+async def test_some_memories_are_never_promoted(work: AsyncMemory) -> None:
+    await retained(work, "Something in the parent of the branch.")
+    await work.channels.fork("draft", parent="work")
     kept = {
         "turn": await retained(work, "Good morning.", conversation="c", role="user"),
         "expiring": await retained(work, "Parks on level 3.", expires_at="2100-01-01"),
@@ -203,11 +204,6 @@ async def test_some_memories_are_never_promoted(work: AsyncMemory, superuser: Ap
     await work.memories.forget(kept["forgotten"])
     await work.memories.supersede(kept["superseded"], "Lives in Berlin.")
     await work.memories.decide_outdated(kept["outdated"], newer, "outdated")
-    branch = (
-        "INSERT INTO state.channel_branches (tenant_id, owner, channel, parent, process)"
-        " VALUES (%s, 'alice', 'draft', 'work', 'test')"
-    )
-    superuser.execute(branch.encode(), [work.tenant.id])
     assert await run(work) == {}
     assert await work.memories.promotions() == []
 

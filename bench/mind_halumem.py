@@ -84,16 +84,17 @@ class HaluMemResult:
     python_s: float = 0.0
 
 
-def read_halumem(folder: Path) -> Iterator[HaluMemUser]:
-    """The users of the file."""
+def read_halumem(folder: Path, *, sessions_max: int | None = None) -> Iterator[HaluMemUser]:
+    """The users of the file; with `sessions_max`, only the first sessions of each."""
     for user in read_file(folder, "halumem"):
         named = _NAME.search(user["persona_info"])
         name = named[1] if named else "user"
-        points = [point for session in user["sessions"] for point in session["memory_points"]]
+        sessions = user["sessions"][:sessions_max]
+        points = [point for session in sessions for point in session["memory_points"]]
         own = stems(name)
         yield HaluMemUser(
             name=name,
-            items=tuple(_items(user["sessions"], name)),
+            items=tuple(_items(sessions, name)),
             gold=tuple(stems(point["memory_content"]) - own for point in points if _is_gold(point)),
             planted=tuple(_planted(point, own) for point in points if _is_planted(point)),
         )
@@ -101,8 +102,10 @@ def read_halumem(folder: Path) -> Iterator[HaluMemUser]:
 
 def _items(sessions: Sequence[Any], name: str) -> Iterator[dict[str, Any]]:
     for number, session in enumerate(sessions):
-        for turn in session["dialogue"]:
+        for place, turn in enumerate(session["dialogue"]):
             yield {
+                # People repeat themselves: a turn is a duplicate only by its external id.
+                "external_id": f"{number}-{place}",
                 "content": turn["content"],
                 "role": turn["role"],
                 "name": name if turn["role"] == "user" else None,

@@ -19,7 +19,8 @@ _TABLES = """
     FROM pg_class
     JOIN pg_namespace ON pg_namespace.oid = relnamespace
     JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'tenant_id'
-    WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue') AND relkind IN ('r', 'p') AND NOT relispartition
+    WHERE nspname IN ('mnemic', 'state', 'vectors', 'traces', 'queue')
+      AND relkind IN ('r', 'p') AND NOT relispartition
     ORDER BY 1
 """
 

@@ -1,4 +1,4 @@
-"""Merging a branch: what a dry run shows is what merging does, conflicts have choices, and it can be undone."""
+"""Merging a branch does what a dry run shows; conflicts have choices, and it can be undone."""
 
 from collections.abc import Sequence
 from uuid import UUID

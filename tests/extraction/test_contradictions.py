@@ -13,7 +13,7 @@ from mnemic.extraction.storing import SourceBatch
 from mnemic.record.changesets import undo
 from mnemic.runtime.core import Caller
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.types.memory import MemoryRecord, Provenance
+from mnemic.types.memory import MemoryRecord, Provenance, Status
 from mnemic.types.scope import Scope
 from mnemic.types.statement import ContradictionPolicy
 from tests.fresh_tenants import Rows
@@ -21,7 +21,7 @@ from tests.opened import core_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SCOPE = Scope("alice", "_global", "test")
-EVERY_STATUS = ("active", "superseded", "pending_review")
+EVERY_STATUS: tuple[Status, ...] = ("active", "superseded", "pending_review")
 
 
 async def say(
@@ -46,8 +46,8 @@ async def say(
     await extract_batch(Caller(core_of(memory), SCOPE), RulesExtractor(), batch, policy=policy)
 
 
-async def known(memory: AsyncMemory, status: str = "active") -> list[str]:
-    listed = await memory.memories.list(statuses=[status])  # type: ignore[list-item]
+async def known(memory: AsyncMemory, status: Status = "active") -> list[str]:
+    listed = await memory.memories.list(statuses=[status])
     return sorted(each.content for each in listed if each.source == "extracted")
 
 

@@ -185,9 +185,13 @@ async def test_demotion_uses_the_thresholds_of_the_promotion(work: AsyncMemory) 
     assert await run(work) == {"demoted_count": 1}
 
 
-async def test_some_memories_are_never_promoted(work: AsyncMemory) -> None:
-    await retained(work, "Something in the parent of the branch.")
+async def forked(work: AsyncMemory) -> AsyncMemory:
+    await work.retain("Uses Python.")
     await work.channels.fork("draft", parent="work")
+    return work.scope(channel="draft")
+
+
+async def test_some_memories_are_never_promoted(work: AsyncMemory) -> None:
     kept = {
         "turn": await retained(work, "Good morning.", conversation="c", role="user"),
         "expiring": await retained(work, "Parks on level 3.", expires_at="2100-01-01"),
@@ -195,7 +199,7 @@ async def test_some_memories_are_never_promoted(work: AsyncMemory) -> None:
         "forgotten": await retained(work, "Likes red."),
         "superseded": await retained(work, "Lives in Rome."),
         "outdated": await retained(work, "Runs 5 km."),
-        "in a branch": await retained(work.scope(channel="draft"), "Prefers the draft."),
+        "in a branch": await retained(await forked(work), "Prefers the draft."),
     }
     newer = await retained(work, "Runs 10 km.")
     (part, *_) = (await work.retain("A long text. " * 1_000, confidence=0.9)).memory_ids

@@ -64,6 +64,8 @@ def test_another_value_in_the_same_frame_replaces_the_first() -> None:
             "The university where Zelo was trained is Zenda",
         ),
         ("padel is associated with the sport of tennis", "padel is associated with the sport of squash"),
+        ("- Jo's desk number is 12", "17. Jo's desk number is 40"),
+        ("[3] Jo's desk number is 12", "Update 4: Jo's desk number is 40"),
         ("La capital de Ruritania es Zenda", "La capital de Ruritania es Strelsau"),
         ("Die Hauptstadt von Ruritanien ist Zenda", "Die Hauptstadt von Ruritanien ist Strelsau"),
     ]

@@ -14,8 +14,9 @@ from typing import Literal
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.extraction.attribution import is_about_another
 from mnemic.extraction.protocol import KnownStatement, ProposedStatement, SourceText
-from mnemic.extraction.speakers import is_testimony
+from mnemic.extraction.speakers import USER_SUBJECT, is_testimony, self_name
 from mnemic.text_analysis.assertions import MASK, Sentence, sentences_of, why_no_assertion
 from mnemic.text_analysis.instructions import orders_memory, overrides_instructions
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
@@ -44,6 +45,7 @@ Rejection = Literal[
     "quotation not found",
     "quotation too short",
     "speaker may not testify",
+    "another subject",
     "question",
     "hypothetical",
     "quoted",
@@ -63,6 +65,7 @@ _QUOTE_MARKS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "�
 _POSSESSIVE = re.compile(r"'s?$")
 _PARTS = re.compile(r"[-/:]")
 _BLANKS = re.compile(r"\s{1,100}")
+_ARTICLES = frozenset({"the", "a", "an"})
 _USER_WORDS = frozenset({"the", "user", "user's", "users", "assistant", "assistant's", "i"})
 _MONTHS_TEXT = "january february march april may june july august september october november december"
 _MONTHS = _MONTHS_TEXT.split()
@@ -161,7 +164,7 @@ def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection |
     return (
         _invalid_field(proposal)
         or _bad_quotation(proposal, source, context)
-        or (None if is_testimony(proposal.subject, source, context.speakers) else "speaker may not testify")
+        or _no_testimony(proposal, source, context)
         or _instruction(proposal, source, context)
         or _unsupported(proposal, source, context)
         or _bad_replacement(proposal, context)
@@ -220,6 +223,24 @@ def _why_not(sentence: Sentence, quotation: str) -> Rejection | None:
 
 def _overlap(sentence: str, quotation: str) -> bool:
     return quotation in sentence or sentence in quotation
+
+
+def _no_testimony(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
+    """The statement must be about its subject, and the speaker may testify about it."""
+    if not is_testimony(proposal.subject, source, context.speakers):
+        return "speaker may not testify"
+    said, about = _words(proposal.statement), _words(proposal.subject) - _ARTICLES
+    if about and about.isdisjoint(said):
+        return "another subject"
+    own_name = self_name(source)
+    is_about_speaker = own_name is not None and folded(own_name) == folded(proposal.subject)
+    replaces = proposal.replaces is not None
+    if is_about_speaker and is_about_another(proposal.quotation, proposal.attribute, replaces=replaces):
+        return "another subject"
+    # A statement about the user may not hide behind another subject.
+    if "user" in said - about and not is_testimony(USER_SUBJECT, source, context.speakers):
+        return "speaker may not testify"
+    return None
 
 
 def _instruction(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:

@@ -116,11 +116,12 @@ async def _rivals(
     parameters = {
         "owner": scope.require_owner(),
         "ids": [each.memory_id for each in said],
+        "replaced_ids": [each.proposal.replaces for each in said],
         "opposites": [OPPOSITES.get(each.proposal.attribute) for each in said],
     }
     orders = {each.memory_id: order for order, each in enumerate(said)}
     found: dict[UUID, list[Rival]] = defaultdict(list)
-    for row in await transaction.rows("statements.rivals", parameters):
+    for row in await transaction.rows_unprepared("statements.rivals", parameters):
         found[row["new_id"]].append(_rival(row, orders))
     pairs = []
     for new_id, rivals in found.items():

@@ -82,6 +82,8 @@ _SELF = frozenset({"i", "me", "myself", "user", "the user", "speaker", "the spea
 class LanguageExtractor:
     """Proposes statements that a language model finds."""
 
+    sources_max = TURNS_MAX
+    """Sources that are read and committed together."""
     instructions = INSTRUCTIONS
     """What the model is told; no accepted statement repeats it."""
 

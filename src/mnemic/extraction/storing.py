@@ -141,7 +141,7 @@ async def _known(transaction: Transaction, batch: SourceBatch, groups: Sequence[
     }
     ids: dict[int, UUID] = {}
     forgotten: set[int] = set()
-    for row in await transaction.rows("statements.repeated", parameters):
+    for row in await transaction.rows_unprepared("statements.repeated", parameters):
         if row["is_forgotten"]:
             forgotten.add(row["index"])
         else:

@@ -70,7 +70,7 @@ class Filter:
     def in_branch(
         self, branch: str, past_channels: Sequence[str], past_times: Sequence[datetime]
     ) -> "Filter":
-        """The filter of a recall in a branch: its parents, and every other channel, are read as of the fork."""
+        """The filter of a recall in a branch: all other channels are read as of the fork."""
         others = [name for name in self.channels or () if name != branch and name not in past_channels]
         return replace(
             self,

@@ -85,7 +85,7 @@ class _Choices:
         return _Choices(cast(Mapping[str, MergeChoice], by_id), cast(MergeChoice | None, otherwise))
 
     def of(self, conflict: MergeConflict) -> MergeConflict:
-        """The conflict with its choice. A duplicate cannot be stored twice; the parent's counts by default."""
+        """The conflict with its choice. Of duplicates, which cannot be stored twice, the parent's counts."""
         choice = self.by_id.get(conflict.conflict_id)
         if choice is None and self.otherwise in conflict.choices:
             choice = self.otherwise
@@ -93,7 +93,8 @@ class _Choices:
             choice = "parent"
         if choice is not None and choice not in conflict.choices:
             raise InvalidInputError(
-                f"The conflict {conflict.conflict_id} has the choices {', '.join(conflict.choices)}, not {choice}."
+                f"The conflict {conflict.conflict_id} has the choices {', '.join(conflict.choices)}, "
+                f"not {choice}."
             )
         return replace(conflict, choice=choice)
 
@@ -107,7 +108,7 @@ class _Choices:
 
 @dataclass
 class _Plan:
-    """What merging does. `retired` maps memories of the parent to the change that replaces or forgets them."""
+    """What merging does. `retired` maps memories of the parent to what replaces or forgets them."""
 
     channel: str
     parent: str
@@ -223,7 +224,9 @@ def _add_hidden(plan: _Plan, choices: _Choices, row: Row) -> None:
     if row["is_changed"] and not (is_gone and row["replaced_by"] is None):
         own = plan.own.get(row["replaced_by"])
         other = {"other_id": row["current_id"], "other_content": row["content"]}
-        conflict = _conflict("changed", row["replaced_by"], own and own["content"], other, MERGE_CHOICES)
+        conflict = _conflict(
+            "changed", row["replaced_by"], own["content"] if own is not None else None, other, MERGE_CHOICES
+        )
         conflict = choices.of(conflict)
         plan.conflicts.append(conflict)
         if conflict.choice == "parent" and row["replaced_by"] in plan.own:

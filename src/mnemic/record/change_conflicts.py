@@ -4,11 +4,12 @@ Each check returns a sentence per memory, so that a caller sees all conflicts at
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from mnemic.db.database import Transaction
 from mnemic.errors import ChangeConflictError
-from mnemic.record.memories import VERSIONED_FIELDS, forgotten
+from mnemic.record.memories import SHARED_BY_CHUNKS, VERSIONED_FIELDS, forgotten
 from mnemic.types.changeset import RecordedChange
 from mnemic.types.memory import MemoryRecord
 
@@ -78,7 +79,7 @@ def undo_conflicts(
         if has_changed_it and not _is_same(state, left):
             conflicts.setdefault(memory_id, _changed_since(state, left, "the change was applied"))
         if has_changed_it:
-            targets[memory_id] = forgotten(before) if change.kind == "add" else before
+            put_state(targets, forgotten(before) if change.kind == "add" else before)
     return targets, list(conflicts.values())
 
 
@@ -93,6 +94,23 @@ async def target_conflicts(
     return [
         *await _missing_replacements(transaction, owner, changes, current, targets),
         *await _equal_contents(transaction, owner, current, targets),
+    ]
+
+
+async def later_changes(transaction: Transaction, owner: str, changes: Sequence[RecordedChange]) -> list[str]:
+    """Memories that another applied changeset changed again, even if their states look the same."""
+    effective = [each for each in changes if each.version_after != each.version_before]
+    parameters = {
+        "owner": owner,
+        "ids": [each.memory_id for each in effective],
+        "applied": [each.applied_at for each in effective],
+        "shared": list(SHARED_BY_CHUNKS),
+        "undone_ids": [each.change_id for each in changes],
+    }
+    rows = await transaction.rows("changesets.later_changes", parameters) if effective else []
+    return [
+        f"the memory {row['memory_id']} was changed again by the changeset {row['changeset_id']}"
+        for row in rows
     ]
 
 
@@ -116,6 +134,16 @@ async def dependants(transaction: Transaction, owner: str, current: States, targ
                 f"the memory {row['memory_id']} was replaced by {row['other_id']}, which would be forgotten"
             )
     return found
+
+
+def put_state(states: dict[UUID, MemoryRecord], new: MemoryRecord) -> None:
+    """Replace the state of a memory as writing does: the chunks of its text get the shared fields."""
+    states[new.memory_id] = new
+    if new.whole_id is None:
+        return
+    shared = {name: getattr(new, name) for name in SHARED_BY_CHUNKS}
+    for state in [each for each in states.values() if each.whole_id == new.whole_id]:
+        states[state.memory_id] = replace(state, **shared)
 
 
 def raise_conflicts(done: str, changeset_id: UUID, conflicts: Sequence[str]) -> None:
@@ -158,6 +186,8 @@ async def _missing_replacements(
         other = others.get(other_id)
         if other is None:
             conflicts.append(f"the memory {memory_id} would refer to {other_id}, which is gone")
+        elif is_replaced and other.whole_id is not None and other.whole_id == targets[memory_id].whole_id:
+            conflicts.append(f"the memory {memory_id} and {other_id} are parts of one text")
         elif is_replaced and (other.deleted_at is not None or other.status in ("archived", "pending_review")):
             how = "forgotten" if other.deleted_at is not None else other.status
             conflicts.append(f"the memory {memory_id} would be replaced by {other_id}, which is {how}")

@@ -4,7 +4,7 @@ The states of changes and changesets are described in `types/changeset.py`. Stag
 anybody can recall. Applying and undoing first lock the memories and compare their states with those that the
 change log expects. If some were changed since, ChangeConflictError names them and what stands in the way, and
 nothing is changed. States are compared, not version numbers, so that changesets can be undone one after the
-other: undoing adds a version that equals the one before the change.
+other, the last one first: undoing adds a version that equals the one before the change.
 
 Every function is given an open transaction, so that a feature commits its own rows together with the changes.
 Reasons must not quote other memories: they stay when those are erased.
@@ -12,6 +12,7 @@ Reasons must not quote other memories: they stay when those are erased.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,8 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.record.change_conflicts import (
     current_states,
     dependants,
+    later_changes,
+    put_state,
     raise_conflicts,
     state_conflicts,
     target_conflicts,
@@ -116,7 +119,7 @@ async def apply(
     raise_conflicts("applied", changeset_id, state_conflicts(changes, current, before))
     targets = dict(current)
     for change in changes:
-        targets[change.memory_id] = _changed(targets[change.memory_id], change)
+        put_state(targets, _changed(targets[change.memory_id], change))
     conflicts = await target_conflicts(transaction, owner, changes, current, targets)
     raise_conflicts("applied", changeset_id, conflicts)
     for change in changes:
@@ -159,8 +162,9 @@ async def undo(
     current = await current_states(transaction, owner, [change.memory_id for change in changes])
     pairs = [(each.memory_id, version) for each in changes for version in (each.version_before, _after(each))]
     versions = await versions_of(transaction, owner, pairs)
-    changes = sorted(changes, key=lambda each: _applied_at(each, versions), reverse=True)
+    changes = sorted(changes, key=_applied_at, reverse=True)
     targets, conflicts = undo_conflicts(changes, current, versions)
+    conflicts += await later_changes(transaction, owner, changes)
     raise_conflicts("undone", changeset_id, conflicts)
     conflicts = await target_conflicts(transaction, owner, changes, current, targets)
     conflicts += await dependants(transaction, owner, current, targets)
@@ -394,7 +398,6 @@ def _after(change: RecordedChange) -> int:
     return change.version_after if change.version_after is not None else change.version_before
 
 
-def _applied_at(change: RecordedChange, versions: Mapping[tuple[UUID, int], MemoryRecord]) -> Any:
+def _applied_at(change: RecordedChange) -> datetime:
     """Sorts applied changes in the order in which they were applied."""
-    after = versions.get((change.memory_id, _after(change)))
-    return after.recorded_at.timestamp() if after is not None else 0.0
+    return change.applied_at or datetime.min.replace(tzinfo=UTC)

@@ -51,7 +51,8 @@ async def replace_in_branch(
         raise NotFoundError(f"The memory {old.memory_id} is forgotten or replaced in this branch.")
     if old.whole_id is not None:
         raise InvalidInputError(
-            f"The memory {old.memory_id} is part of a longer text: in a branch, forget it and retain the new text."
+            f"The memory {old.memory_id} is part of a longer text: in a branch, forget it and retain the "
+            "new text."
         )
     new = checked_change(old, change)
     if new == old:

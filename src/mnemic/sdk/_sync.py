@@ -61,6 +61,7 @@ from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
@@ -69,6 +70,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
@@ -112,6 +114,13 @@ from mnemic.types.schedule import Schedule
 from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
+from mnemic.types.statement import (
+    AttributeKind,
+    ContradictionPolicy,
+    ContradictionRule,
+    RejectedStatement,
+    Statement,
+)
 from mnemic.types.stats import TenantStats
 from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
@@ -159,6 +168,7 @@ __all__ = [
     "Shares",
     "Spend",
     "State",
+    "Statements",
     "Strategies",
     "Triples",
     "Webhooks",
@@ -427,6 +437,26 @@ class Memory(Facade[AsyncMemory]):
             )
         )
 
+    def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        return self._portal.run(
+            self._async.consolidate(conversation=conversation, policy=policy, progress=progress, owner=owner)
+        )
+
     @property
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
@@ -476,6 +506,11 @@ class Memory(Facade[AsyncMemory]):
     def triples(self) -> Triples:
         """Statements of subject, predicate and object."""
         return Triples._view(self._portal, self._async.triples)
+
+    @property
+    def statements(self) -> Statements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return Statements._view(self._portal, self._async.statements)
 
     @property
     def journal(self) -> Journal:
@@ -750,8 +785,8 @@ class Audit(Facade[AsyncAudit]):
 class Channels(Facade[AsyncChannels]):
     """Channels. A branch is a channel that was forked from another one, to try something out.
 
-    It reads its own memories, and those of its parent as they were known at the fork. What is written, changed
-    or forgotten in the branch stays there until the branch is merged.
+    It reads its own memories, and those of its parent as they were known at the fork. What is written,
+    changed or forgotten in the branch stays there until the branch is merged.
     """
 
     def list(
@@ -1892,8 +1927,8 @@ class Memories(Facade[AsyncMemories]):
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
         Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         return self._portal.run(
             self._async.list(
@@ -1933,7 +1968,8 @@ class Memories(Facade[AsyncMemories]):
         """Change some fields and return the changed memory; the earlier version is kept.
 
         In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
-        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         return self._portal.run(
             self._async.update(
@@ -2578,6 +2614,71 @@ class State(Facade[AsyncState]):
     def delete(self, key: str, *, expected_version: int | None = None, owner: str | None = None) -> bool:
         """Delete a document; returns whether it existed with that version."""
         return self._portal.run(self._async.delete(key, expected_version=expected_version, owner=owner))
+
+
+class Statements(Facade[AsyncStatements]):
+    """Statements that consolidation found in turns, notes and documents. Each is a memory, too.
+
+    `memory.memories.why` shows the turns that a statement rests on; `memory.memories.forget` forgets it.
+    """
+
+    def list(
+        self,
+        *,
+        subject: str | None = None,
+        attribute: str | None = None,
+        status: Status | None = "active",
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Statement]:
+        """Return statements of the owner, newest first: current ones, or those with another status, or all.
+
+        `before` is the `memory_id` of the last statement of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                subject=subject, attribute=attribute, status=status, before=before, limit=limit, owner=owner
+            )
+        )
+
+    def rejected(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[RejectedStatement]:
+        """Return statements that were proposed and not accepted, with the reasons, newest first."""
+        return self._portal.run(self._async.rejected(before=before, limit=limit, owner=owner))
+
+    def attributes(self) -> Sequence[AttributeKind]:
+        """Return the attributes that the tenant has declared as single-valued or many-valued."""
+        return self._portal.run(self._async.attributes())
+
+    def set_attribute(self, attribute: str, *, is_single_valued: bool) -> AttributeKind:
+        """Declare whether an attribute has one value at a time; for administrators, without an owner.
+
+        A new value of a single-valued attribute supersedes the old one; attributes that nobody has declared
+        and that are not built in have many values. Statements that are stored keep their kind.
+        """
+        return self._portal.run(self._async.set_attribute(attribute, is_single_valued=is_single_valued))
+
+    def remove_attribute(self, attribute: str) -> bool:
+        """Remove a declaration, so that the built-in kind holds again; for administrators."""
+        return self._portal.run(self._async.remove_attribute(attribute))
+
+    def policies(self) -> Sequence[ContradictionRule]:
+        """Return the policies for contradictions that were set for the tenant and its channels."""
+        return self._portal.run(self._async.policies())
+
+    def set_policy(self, policy: ContradictionPolicy, *, channel: str | None = None) -> ContradictionRule:
+        """Set what happens to contradicting statements, for a channel or the tenant; for administrators.
+
+        `prefer_new`, the default, lets a new value supersede the old one; `prefer_old` keeps the old one;
+        `flag_review` lets the new one wait for review. Decisions that were made stay.
+        """
+        return self._portal.run(self._async.set_policy(policy, channel=channel))
+
+    def remove_policy(self, *, channel: str | None = None) -> bool:
+        """Remove the policy of a channel, or of the tenant; for administrators."""
+        return self._portal.run(self._async.remove_policy(channel=channel))
 
 
 class Strategies(Facade[AsyncStrategies]):

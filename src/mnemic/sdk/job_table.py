@@ -1,5 +1,6 @@
 """The job types of all features, combined. A new feature adds its table here."""
 
+from mnemic.consolidation import jobs as consolidation
 from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
@@ -10,6 +11,7 @@ from mnemic.runtime.job_types import combine
 from mnemic.webhooks import jobs as webhooks
 
 JOBS = combine(
+    consolidation.JOBS,
     curation.JOBS,
     documents.JOBS,
     embeddings.JOBS,

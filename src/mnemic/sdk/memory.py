@@ -8,6 +8,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from mnemic.config import Settings
+from mnemic.consolidation.consolidating import check_wanted, consolidate
 from mnemic.db.tenancy import Tenant
 from mnemic.mind.bundle import recall_with_bundle
 from mnemic.models.embedding import EmbedderSpec
@@ -43,6 +44,7 @@ from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
@@ -50,11 +52,13 @@ from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.sdk.settings import resolve_settings
+from mnemic.types.consolidated import Consolidated
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.profile import Profile
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
+from mnemic.types.statement import ContradictionPolicy
 
 
 class AsyncMemory(CallGroup):
@@ -318,6 +322,27 @@ class AsyncMemory(CallGroup):
         )
         return await make_profile(self._caller, request, question)
 
+    @routed("consolidate")
+    async def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        wanted = check_wanted(self._caller.scoped(owner), conversation, policy)
+        with progress_reporter(progress, "reading") as report:
+            return await consolidate(self._core, wanted, report)
+
     @property
     def memories(self) -> AsyncMemories:
         """Single memories: read, change, forget, restore and relate them."""
@@ -367,6 +392,11 @@ class AsyncMemory(CallGroup):
     def triples(self) -> AsyncTriples:
         """Statements of subject, predicate and object."""
         return AsyncTriples(self._backend, self._scope)
+
+    @property
+    def statements(self) -> AsyncStatements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return AsyncStatements(self._backend, self._scope)
 
     @property
     def journal(self) -> AsyncJournal:

@@ -985,14 +985,22 @@ BEGIN
     END IF;
     -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
-        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
+        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition, dropped.condition) AS condition
         FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
             WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
         ) AS receiver ON true
-        ORDER BY tables.depth DESC, tables.guarded::text
+        -- These rows belong to the members and have no foreign key, since members export them without the grants.
+        LEFT JOIN (
+            VALUES (
+                'state.dropped_group_grants'::regclass,
+                'EXISTS (SELECT FROM state.grants AS given'
+                ' WHERE given.tenant_id = $2 AND given.grant_id = child.grant_id AND given.owner = $1)'
+            )
+        ) AS dropped (guarded, condition) ON dropped.guarded = tables.guarded
+        ORDER BY dropped.guarded IS NULL, tables.depth DESC, tables.guarded::text
     LOOP
         EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
         USING erased, verified_tenant;
@@ -1277,7 +1285,8 @@ BEGIN
               JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
               WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
           );
-        UPDATE state.consolidated_conversations SET summary_id = NULL
+        -- The conversation is due again, for a new summary; marks keep its turns from being read again.
+        UPDATE state.consolidated_conversations SET summary_id = NULL, next_position = 0
         WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
     ELSE
         UPDATE state.memories AS resting
@@ -1684,7 +1693,7 @@ BEGIN
 END
 $_$;
 
-CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text DEFAULT NULL::text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT wanted.index, known.memory_id, known.deleted_at
@@ -2624,6 +2633,11 @@ BEGIN
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
     UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
+    UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
     SELECT 'oldest_unsequenced_s', '{}',
@@ -2844,7 +2858,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
@@ -2878,7 +2893,7 @@ $_$;
 
 CREATE FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) RETURNS real
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN (LEAST((1)::double precision, (((((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(COALESCE(useful_count, 0), 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) * LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (COALESCE(retrieval_count, 0))::double precision)))))) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - ((0.5)::double precision * GREATEST((0)::double precision, (date_part('epoch'::text, COALESCE(last_retrieved_at, created_at)) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))))))) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
+    RETURN (LEAST((1)::double precision, ((CASE WHEN (useful_count IS NULL) THEN (base)::double precision ELSE (((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(useful_count, 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) END * CASE WHEN (retrieval_count > 0) THEN LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (retrieval_count)::double precision))))) ELSE (1)::double precision END) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - CASE WHEN (last_retrieved_at > GREATEST(created_at, last_useful_at)) THEN ((0.5)::double precision * (date_part('epoch'::text, last_retrieved_at) - date_part('epoch'::text, GREATEST(created_at, last_useful_at)))) ELSE (0)::double precision END)) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
 
 CREATE FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) RETURNS real
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -5225,22 +5240,21 @@ ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
 COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
 
 CREATE VIEW state.branches WITH (security_invoker='true') AS
- SELECT tenant_id,
-    owner,
-    channel,
-    parent,
-    reason,
-    process,
-    forked_at,
-    merged_at,
-    changeset_id,
+ SELECT forked.tenant_id,
+    forked.owner,
+    forked.channel,
+    forked.parent,
+    forked.reason,
+    forked.process,
+    forked.forked_at,
+    forked.merged_at,
+    forked.changeset_id,
         CASE
-            WHEN ((merged_at IS NULL) OR (EXISTS ( SELECT
-               FROM state.changesets merge
-              WHERE ((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id) AND (merge.state = 'undone'::text))))) THEN 'open'::text
+            WHEN ((forked.merged_at IS NULL) OR (merge.state = 'undone'::text)) THEN 'open'::text
             ELSE 'merged'::text
         END AS state
-   FROM state.channel_branches forked;
+   FROM (state.channel_branches forked
+     LEFT JOIN state.changesets merge ON (((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id))));
 
 CREATE TABLE state.consolidated_conversations (
     tenant_id uuid NOT NULL,
@@ -5813,6 +5827,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     version_before integer NOT NULL,
     version_after integer,
+    applied_at timestamp with time zone,
     related_id uuid,
     relationship text,
     relationship_added boolean DEFAULT false NOT NULL,
@@ -5841,6 +5856,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;

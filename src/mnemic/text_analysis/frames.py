@@ -61,6 +61,11 @@ ValueKind = Literal["number", "name", "words"]
 _WORD = re.compile(r"[^\s,;:!?()\"“”]+")
 # A full stop between a small letter and a capital ends a sentence: not in "Inc. is", "K. Le Guin", "D.C.".
 _NEXT_SENTENCE = re.compile(r"(?:[a-z\d][a-z]{2}|\d)[.!?;]\s+[\"“(]?[A-Z]|[?\n]|[!;:]\s")
+_LIST_MARKER = re.compile(
+    r"^\s{0,8}(?:[-*•]|\[?\d{1,6}[.):\]]"
+    r"|(?:fact|note|update|correction|item|entry|info)(?: ?#?\d{1,6})?[:.])\s{1,8}",
+    re.IGNORECASE,
+)
 _ABBREVIATED = re.compile(r"\b(?:Inc|Ltd|Corp|Mrs|Prof|Gen|Col|Capt|Rev|Bros|Dept|Univ|approx|Bldg)\.\s")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ENDS = ".,'’"
@@ -102,12 +107,18 @@ class Frame:
 @lru_cache(CACHED_FRAMES)
 def read_frame(text: str) -> Frame | None:
     """The frame of a short statement; None if it has none."""
+    text = without_list_marker(text)
     if len(text) > FRAMED_MAX_CHARACTERS or _NEXT_SENTENCE.search(_ABBREVIATED.sub(" ", text)):
         return None
     words = tuple(stripped for word in _WORD.findall(text) if (stripped := word.strip(_ENDS)))
     if not any(word.islower() for word in words) or NO_FRAME_WORDS.search(_small_words(words)):
         return None
     return next(_frames(tuple(word for word in words if word not in ADVERBS)), None)
+
+
+def without_list_marker(text: str) -> str:
+    """A text without the number, the dash or the label of a list before it: "Note 3: …"."""
+    return _LIST_MARKER.sub("", text)
 
 
 def _small_words(words: Sequence[str]) -> str:

@@ -44,7 +44,8 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, a channel."""
+    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, or a
+    channel."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime

@@ -22,8 +22,9 @@ class Scope:
     """tenant → **owner → channel** → conversation; the tenant is fixed when a `Memory` is opened.
 
     `owner` is an identity: an owner's memories are visible to others only with a recorded grant. `channel` is
-    used for ranking and tracing and separates nothing, unless it is a branch (record/branches.py). `process` is the part of a system that writes. Calls
-    over HTTP also have the API key and the request, which the audit log records.
+    used for ranking and tracing and separates nothing, unless it is a branch (record/branches.py). `process`
+    is the part of a system that writes. Calls over HTTP also have the API key and the request, which the
+    audit log records.
     """
 
     owner: str | None

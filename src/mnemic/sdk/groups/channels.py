@@ -14,8 +14,8 @@ from mnemic.types.scope import GLOBAL_CHANNEL
 class AsyncChannels(CallGroup):
     """Channels. A branch is a channel that was forked from another one, to try something out.
 
-    It reads its own memories, and those of its parent as they were known at the fork. What is written, changed
-    or forgotten in the branch stays there until the branch is merged.
+    It reads its own memories, and those of its parent as they were known at the fork. What is written,
+    changed or forgotten in the branch stays there until the branch is merged.
     """
 
     @routed("channels.list")

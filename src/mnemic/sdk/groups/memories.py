@@ -84,8 +84,8 @@ class AsyncMemories(CallGroup):
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
         Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         filters = {
             "categories": _choices("categories", categories, CATEGORIES),
@@ -123,7 +123,8 @@ class AsyncMemories(CallGroup):
         """Change some fields and return the changed memory; the earlier version is kept.
 
         In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
-        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         changes = check_fields(
             {

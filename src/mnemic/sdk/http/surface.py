@@ -30,6 +30,8 @@ class Route:
     reach: Reach = "owner"
     excluded: frozenset[str] = frozenset()
     """Parameters that the request does not carry as JSON: a stream, or a callback of the caller."""
+    local: frozenset[str] = frozenset()
+    """Parameters that stay in the process of the caller, such as a callback for progress."""
     detects_retries: bool = False
     """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
@@ -53,6 +55,15 @@ SURFACE: tuple[Route, ...] = (
     Route("retain_many", "POST", "/v1/memories/batch", "write", excluded=frozenset({"items", "progress"})),
     Route("recall", "POST", "/v1/recall", "read", omits_nulls=True),
     Route("profile", "GET", "/v1/profile", "read"),
+    Route("consolidate", "POST", "/v1/consolidate", "write", local=frozenset({"progress"})),
+    Route("statements.list", "GET", "/v1/statements", "read"),
+    Route("statements.rejected", "GET", "/v1/rejected-statements", "read"),
+    Route("statements.attributes", "GET", "/v1/statement-attributes", "read", "tenant"),
+    Route("statements.set_attribute", "PUT", "/v1/statement-attributes/{attribute}", "admin", "tenant"),
+    Route("statements.remove_attribute", "DELETE", "/v1/statement-attributes/{attribute}", "admin", "tenant"),
+    Route("statements.policies", "GET", "/v1/contradiction-policies", "read", "tenant"),
+    Route("statements.set_policy", "PUT", "/v1/contradiction-policies", "admin", "tenant"),
+    Route("statements.remove_policy", "DELETE", "/v1/contradiction-policies", "admin", "tenant"),
     Route("memories.list", "GET", "/v1/memories", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),

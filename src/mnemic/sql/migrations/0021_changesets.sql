@@ -31,7 +31,7 @@ CALL mnemic.protect('state.changesets');
 -- proposed for, after applying the one that it replaced; `version_after` is the one that applying it made. An `add` records
 -- a memory that was created: undoing it forgets the memory. `related_id` and `relationship` name a relationship from this
 -- memory; `relationship_added` says that applying the change added it, so that undoing removes it. Changes are applied in
--- the order of `position`.
+-- the order of `position`; `applied_at` orders those of several changesets.
 CREATE TABLE state.memory_changes (
     tenant_id uuid NOT NULL,
     change_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -46,6 +46,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(fields) = 'object'),
     version_before int NOT NULL CHECK (version_before > 0),
     version_after int CHECK (version_after > 0),
+    applied_at timestamptz,
     related_id uuid,
     relationship text CHECK (
         relationship IN ('supports', 'contradicts', 'supersedes', 'refines', 'co_occurs', 'derived_from')

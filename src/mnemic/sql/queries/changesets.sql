@@ -37,8 +37,8 @@ FOR UPDATE
 -- name: changes
 -- Changes of a changeset in some states, or some of them, in the order in which they are applied.
 SELECT
-    change_id, memory_id, kind, state, fields, version_before, version_after, related_id, relationship, relationship_added,
-    reason, evidence, signals
+    change_id, memory_id, kind, state, fields, version_before, version_after, applied_at, related_id, relationship,
+    relationship_added, reason, evidence, signals
 FROM state.memory_changes
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND changeset_id = %(changeset_id)s
   AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s::text[]))
@@ -91,6 +91,23 @@ SELECT memory_id, merged_into FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 ORDER BY 1, 2
 
+-- name: later_changes
+-- Applied changes of the same memories, or of shared fields of other chunks of their texts, that are later than the given ones
+-- and not among them.
+SELECT DISTINCT changed.memory_id, later.changeset_id
+FROM unnest(%(ids)s::uuid[], %(applied)s::timestamptz[]) AS given (memory_id, applied_at)
+JOIN state.memories AS changed
+    ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
+JOIN state.memories AS part
+    ON part.tenant_id = %(tenant_id)s AND part.owner = %(owner)s
+    AND (part.memory_id = changed.memory_id OR (changed.whole_id IS NOT NULL AND part.whole_id = changed.whole_id))
+JOIN state.memory_changes AS later
+    ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
+WHERE later.state = 'applied' AND later.applied_at > given.applied_at AND later.version_after <> later.version_before
+  AND (part.memory_id = changed.memory_id OR later.fields ?| %(shared)s::text[])
+  AND later.change_id <> ALL(%(undone_ids)s::uuid[])
+ORDER BY changed.memory_id, later.changeset_id
+
 -- name: relate
 -- Adds a relationship between two memories of the owner unless it exists; no row if it exists.
 INSERT INTO state.memory_relationships (tenant_id, from_id, to_id, kind, confidence, process)
@@ -125,7 +142,7 @@ WHERE tenant_id = %(tenant_id)s AND from_id = %(from_id)s AND to_id = %(to_id)s 
 -- Records that a change was applied, with the version that it replaced and the one that it made.
 UPDATE state.memory_changes
 SET state = 'applied', version_before = %(version_before)s, version_after = %(version_after)s,
-    relationship_added = %(relationship_added)s
+    applied_at = clock_timestamp(), relationship_added = %(relationship_added)s
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = %(change_id)s
 
 -- name: advance_open

@@ -21,8 +21,8 @@ VALUES (%(tenant_id)s, %(owner)s, %(after_id)s)
 ON CONFLICT (tenant_id, owner) DO UPDATE SET after_id = excluded.after_id, read_at = now()
 
 -- name: candidates
--- Memories that the curator may propose to change, in the order of their ids: no anchored ones, turns, documents, goals or
--- parts of longer texts. Each with its age and how long it was not used, by the clock of retention; the memory that outdates
+-- Memories that the curator may propose to change, in the order of their ids: no anchored ones, turns, documents, goals,
+-- parts of longer texts or memories of branches. Each with its age and how long it was not used, by the clock of retention; the memory that outdates
 -- it most certainly; active memories that it contradicts or resembles; and proposals that must not be made again: open ones
 -- by their kind, rejected and undone ones of an unchanged memory also by the memory that would replace it.
 SELECT
@@ -100,7 +100,7 @@ CROSS JOIN LATERAL (
 WHERE records.tenant_id = %(tenant_id)s AND records.owner = %(owner)s
   AND records.memory_id > coalesce(%(after_id)s::uuid, '00000000-0000-0000-0000-000000000000')
   AND records.status IN ('active', 'pending_review', 'archived') AND records.deleted_at IS NULL AND NOT records.anchored
-  AND records.conversation IS NULL AND records.whole_id IS NULL
+  AND records.conversation IS NULL AND records.whole_id IS NULL AND records.branch IS NULL
   AND records.category NOT IN ('episodic', 'reference', 'prospective')
 ORDER BY records.memory_id
 LIMIT %(limit)s

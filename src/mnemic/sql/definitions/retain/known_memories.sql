@@ -7,7 +7,7 @@
 -- indexes on the owner alone. PostgreSQL inlines the function into the query that calls it.
 CREATE OR REPLACE FUNCTION mnemic.known_memories(
     entered uuid, for_owner text, external_indexes int[], external_ids text[], hash_indexes int[], hashes text,
-    in_branch text
+    in_branch text DEFAULT NULL
 ) RETURNS TABLE (index int, memory_id uuid, forgotten_at timestamptz)
 LANGUAGE sql STABLE
 AS $$

@@ -20,7 +20,8 @@ BEGIN
               JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
               WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
           );
-        UPDATE state.consolidated_conversations SET summary_id = NULL
+        -- The conversation is due again, for a new summary; marks keep its turns from being read again.
+        UPDATE state.consolidated_conversations SET summary_id = NULL, next_position = 0
         WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
     ELSE
         UPDATE state.memories AS resting

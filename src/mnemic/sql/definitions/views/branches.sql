@@ -1,10 +1,10 @@
 -- Branches with their state. A merge that was undone left the branch open.
 CREATE OR REPLACE VIEW state.branches WITH (security_invoker = true) AS
 SELECT
-    tenant_id, owner, channel, parent, reason, process, forked_at, merged_at, changeset_id,
-    CASE WHEN merged_at IS NULL OR EXISTS (
-        SELECT FROM state.changesets AS merge
-        WHERE merge.tenant_id = forked.tenant_id AND merge.changeset_id = forked.changeset_id AND merge.state = 'undone'
-    ) THEN 'open' ELSE 'merged' END AS state
-FROM state.channel_branches AS forked;
+    forked.tenant_id, forked.owner, forked.channel, forked.parent, forked.reason, forked.process, forked.forked_at,
+    forked.merged_at, forked.changeset_id,
+    CASE WHEN forked.merged_at IS NULL OR merge.state = 'undone' THEN 'open' ELSE 'merged' END AS state
+FROM state.channel_branches AS forked
+LEFT JOIN state.changesets AS merge
+    ON merge.tenant_id = forked.tenant_id AND merge.changeset_id = forked.changeset_id;
 GRANT SELECT ON state.branches TO mnemic_app, mnemic_definer;

@@ -10,12 +10,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 MISFIT = { echo "The pinned dependencies do not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
 # More arguments for pytest or the lock: `make test ARGS="-k portal"`, `make lock ARGS=--upgrade`.
 ARGS ?=
-# The folder with the public questions that bench-quality, bench-stores and bench-qa ask (docs/benchmarks.md).
+# The folder with the public questions that bench-quality, bench-stores, bench-mind and bench-qa ask (docs/benchmarks.md).
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-qa bench-speed bench-load bench-hostile bench-queue
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,9 @@ bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA
 
 bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, beside cosine and BM25; DATA=folder
 	@$(BIN)/python -m bench.stores "$(DATA)" $(ARGS)
+
+bench-mind: $(INSTALLED)  ## Measure facts that change and statements from dialogues; DATA=folder; with LLM=provider:model, by it
+	@$(BIN)/python -m $(if $(LLM),bench.mind_llm,bench.mind) "$(DATA)" $(if $(LLM),--llm "$(LLM)") $(ARGS)
 
 bench-qa: $(INSTALLED)  ## Measure question answering; DATA=folder LLM=provider:model; shows the cost first
 	@$(if $(LLM),,echo "Name the model that answers: make bench-qa DATA=folder LLM=provider:model" >&2; exit 2)

@@ -5,6 +5,7 @@ Each field below is the environment variable ``MNEMIC_<FIELD>``; arguments of `M
 """
 
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from mnemic.errors import ConfigurationError
 
 DEFAULT_TENANT = "default"
+CAP_MAX_USD = 1_000_000_000
+"""Highest spend cap."""
 
 
 def _default_data_dir() -> Path:
@@ -99,6 +102,31 @@ class Settings(BaseSettings):
         gt=0,
         le=600,
         description="Longest wait for an answer of the language model during recall, in seconds.",
+    )
+    extractor: Literal["rules", "llm"] = Field(
+        default="rules",
+        description=(
+            "What finds statements in turns: `rules`, which need no model, or `llm`, which sends turns to "
+            "the language model."
+        ),
+    )
+    extraction_timeout_s: float = Field(
+        default=60.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the statements that a language model finds in 20 turns, in seconds. Then the "
+            "turns are read by rules."
+        ),
+    )
+    spend_cap_usd_per_day: Decimal | None = Field(
+        default=None,
+        ge=0,
+        le=CAP_MAX_USD,
+        description=(
+            "The most that calls of language models may cost each tenant in a day, in US dollars; a tenant "
+            "can set lower caps. Unset: no limit."
+        ),
     )
     reranker: Literal["local", "llm"] | None = Field(
         default=None,

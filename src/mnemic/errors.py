@@ -8,6 +8,7 @@
     │   └── OwnerRequiredError        no owner in the call, the scope or the settings
     ├── NotFoundError                 the object does not exist in this tenant (also a LookupError)
     ├── ConflictError                 another writer changed it first, or it exists already
+    │   └── ChangeConflictError       memories of a changeset have changed since; `conflicts` lists them
     ├── NotAuthenticatedError         no API key, or an unknown, expired or revoked one
     ├── ForbiddenError                the API key is valid, but not for this call or this owner
     ├── TooManyRequestsError          the key called too often; `retry_after_s` says when to retry
@@ -29,6 +30,7 @@
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
+    │   └── SpendCapError             the call was not made: it might have exceeded a spend cap
     ├── PermanentJobError             raised by a job's handler: another attempt would fail, too
     ├── DeliveryError                 the receiver of a webhook did not accept a message
     └── EmbeddedServerError           the embedded PostgreSQL cannot serve
@@ -38,6 +40,8 @@
 A message says what happened and what to do about it. Errors of the driver are translated by
 `mnemic.db.translate` and kept as ``__cause__``.
 """
+
+from datetime import datetime
 
 
 class MnemicError(Exception):
@@ -62,6 +66,14 @@ class NotFoundError(MnemicError, LookupError):
 
 class ConflictError(MnemicError):
     """Another writer changed the row first, or it exists already."""
+
+
+class ChangeConflictError(ConflictError):
+    """A changeset cannot be applied or undone; nothing was changed. `conflicts` has a sentence per memory."""
+
+    def __init__(self, message: str, *, conflicts: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = conflicts
 
 
 class NotAuthenticatedError(MnemicError):
@@ -154,6 +166,17 @@ class EmbeddingError(MnemicError):
 
 class LanguageModelError(MnemicError):
     """The language model failed, timed out, or returned an unusable result."""
+
+
+class SpendCapError(LanguageModelError):
+    """A language model was not called, because that might have exceeded a spend cap.
+
+    `retry_at` is when the period of the cap ends; a job that raises this runs again then.
+    """
+
+    def __init__(self, message: str, *, retry_at: datetime | None = None) -> None:
+        super().__init__(message)
+        self.retry_at = retry_at
 
 
 class PermanentJobError(MnemicError):

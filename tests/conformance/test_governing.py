@@ -1,17 +1,19 @@
 """Shares, logs, keys, events, jobs and administration are the same on every transport."""
 
 from contextlib import aclosing
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from mnemic.errors import ConflictError, ForbiddenError, NotFoundError
+from mnemic.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from mnemic.types.event import Event
 from mnemic.types.job import Job
 from mnemic.types.key import ApiKey, NewApiKey
 from mnemic.types.receipt import ErasureReceipt
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, Group
+from mnemic.types.spend import ModelPrice, SpendCaps
 from mnemic.types.stats import TenantStats
 from mnemic.types.traces import AuditRecord, LoggedCall
 
@@ -165,3 +167,25 @@ async def test_schedules_are_set_paused_and_deleted(memory: Any, owner: str) -> 
     assert (await memory.schedules.resume(owner)).enabled
     assert await memory.schedules.delete(owner) is True
     assert await memory.schedules.get(owner) is None
+
+
+async def test_caps_and_prices_of_language_models(tenant_memory: Any, owner: str) -> None:
+    model = f"provider:{owner}"
+    before = await tenant_memory.spend.caps()
+    assert isinstance(before, SpendCaps)
+    assert before.total.cap_usd is None
+    assert before.total.spent_usd == before.reserved_usd == 0
+    assert await tenant_memory.spend.summary(since="2026-01-01") == []
+    after = await tenant_memory.spend.set_cap("12.5", period="total")
+    assert (after.total.cap_usd, after.day.cap_usd) == (Decimal("12.5"), None)
+    assert await tenant_memory.spend.caps() == after
+    price = await tenant_memory.spend.set_price(model, input_usd="0.25", output_usd=2)
+    assert isinstance(price, ModelPrice)
+    assert price in await tenant_memory.spend.prices()
+    await tenant_memory.spend.remove_price(model)
+    assert price not in await tenant_memory.spend.prices()
+    with pytest.raises(NotFoundError):
+        await tenant_memory.spend.remove_price(model)
+    assert await tenant_memory.spend.set_cap(None, period="total") == before
+    with pytest.raises(InvalidInputError, match="usd must be an int"):
+        await tenant_memory.spend.set_cap("-1")

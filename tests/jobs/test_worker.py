@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import PermanentJobError
+from mnemic.errors import PermanentJobError, SpendCapError
 from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.jobs.queue import ENQUEUE_MANY_MAX
 from mnemic.jobs.worker import Worker
@@ -65,6 +65,31 @@ async def test_a_permanent_error_makes_a_dead_letter_without_another_attempt(
     assert (job.state, job.attempts) == ("dead", 1)
     assert job.error is not None
     assert (job.error.type, job.error.message) == ("PermanentJobError", "The text is too long.")
+
+
+async def test_a_spend_cap_parks_a_job_until_its_period_ends(
+    memory: AsyncMemory, start_worker: StartWorker, admin: AppConnection
+) -> None:
+    retry_at = (datetime.now(UTC) + timedelta(hours=7)).replace(microsecond=0)
+    calls: list[int] = []
+
+    async def ask(job: RunningJob) -> JsonValue:
+        calls.append(job.attempt)
+        if len(calls) == 1:
+            raise SpendCapError("The spend cap of $5.00 for a day stops this call.", retry_at=retry_at)
+        return None
+
+    await start_worker({"ask": ask})
+    job_id = (await memory.jobs.enqueue("ask", max_attempts=1)).job_id
+    parked = await until(memory, job_id, lambda job: job.state == "scheduled" and bool(job.history))
+    assert (parked.run_at, parked.attempts) == (retry_at, 0), "no attempt is used up"
+    (attempt,) = parked.history
+    assert attempt.error is not None
+    assert (attempt.outcome, attempt.error.type) == ("handed_back", "SpendCapError")
+    assert attempt.error.message == "The spend cap of $5.00 for a day stops this call."
+    admin.execute("UPDATE queue.jobs SET run_at = now()")
+    assert (await memory.jobs.wait(job_id)).state == "done"
+    assert calls == [1, 1]
 
 
 async def test_the_handler_gets_all_fields_of_its_job(

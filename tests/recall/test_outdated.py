@@ -158,3 +158,57 @@ async def test_marks_are_exported_imported_and_erased_with_their_owner(
     await memory.admin.import_(tmp_path / "owner")
     (mark,) = await memory.memories.outdated()
     assert (mark.memory_id, mark.outdated_by, mark.reason) == (older, newer, "The court moved.")
+
+
+VALUES = ("Zenda", "Hentzau", "Tarlenheim", "Modenstein")
+
+
+async def store_chain(memory: AsyncMemory) -> None:
+    """One value after the other, and unrelated memories."""
+    for month, value in enumerate(VALUES, start=1):
+        await memory.retain(f"The capital of Ruritania is {value}.", at=f"2026-0{month}-01T00:00:00Z")
+    await memory.retain_many(
+        [f"Goats climb {tree} trees in Ruritania." for tree in ("argan", "oak", "fig", "ash")]
+    )
+
+
+async def test_recall_knows_the_newest_of_a_chain_before_anything_was_compared(memory: AsyncMemory) -> None:
+    await store_chain(memory)
+    found = (await memory.recall(QUESTION, refuse_below=0, limit=5)).hits
+    assert VALUES[-1] in found[0].memory.content
+    assert not any(value in hit.memory.content for hit in found[1:] for value in VALUES)
+    everything = (await memory.recall(QUESTION, refuse_below=0, limit=10)).hits
+    outdated = [hit for hit in everything if hit.outdated_since is not None]
+    assert len(outdated) == len(VALUES) - 1
+
+
+async def test_every_older_value_of_a_chain_is_marked(memory: AsyncMemory) -> None:
+    await store_chain(memory)
+    marks = await memory.memories.outdated()
+    assert len({mark.memory_id for mark in marks}) == len(VALUES) - 1
+    assert len(marks) == len(VALUES) * (len(VALUES) - 1) // 2
+    assert {mark.attribute for mark in marks} == {"capital"}
+
+
+async def test_older_values_are_found_among_many_nearer_neighbours(memory: AsyncMemory) -> None:
+    (older,) = (await memory.retain(OLD, at="2026-01-01T00:00:00Z")).memory_ids
+    near = [f"The capital of Ruritania has {count} towers of Ruritania." for count in range(60)]
+    await memory.retain_many(near)
+    (newer,) = (await memory.retain(NEW, at="2026-06-01T00:00:00Z")).memory_ids
+    marks = await memory.memories.outdated(memory_id=older)
+    assert newer in {mark.outdated_by for mark in marks}
+
+
+async def test_a_decision_that_a_value_is_current_holds_in_recall(memory: AsyncMemory) -> None:
+    older, newer = await store(memory)
+    await memory.memories.decide_outdated(older, newer, "current")
+    found = await memory.recall(QUESTION, refuse_below=0)
+    assert all(hit.outdated_since is None for hit in found)
+
+
+async def test_what_two_speakers_say_about_themselves_is_not_compared(memory: AsyncMemory) -> None:
+    for name, manager in (("Jo", "Lena"), ("Ana", "Omar")):
+        await memory.retain(f"My manager is {manager}.", role="user", name=name, conversation="lunch")
+    assert await memory.memories.outdated() == []
+    found = await memory.recall("Who is my manager?", refuse_below=0)
+    assert all(hit.outdated_since is None for hit in found)

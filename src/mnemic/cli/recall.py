@@ -9,7 +9,7 @@ from mnemic.cli.json_options import parse_object
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_json, remark
-from mnemic.cli.recall_output import print_explanations, print_footer, print_found
+from mnemic.cli.recall_output import print_explanations, print_footer, print_found, print_included
 from mnemic.errors import InvalidInputError
 from mnemic.types.recalled import Recalled
 
@@ -41,6 +41,8 @@ def recall(
     technique: options.Techniques = None,
     explain: options.Explain = False,
     no_record: options.NoRecord = False,
+    include: options.Includes = None,
+    current_conversation: options.CurrentConversation = None,
     text: options.Text = False,
     url: Url = None,
     data_dir: DataDir = None,
@@ -76,6 +78,8 @@ def recall(
         "techniques": technique,
         "explain": explain or json,
         "record": not no_record,
+        "include": include or (),
+        "current_conversation": current_conversation,
     }
 
     async def run() -> tuple[str | None, Recalled]:
@@ -110,6 +114,7 @@ def _print_text(found: Recalled) -> None:
 
 
 def _print_found(found: Recalled, reader: str | None, *, explain: bool) -> None:
+    print_included(found)
     print_found(found, reader)
     if found.refused and found.confidence:
         out.print("[dim]--refuse-below 0 shows the nearest memories anyway.[/]")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
-from mnemic.types.recalled import TECHNIQUES
+from mnemic.types.recalled import INCLUDES, TECHNIQUES
 
 Query = Annotated[str, typer.Argument(help="What to look for, in your own words.")]
 Limit = Annotated[int, typer.Option(help="Maximum number of hits.")]
@@ -70,6 +70,13 @@ Techniques = Annotated[
 Explain = Annotated[
     bool,
     typer.Option("--explain", help="Show the score of each hit part by part, and the time of each stage."),
+]
+Includes = Annotated[
+    list[str] | None,
+    typer.Option("--include", help=f"Also show this; may be repeated. One of: {', '.join(INCLUDES)}."),
+]
+CurrentConversation = Annotated[
+    str | None, typer.Option(help="The conversation whose working memory `--include working` shows.")
 ]
 AllFields = Annotated[bool, typer.Option("--all-fields", help="With --json: also fields that are null.")]
 Text = Annotated[bool, typer.Option("--text", help="Print only the text for a prompt.")]

@@ -11,10 +11,11 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from mnemic.cli.output import one_line, out, table
-from mnemic.recall.packing import passage_of, weakness
+from mnemic.cli.output import one_line, out, print_line, table
+from mnemic.mind.bundle_text import pack_bundle
+from mnemic.recall.packing import INDENT, Packing, passage_of, weakness
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.recalled import Explanation, Hit, Recalled
+from mnemic.types.recalled import Explanation, Hit, Recalled, without_text
 
 HEADS = ("", "score", "when", "who")
 WHO_MAX_CELLS = 24
@@ -37,6 +38,16 @@ def print_found(found: Recalled, reader: str | None) -> None:
     if found.outcome == "weak":
         out.print(f"[bold yellow]Weak.[/] {weakness(found.confidence)}")
     print_hits(found.hits, reader)
+
+
+def print_included(found: Recalled) -> None:
+    """Print goals, working memory, profile and strategies that were included, as the text has them."""
+    included = without_text(found, hits=())
+    text = pack_bundle(included, Packing(None, found.outcome, found.confidence), None).text
+    for line in text.splitlines():
+        print_line(f"{INDENT if line.startswith(INDENT) else ''}{one_line(line)}")
+    if text:
+        out.print()
 
 
 def print_hits(hits: Sequence[Hit], reader: str | None) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mnemic.db.json_value import as_jsonb
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import InvalidInputError, MnemicError, PermanentJobError
+from mnemic.errors import InvalidInputError, MnemicError, PermanentJobError, SpendCapError
 from mnemic.jobs.handlers import Handler, JsonValue, RunningJob
 from mnemic.types.job import JobProgress
 
@@ -77,8 +77,7 @@ class JobRun:
             # worker, and then the next worker that gets the job.
             if isinstance(error, asyncio.CancelledError) or _is_interrupt(error):
                 raise
-            is_final = isinstance(error, PermanentJobError)
-            self.outcome = {"outcome": "failed", "error": describe(error), "is_final": is_final}
+            self.outcome = _failed(error)
         _log(self, began_s)
 
     def cancel(self, reason: Reason) -> None:
@@ -127,6 +126,21 @@ def _done(result: JsonValue) -> dict[str, Any]:
     except InvalidInputError as error:
         raise InvalidInputError(f"The handler must return JSON, or nothing: {error}") from None
     return {"outcome": "done", "result": result}
+
+
+def _failed(error: BaseException) -> dict[str, Any]:
+    """The outcome for an exception. A spend cap parks the job until its period ends, without an attempt."""
+    if isinstance(error, SpendCapError) and error.retry_at is not None:
+        return {
+            "outcome": "handed_back",
+            "error": describe(error),
+            "parked_until": error.retry_at.isoformat(),
+        }
+    return {
+        "outcome": "failed",
+        "error": describe(error),
+        "is_final": isinstance(error, PermanentJobError),
+    }
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -80,6 +80,33 @@ async def upsert_entity(database: TenantDatabase, scope: Scope, given: EntityInp
     return await database.run(write)
 
 
+async def ensure_entity(transaction: Transaction, scope: Scope, category: str, name: str) -> UUID:
+    """The id of the entity with this name or alias, created if the owner has none."""
+    owner = scope.require_owner()
+    wanted = {
+        "owner": owner,
+        "category": check_category(category),
+        "name": check_name("name", name),
+        "limit": 1,
+    }
+    found = await transaction.first("entities.find", wanted)
+    if found is not None:
+        entity_id: UUID = found["entity_id"]
+        return entity_id
+    parameters = {
+        **wanted,
+        "tenant_id": transaction.tenant.id,
+        "process": scope.process,
+        "salience": None,
+        "metadata": as_jsonb_object("metadata", {}),
+    }
+    entity = await transaction.one("entities.put", parameters)
+    about = {**parameters, "entity_id": entity["entity_id"]}
+    await _add_names(transaction, about, [name])
+    created: UUID = entity["entity_id"]
+    return created
+
+
 async def get_entity(
     database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
 ) -> Entity:

@@ -12,7 +12,8 @@ from itertools import accumulate
 from typing import Literal
 
 from mnemic.db.database import Database
-from mnemic.runtime.call_metrics import BUCKETS_MS, CallMetrics, Histogram
+from mnemic.runtime.call_metrics import BUCKETS_MS, CallMetrics, Histogram, ModelCallCounts
+from mnemic.types.spend import MICRODOLLARS
 
 Kind = Literal["counter", "gauge", "histogram"]
 
@@ -57,6 +58,10 @@ FROM_DATABASE: dict[str, tuple[str, str]] = {
         "mnemic_event_oldest_unsequenced_seconds",
         "Age of the oldest event that has no position yet.",
     ),
+    "consolidation_lag_s": (
+        "mnemic_consolidation_lag_seconds",
+        "How long ago consolidation was last scheduled to run, for the tenant that waits longest.",
+    ),
     "consumer_lag": ("mnemic_event_consumer_lag", "Events that the slowest consumer is behind."),
 }
 
@@ -81,6 +86,7 @@ async def collect(database: Database, observed: CallMetrics) -> list[MetricFamil
     """Read all metrics."""
     return [
         *_calls(observed),
+        *_model_calls(observed.model_calls),
         *_pool(database.pool_statistics()),
         *await _from_database(database),
     ]
@@ -112,6 +118,42 @@ def _calls(observed: CallMetrics) -> list[MetricFamily]:
             "Recalls in this process whose hits may not answer the query.",
             "counter",
             [Sample({}, observed.histograms["recall"].weak_count, "_total")],
+        ),
+    ]
+
+
+def _model_calls(counts: ModelCallCounts) -> list[MetricFamily]:
+    outcomes = (("made", counts.made), ("failed", counts.failed), ("refused", counts.refused))
+    directions = (("input", counts.input_tokens), ("output", counts.output_tokens))
+    return [
+        MetricFamily(
+            "mnemic_model_calls",
+            "Calls of language models in this process, by purpose; a spend cap refused some.",
+            "counter",
+            [
+                Sample({"purpose": purpose, "outcome": outcome}, count, "_total")
+                for outcome, counter in outcomes
+                for purpose, count in sorted(counter.items())
+            ],
+        ),
+        MetricFamily(
+            "mnemic_model_tokens",
+            "Tokens that language models read and wrote for this process, by purpose.",
+            "counter",
+            [
+                Sample({"purpose": purpose, "direction": direction}, count, "_total")
+                for direction, counter in directions
+                for purpose, count in sorted(counter.items())
+            ],
+        ),
+        MetricFamily(
+            "mnemic_model_spend_dollars",
+            "What calls of language models of this process cost, by purpose, as far as their price is known.",
+            "counter",
+            [
+                Sample({"purpose": purpose}, count / MICRODOLLARS, "_total")
+                for purpose, count in sorted(counts.microdollars.items())
+            ],
         ),
     ]
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
-from mnemic.govern import idempotent_requests
+from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.maintenance.archiving import archive
+from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
 from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
@@ -26,13 +28,21 @@ LOG_DAYS_AHEAD = 7
 
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations."""
+    """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations.
+
+    Memories are archived through the change log. Archiving a conversation only marks it: its turns are
+    recalled as before.
+    """
     database = core.storage.tenant_database
     return {
         "compared_count": await compare_pending(database, max_rows=None),
-        "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
-        "faint_count": await _in_batches(
-            database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}
+        "expired_count": await archive(database, "housekeeping.expired", {}, "It has expired.", BATCH_ROWS),
+        "faint_count": await archive(
+            database,
+            "housekeeping.faint",
+            {"unused_days": UNUSED_DAYS},
+            f"Its salience is low, and it was not used for {UNUSED_DAYS} days.",
+            BATCH_ROWS,
         ),
         "conversation_count": await _in_batches(
             database, "housekeeping.archive_conversations", {"silent_days": SILENT_DAYS}
@@ -57,6 +67,12 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         "secret_count": await forget_secrets(storage.tenant_database),
         "answer_count": await _repeat_batches(
             lambda: idempotent_requests.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "working_item_count": await _repeat_batches(
+            lambda: working.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "model_call_count": await _repeat_batches(
+            lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

@@ -3,18 +3,23 @@
 `open_language_model` takes the configured value and returns a `LanguageModel`, the interface for the rest of
 Mnemic. Its one method takes a task and a text and returns a validated pydantic object. Input and output are
 bounded, each call has a time limit, and the errors of all libraries are translated to `LanguageModelError`.
+With a spend ledger (`metered`), no request is made that might exceed a cap (`metered_model.py`).
 
 All providers are called through pydantic-ai. It is an optional extra and takes 0.8 s to import, so it is
 imported only when a model is configured.
 """
 
 import sys
+from collections.abc import Awaitable, Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from pydantic import BaseModel
 
 from mnemic.errors import ConfigurationError, LanguageModelError, install_extra
 from mnemic.models.model_calls import ModelCalls, kind_of
+from mnemic.models.spending import SpendLedger
+from mnemic.types.spend import CallPurpose
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -27,7 +32,7 @@ INPUT_MAX_CHARACTERS = 80_000
 """Longest text of one call: about 20,000 tokens of English, which fits into every current model."""
 
 OUTPUT_MAX_TOKENS = 2_048
-"""Longest output, reasoning included."""
+"""Longest output by default, reasoning included."""
 
 REQUESTS_MAX = 2
 """Requests for one result: after an invalid output the model gets one retry with the validation error."""
@@ -64,34 +69,71 @@ class LanguageModel:
         self._model = model
         self.name = f"{model.system}:{model.model_name}"
         self._calls = ModelCalls(f"language model {self.name}", LanguageModelError)
+        self._ledger: SpendLedger | None = None
 
-    async def answer(self, task: str, text: str, output: type[Output], *, timeout_s: float) -> Output:
+    def metered(self, ledger: SpendLedger) -> "LanguageModel":
+        """The same model, with its pauses and time limits, whose calls are counted in a ledger."""
+        counted = copy(self)
+        counted._ledger = ledger
+        return counted
+
+    async def answer(
+        self,
+        task: str,
+        text: str,
+        output: type[Output],
+        *,
+        timeout_s: float,
+        purpose: CallPurpose = "other",
+        max_tokens: int = OUTPUT_MAX_TOKENS,
+    ) -> Output:
         """Apply the instructions `task` to `text`; returns an object of the class `output`.
 
         Untrusted text belongs into `text`, never into `task`. Strings of the result are not cleaned: see
-        `usable_text`. Raises LanguageModelError, also after `timeout_s`.
+        `usable_text`. `max_tokens` limits the output, reasoning included. Raises LanguageModelError, also
+        after `timeout_s`, and SpendCapError if the call might exceed a spend cap.
         """
         if len(text) > INPUT_MAX_CHARACTERS:
             size = f"{len(text):,} characters; the limit is {INPUT_MAX_CHARACTERS:,}"
             raise LanguageModelError(f"The text for the language model {self.name} has {size}.")
         usable = usable_text(text, INPUT_MAX_CHARACTERS)
-        answer = await self._calls.run(lambda: self._ask(task, usable, output), timeout_s=timeout_s)
+        model, settled = self._metered(purpose)
+        try:
+            answer = await self._calls.run(
+                lambda: _ask(model, task, usable, output, max_tokens), timeout_s=timeout_s
+            )
+        finally:
+            await settled()
         if not isinstance(answer, output):
             raise self._calls.unusable(kind_of(answer))
         return answer
 
-    async def _ask(self, task: str, text: str, output: type[Output]) -> Output:
-        from pydantic_ai import Agent, UsageLimits  # noqa: PLC0415 - an optional extra
+    def _metered(self, purpose: CallPurpose) -> tuple["Model", Callable[[], Awaitable[None]]]:
+        """The model for one call, and what to await when the call has ended."""
+        if self._ledger is None:
+            return self._model, _nothing
+        from mnemic.models.metered_model import MeteredModel  # noqa: PLC0415 - it needs an optional extra
 
-        agent: Agent[object, Output] = Agent(
-            self._model,
-            output_type=output,
-            instructions=task,
-            retries=REQUESTS_MAX - 1,
-            model_settings={"max_tokens": OUTPUT_MAX_TOKENS},
-        )
-        limits = UsageLimits(request_limit=REQUESTS_MAX)
-        return (await agent.run(text, usage_limits=limits, infer_name=False)).output
+        metered = MeteredModel(self._model, self._ledger, purpose, self.name)
+        return metered, metered.settled
+
+
+async def _ask(model: "Model", task: str, text: str, output: type[Output], max_tokens: int) -> Output:
+    from pydantic_ai import Agent, UsageLimits  # noqa: PLC0415 - an optional extra
+
+    agent: Agent[object, Output] = Agent(
+        model,
+        output_type=output,
+        instructions=task,
+        retries=REQUESTS_MAX - 1,
+        model_settings={"max_tokens": max_tokens},
+    )
+    limits = UsageLimits(request_limit=REQUESTS_MAX)
+    return (await agent.run(text, usage_limits=limits, infer_name=False)).output
+
+
+async def _nothing() -> None:
+    """Without a ledger there is nothing to settle."""
 
 
 def usable_text(text: str, max_characters: int) -> str:

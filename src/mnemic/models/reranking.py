@@ -22,6 +22,7 @@ from mnemic.models.language import LanguageModel, usable_text
 from mnemic.models.local_reranker import TIMEOUT_S as LOCAL_TIMEOUT_S
 from mnemic.models.local_reranker import LocalReranker
 from mnemic.models.model_calls import ModelCalls, kind_of
+from mnemic.models.spending import SpendLedger
 
 RERANK_MAX = 50
 """Texts that are scored in one call; with more it is slow and less accurate."""
@@ -128,13 +129,17 @@ class LanguageModelReranker:
         self._timeout_s = timeout_s
         self.name = f"llm:{language_model.name}"
 
+    def metered(self, ledger: SpendLedger) -> "LanguageModelReranker":
+        """The same reranker, whose calls are counted in a ledger."""
+        return LanguageModelReranker(self._language_model.metered(ledger), timeout_s=self._timeout_s)
+
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Score the first `RERANK_MAX` texts; later ones get 0 and so stay at the end."""
         if not texts:
             return ()
         scored = texts[:RERANK_MAX]
         answer = await self._language_model.answer(
-            _TASK, _document(query, scored), _Scores, timeout_s=self._timeout_s
+            _TASK, _document(query, scored), _Scores, timeout_s=self._timeout_s, purpose="reranking"
         )
         return (*self._in_order(answer, len(scored)), *(0.0 for _ in texts[RERANK_MAX:]))
 

@@ -1,8 +1,8 @@
 """The part "outdated" of a score: of two candidates about the same, the newer one ranks above the older one.
 
 The newer candidate takes the place of the older one: it gets at least what the other parts give the older
-one, within `LIFT_MAX`, and the older one loses. A query that asks for the past ("used to", "originally")
-turns both around.
+one, within `LIFT_MAX`, and the older one loses; one that is surely outdated ranks below all others. A query
+that asks for the past ("used to", "originally") turns both around, and nothing ranks below all others.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,10 @@ from mnemic.recall.lexical_score import Floats
 
 PENALTY = 5.0
 """What the candidate that was not asked for loses, times the certainty of the mark."""
+SURE_CERTAINTY = 0.8
+"""From this certainty on, a query about the present gets the older one only if there is little else."""
+SURE_PENALTY = 60.0
+"""More than the other parts give any candidate."""
 LIFT_MAX = 20.0
 """The most that the other one gains."""
 CHAIN_MAX = 10
@@ -28,7 +32,8 @@ def outdated_part(pool: CandidatePool, fused: Floats, *, asks_for_past: bool) ->
         newest = _newest(pool.outdated, older)
         wanted, other = (older, newest) if asks_for_past else (newest, older)
         part[wanted] = max(part[wanted], min(float(fused[other] - fused[wanted]), LIFT_MAX))
-        part[other] = min(part[other], -PENALTY * mark.certainty)
+        is_buried = mark.certainty >= SURE_CERTAINTY and not asks_for_past
+        part[other] = min(part[other], -SURE_PENALTY if is_buried else -PENALTY * mark.certainty)
     return part
 
 

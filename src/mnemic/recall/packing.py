@@ -42,13 +42,14 @@ class Packing:
 
         A hit that does not fit is left out whole; a shorter one after it may still fit.
         """
-        return Packed() if max_tokens is None else self._pack(hits, max_tokens)
+        return Packed() if max_tokens is None else self.pack_within(hits, max_tokens)
 
     def on_first_read(self, recalled: Recalled) -> Recalled:
         """Pack all hits when `text` or `token_count` is first read: many callers need only the hits."""
         return packed_on_first_read(recalled, self._pack_all)
 
-    def _pack(self, hits: Sequence[Hit], max_tokens: int | None) -> Packed:
+    def pack_within(self, hits: Sequence[Hit], max_tokens: int | None) -> Packed:
+        """The same at once; None sets no limit."""
         head = weakness(self.confidence) if self.outcome == "weak" else None
         lines = [] if head is None else [head]
         used = 0 if head is None else count_tokens(head + "\n")
@@ -66,7 +67,7 @@ class Packing:
         return Packed("\n".join(lines), used, notes) if packed_count else Packed(notes=notes)
 
     def _pack_all(self, hits: Sequence[Hit]) -> tuple[str, int]:
-        packed = self._pack(hits, None)
+        packed = self.pack_within(hits, None)
         return packed.text, packed.token_count
 
 

@@ -34,12 +34,17 @@ async def recall_request(caller: Caller, request: Request) -> Recalled:
     """Answer a request with the embedding model that serves the tenant; count the hits and log the call."""
     timer = StageTimer()
     with caller.core.call_metrics.call("recall") as call:
-        recalled = await with_serving_embedder(caller.core, partial(_recall, caller, request))
+        recalled = await recall_unrecorded(caller, request)
         call.refused, call.weak = recalled.refused, recalled.outcome == "weak"
         call.memory_count = len(recalled)
     if request.record:
         await record_recall(caller, request, recalled, timer.elapsed_ms)
     return recalled
+
+
+async def recall_unrecorded(caller: Caller, request: Request) -> Recalled:
+    """Answer a request of another feature, which is no recall of a user: it is not counted anywhere."""
+    return await with_serving_embedder(caller.core, partial(_recall, caller, request))
 
 
 async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> Recalled:

@@ -154,7 +154,9 @@ async def paraphrase(
     model: LanguageModel, query: str, *, timeout_s: float, limit: int = PARAPHRASES_MAX
 ) -> tuple[str, ...]:
     """Up to `limit` different paraphrases of the query. Raises LanguageModelError."""
-    answer = await model.answer(_EXPANSION_TASK, _prompt(query), _Paraphrases, timeout_s=timeout_s)
+    answer = await model.answer(
+        _EXPANSION_TASK, _prompt(query), _Paraphrases, timeout_s=timeout_s, purpose="query_expansion"
+    )
     paraphrases = _distinct(answer.wordings, PARAPHRASE_MAX_CHARACTERS)
     same = query.strip().casefold()
     return tuple(text for text in paraphrases if text.casefold() != same)[:limit]
@@ -162,7 +164,7 @@ async def paraphrase(
 
 async def hypothetical_memory(model: LanguageModel, query: str, *, timeout_s: float) -> str:
     """A short invented passage that resembles the memory that is looked for. Raises LanguageModelError."""
-    answer = await model.answer(_HYDE_TASK, _prompt(query), _Passage, timeout_s=timeout_s)
+    answer = await model.answer(_HYDE_TASK, _prompt(query), _Passage, timeout_s=timeout_s, purpose="hyde")
     passage = usable_text(answer.passage, PASSAGE_MAX_CHARACTERS)
     if not passage:
         raise LanguageModelError(f"The language model {model.name} gave an empty passage.")
@@ -172,7 +174,7 @@ async def hypothetical_memory(model: LanguageModel, query: str, *, timeout_s: fl
 async def self_query(model: LanguageModel, query: str, now: datetime, *, timeout_s: float) -> StatedFilters:
     """The filters that the query states. Raises LanguageModelError."""
     text = f"Today is {now:%A}, {now.isoformat(timespec='minutes')}.\n\n{_prompt(query)}"
-    answer = await model.answer(_SELF_QUERY_TASK, text, _Filters, timeout_s=timeout_s)
+    answer = await model.answer(_SELF_QUERY_TASK, text, _Filters, timeout_s=timeout_s, purpose="self_query")
     since, until = _window(answer, now)
     categories = tuple(category for category in CATEGORIES if category in _lowered(answer.categories))
     tags = tuple(_stated(map(normal_tag, answer.tags), query, TAGS_MAX, TAG_MAX_CHARACTERS))

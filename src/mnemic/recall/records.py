@@ -4,7 +4,7 @@ The searches return short records with the candidates, column by column (mnemic.
 ones are read here, since only few of the candidates are selected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from json import loads
@@ -13,6 +13,7 @@ from uuid import UUID
 
 import numpy as np
 
+from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.candidates.pool import CandidatePool
@@ -38,18 +39,31 @@ async def read_records(
             pool = candidate.pool
             wanted |= {pool.keys[index]: (pool, index) for index in candidate.neighbour_indexes}
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
-    missing = [key for key in wanted if key not in records]
-    if missing:
-        for key, record in (await _read(database, request, missing)).items():
-            records[key] = replace(record, outdated_by=_outdated_by(*wanted[key]))
-    return {key: _as_readable(record, wanted[key][0].readable) for key, record in records.items()}
+    missing = {key: pool.readable for key, (pool, _) in wanted.items() if key not in records}
+    in_branch = [key for key, readable in missing.items() if readable.filter.branch is not None]
+    found: dict[Key, MemoryRecord] = {}
+    if in_branch:
+        found |= await _read_in_branch(database, request, missing[in_branch[0]], in_branch)
+    if others := [key for key in missing if key not in in_branch]:
+        found |= await _read(database, request, others)
+    for key, record in found.items():
+        records[key] = replace(record, outdated_by=_outdated_by(*wanted[key]))
+    return {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
 
 
-def _as_readable(record: MemoryRecord, readable: ReadableOwner) -> MemoryRecord:
+def _as_readable(record: MemoryRecord, pool: CandidatePool, index: int) -> MemoryRecord:
     """A memory without what no grant opens: its use by others, and ids of memories beyond the grant."""
+    readable = pool.readable
     if readable.grant_id is None:
         return record
-    unused = replace(record, retrieval_count=0, last_retrieved_at=None, last_injected_at=None)
+    unused = replace(
+        record,
+        usefulness=_exact(float(pool.usefulnesses[index])),
+        salience=_exact(float(pool.saliences[index])),
+        retrieval_count=0,
+        last_retrieved_at=None,
+        last_injected_at=None,
+    )
     if readable.covers_everything:
         return unused
     evidence = tuple(text for text in record.evidence if not _is_id(text))
@@ -72,6 +86,19 @@ async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key])
         parameters = {"ids": IdArray(keys), "as_of": request.as_of}
         async with database.transaction() as transaction:
             rows = await transaction.rows_unprepared("recall.records_as_of", parameters)
+    return _by_key(rows)
+
+
+async def _read_in_branch(
+    database: TenantDatabase, request: Request, readable: ReadableOwner, keys: Sequence[Key]
+) -> dict[Key, MemoryRecord]:
+    """Records as the branch reads them: its own, and those of its parents as of the fork."""
+    parameters = {**readable.parameters(request), "ids": IdArray(keys)}
+    async with database.transaction() as transaction:
+        return _by_key(await transaction.rows_unprepared("recall.records_in_branch", parameters))
+
+
+def _by_key(rows: Iterable[Row]) -> dict[Key, MemoryRecord]:
     exact = ({**row, **{name: _exact(row[name]) for name in _FLOAT4_COLUMNS}} for row in rows)
     return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in exact}
 

@@ -18,7 +18,7 @@ from mnemic.types.checks import (
 )
 from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.recalled import INCLUDES, TECHNIQUES
-from mnemic.types.scope import Scope, check_name
+from mnemic.types.scope import GLOBAL_CHANNEL, Scope, check_name
 from mnemic.types.tags import check_tags
 
 QUERY_MAX_CHARACTERS = 4_000
@@ -31,13 +31,15 @@ METADATA_MAX_BYTES = 4_096
 """As JSON. Metadata to filter by names a few keys; every candidate is compared with it."""
 DOCUMENT_KEY = "document"
 """The key under which the metadata of a chunk has the name of its document."""
-GLOBAL_CHANNEL = "_global"
 SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which memories may be found; None does not restrict. The same fields as mnemic.recall_filter in SQL."""
+    """Which memories may be found; None does not restrict. The same fields as mnemic.recall_filter in SQL.
+
+    In a `branch`, each of `past_channels` is read as of the time at the same place in `past_times`.
+    """
 
     channels: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
@@ -52,6 +54,9 @@ class Filter:
     name: str | None = None
     source: str | None = None
     metadata: Mapping[str, Any] | None = None
+    branch: str | None = None
+    past_channels: tuple[str, ...] | None = None
+    past_times: tuple[datetime, ...] | None = None
 
     @property
     def leaves_few(self) -> bool:
@@ -62,6 +67,19 @@ class Filter:
         labels = (self.tags, self.any_tags, self.metadata)
         return any((*labels, self.conversation, self.since, self.until, self.categories))
 
+    def in_branch(
+        self, branch: str, past_channels: Sequence[str], past_times: Sequence[datetime]
+    ) -> "Filter":
+        """The filter of a recall in a branch: all other channels are read as of the fork."""
+        others = [name for name in self.channels or () if name != branch and name not in past_channels]
+        return replace(
+            self,
+            channels=(branch, *past_channels, *others),
+            branch=branch,
+            past_channels=(*past_channels, *others),
+            past_times=(*past_times, *(min(past_times) for _ in others)),
+        )
+
 
 @dataclass(frozen=True)
 class Request:
@@ -69,7 +87,8 @@ class Request:
 
     `min_score` leaves out hits; `strict` refuses unless the hits probably answer the query; without `record`
     the call is neither counted nor logged.
-    `asked_at` keeps the time zone that the caller gave.
+    `asked_at` keeps the time zone that the caller gave. `current_conversation` filters nothing: it is the one
+    whose working memory `include` adds.
     """
 
     query: str
@@ -88,6 +107,7 @@ class Request:
     min_score: float | None = None
     strict: bool = False
     record: bool = True
+    current_conversation: str | None = None
 
     @property
     def moment(self) -> datetime:
@@ -123,6 +143,7 @@ def check_request(
     explain: bool,
     record: object,
     include: object,
+    current_conversation: object = None,
 ) -> Request:
     """Validate the arguments of `recall`. Raises InvalidInputError with the field and what is allowed."""
     text = check_text("query", query)
@@ -134,13 +155,13 @@ def check_request(
             channels=channels_of(scope, channels),
             categories=_choices("categories", categories, CATEGORIES),
             tags=(check_tags(tags) or None) if tags is not None else None,
-            conversation=check_name("conversation", conversation) if conversation is not None else None,
+            conversation=_name("conversation", conversation),
             since=window["since"],
             until=window["until"],
             min_confidence=_share("min_confidence", min_confidence),
             statuses=_choices("statuses", statuses, STATUSES) or ("active",),
-            role=check_name("role", role) if role is not None else None,
-            name=check_name("name", name) if name is not None else None,
+            role=_name("role", role),
+            name=_name("name", name),
             source=check_choice("source", source, SOURCES) if source is not None else None,
             metadata=_metadata(metadata, document),
         ),
@@ -156,6 +177,7 @@ def check_request(
         min_score=_share("min_score", min_score),
         strict=check_flag("strict", strict),
         record=check_flag("record", record),
+        current_conversation=_name("current_conversation", current_conversation),
     )
     if len(text) > QUERY_MAX_CHARACTERS:
         note = (
@@ -210,6 +232,10 @@ def _list(field: str, values: object) -> Sequence[Any]:
     if isinstance(values, str) or not isinstance(values, Collection):
         raise InvalidInputError(f"{field} must be a list of texts, not {type(values).__name__}.")
     return list(values)
+
+
+def _name(field: str, value: object) -> str | None:
+    return check_name(field, value) if value is not None else None
 
 
 def _share(field: str, value: object) -> float | None:

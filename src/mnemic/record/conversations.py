@@ -24,7 +24,23 @@ async def get_conversation(database: TenantDatabase, scope: Scope, conversation:
     async with database.transaction() as transaction:
         row = await transaction.first("conversations.get", parameters)
     if row is None:
-        raise NotFoundError(f"There is no conversation {conversation!r} of this owner.")
+        raise _no_conversation(conversation)
+    return Conversation(**row)
+
+
+async def set_outcome(
+    database: TenantDatabase, scope: Scope, conversation: str, outcome: str
+) -> Conversation:
+    """Note in the metadata of a conversation how it ended."""
+    parameters = {
+        "owner": scope.require_owner(),
+        "conversation": check_name("conversation", conversation),
+        "outcome": outcome,
+    }
+    async with database.transaction() as transaction:
+        row = await transaction.first("conversations.set_outcome", parameters)
+    if row is None:
+        raise _no_conversation(conversation)
     return Conversation(**row)
 
 
@@ -114,3 +130,7 @@ async def list_tool_invocations(
     }
     async with database.transaction() as transaction:
         return [ToolInvocation(**row) for row in await transaction.rows("conversations.tools", parameters)]
+
+
+def _no_conversation(conversation: str) -> NotFoundError:
+    return NotFoundError(f"There is no conversation {conversation!r} of this owner.")

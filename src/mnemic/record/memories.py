@@ -19,7 +19,7 @@ from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.types.checks import check_text
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX, ChangedBy, MemoryRecord
-from mnemic.types.scope import Scope
+from mnemic.types.scope import GLOBAL_CHANNEL, Scope
 
 # A change of one of these fields makes a new version; reverting to a version restores them. The trigger
 # `keep_version` and the query `memories.write` name the same columns.
@@ -65,16 +65,20 @@ Reembed = Callable[[MemoryRecord], Awaitable[Callable[[Transaction], Awaitable[N
 async def get_memory(database: TenantDatabase, scope: Scope, memory_id: UUID) -> MemoryRecord:
     """One memory of the owner, whatever its status; NotFoundError if the owner has no such memory."""
     async with database.transaction() as transaction:
-        return await _read(transaction, scope.require_owner(), memory_id)
+        return await read_memory(transaction, scope.require_owner(), memory_id)
 
 
 async def list_memories(
     database: TenantDatabase, scope: Scope, filters: dict[str, Any]
 ) -> list[MemoryRecord]:
-    """Memories of the owner, newest first."""
+    """Memories of the owner, newest first; of a channel that is a branch, also those that it reads."""
+    channel = filters["channel"]
+    query = "memories.list" if channel in (None, GLOBAL_CHANNEL) else "memories.list_in_channel"
     async with database.transaction() as transaction:
-        rows = await transaction.rows("memories.list", {"owner": scope.require_owner(), **filters})
-    return [MemoryRecord.from_row(row) for row in rows]
+        rows = await transaction.rows(query, {"owner": scope.require_owner(), **filters})
+    # What outdates a memory of another channel may have been stored there after the fork.
+    hidden = ({**row, "outdated_by": None} if channel not in (None, row["channel"]) else row for row in rows)
+    return [MemoryRecord.from_row(row) for row in hidden]
 
 
 async def change_memory(
@@ -90,21 +94,21 @@ async def change_memory(
     """Apply `change` to the memory and return its new state; a change without effect makes no version."""
     owner = scope.require_owner()
     seen = await get_memory(database, scope, memory_id)
-    wanted = _changed(seen, change)
+    wanted = checked_change(seen, change)
     replace_vector = await reembed(wanted) if wanted.content != seen.content else None
 
     async def write(transaction: Transaction) -> MemoryRecord:
         await transaction.one("memories.lock", {"owner": owner, "memory_id": memory_id})
-        current = await _read(transaction, owner, memory_id)
-        new = _changed(current, change)
+        current = await read_memory(transaction, owner, memory_id)
+        new = checked_change(current, change)
         if new == current:
             return current
         if new.content != current.content and (replace_vector is None or new.content != wanted.content):
             raise _changed_meanwhile(memory_id)
-        await _write_state(transaction, current, new, changed_by, reason)
+        await write_state(transaction, current, new, changed_by, reason)
         if replace_vector is not None:
             await replace_vector(transaction)
-        return await _read(transaction, owner, memory_id)
+        return await read_memory(transaction, owner, memory_id)
 
     return await database.run(write)
 
@@ -120,9 +124,9 @@ async def write_change(
     """Replace the state `seen` by `new`; ConflictError if the memory was changed in the meantime."""
     key = {"owner": seen.owner, "memory_id": seen.memory_id}
     await transaction.one("memories.lock", key)
-    if (await _read(transaction, seen.owner, seen.memory_id)).version != seen.version:
+    if (await read_memory(transaction, seen.owner, seen.memory_id)).version != seen.version:
         raise _changed_meanwhile(seen.memory_id)
-    await _write_state(transaction, seen, new, changed_by, reason)
+    await write_state(transaction, seen, new, changed_by, reason)
 
 
 async def read_history(database: TenantDatabase, scope: Scope, memory_id: UUID) -> list[MemoryRecord]:
@@ -221,7 +225,7 @@ def retagged(add: Sequence[str], remove: Sequence[str]) -> Replace:
     return change
 
 
-def _changed(current: MemoryRecord, change: Replace) -> MemoryRecord:
+def checked_change(current: MemoryRecord, change: Replace) -> MemoryRecord:
     """Apply a change and check what depends on the old state."""
     new = change(current)
     if new.content != current.content:
@@ -236,23 +240,28 @@ def _changed(current: MemoryRecord, change: Replace) -> MemoryRecord:
     return new
 
 
-async def _write_state(
+async def write_state(
     transaction: Transaction,
     current: MemoryRecord,
     new: MemoryRecord,
     changed_by: ChangedBy,
     reason: str | None,
-) -> None:
-    """Write a new state, and its shared fields to the other chunks of the text."""
+) -> int:
+    """Write a new state, and its shared fields to the other chunks of the text; returns the version.
+
+    The caller has locked the memory, and `current` is its state.
+    """
     columns = _columns(new, changed_by, reason)
-    await transaction.execute("memories.write", columns)
+    written = await transaction.one("memories.write", columns)
     if new.whole_id is not None and any(
         getattr(new, field) != getattr(current, field) for field in SHARED_BY_CHUNKS
     ):
         await transaction.execute("memories.write_shared", columns)
+    return int(written["version"])
 
 
-async def _read(transaction: Transaction, owner: str, memory_id: UUID) -> MemoryRecord:
+async def read_memory(transaction: Transaction, owner: str, memory_id: UUID) -> MemoryRecord:
+    """The same as `get_memory`, inside a transaction."""
     row = await transaction.first("memories.get", {"owner": owner, "memory_id": memory_id})
     if row is None:
         raise _not_found(memory_id)

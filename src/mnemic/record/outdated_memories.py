@@ -1,13 +1,15 @@
 """Outdated memories: marks that a newer memory of the same owner gives another value of the same.
 
-A mark is *found* by comparing a new memory with its neighbours (`text_analysis/outdating.py`), or *decided*
-by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
-by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
-of one channel are compared, so that a mark tells nobody about a channel that he cannot read.
+A mark is *found* by comparing a new memory with its neighbours, and with all memories that have the words of
+its frame (`text_analysis/outdating.py`), or *decided* by a caller: *outdated* confirms or sets it, *current*
+says that it is wrong. Decisions are never overwritten by comparing. Nothing is deleted or hidden: recall
+ranks the newer memory above the older one. Only memories of one channel are compared, so that a mark tells
+nobody about a channel that he cannot read; and those of a branch with those of the channels that it reads.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -16,13 +18,16 @@ from uuid import UUID
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError, NotFoundError
-from mnemic.text_analysis.outdating import Near, Outdated, Stated, find_outdated
+from mnemic.text_analysis.outdating import Near, Outdated, Stated, find_outdated, find_replaced
 from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, read_statement
 from mnemic.types.scope import Scope
 
 STATEMENT_MAX_BYTES = 4 * STATEMENT_MAX_CHARACTERS
 NEIGHBOURS_MAX = 30
 """Neighbours of each memory that are read: the nearest are compared, all show which names are rare."""
+
+SAME_WORDS_MAX = 50
+"""Memories with the words of a frame that are read, the newest ones."""
 
 OutdatedDecision = Literal["outdated", "current"]
 
@@ -42,6 +47,18 @@ class OutdatedMemory:
     certainty: float
     decision: str
     found_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The channel of a memory, and the channels that it reads if it is a branch."""
+
+    channel: str
+    above: tuple[str, ...]
+
+    def compares_with(self, other: "_Place") -> bool:
+        """Whether memories of both places are compared."""
+        return self.channel == other.channel or self.channel in other.above or other.channel in self.above
 
 
 async def mark_outdated(transaction: Transaction, owner: str, pending: Sequence[Row]) -> None:
@@ -89,31 +106,69 @@ async def decide_outdated(
             raise NotFoundError(f"There is no memory {older_id} or no memory {newer_id} of this owner.")
 
 
-async def _read_statements(
-    transaction: Transaction, owner: str, pending: Sequence[Row]
-) -> dict[UUID, tuple[str, Stated]]:
-    """The statements among the pending memories and their neighbours, each with its channel."""
+@dataclass(frozen=True)
+class _Statements:
+    """Statements by memory and by frame, each with its place."""
+
+    by_memory: Mapping[UUID, tuple[_Place, Stated]]
+    by_frame: Mapping[str, Sequence[tuple[_Place, Stated]]]
+
+
+async def _read_statements(transaction: Transaction, owner: str, pending: Sequence[Row]) -> _Statements:
+    """The pending statements, their neighbours, and the memories that have the words of their frames."""
     ids = {row["memory_id"] for row in pending}.union(*(row["near_ids"] or () for row in pending))
+    by_memory = await _statements_of(transaction, owner, ids)
+    frames = [
+        stated.statement.frame.words
+        for row in pending
+        if (found := by_memory.get(row["memory_id"])) and (stated := found[1]).statement.frame is not None
+    ]
+    if frames:
+        parameters = {
+            "owner": owner,
+            "texts": frames,
+            "statement_most": STATEMENT_MAX_BYTES,
+            "most": SAME_WORDS_MAX,
+        }
+        rows = await transaction.rows("outdated_memories.with_words", parameters)
+        by_memory |= await _statements_of(
+            transaction, owner, {row["memory_id"] for row in rows} - by_memory.keys()
+        )
+    by_frame: dict[str, list[tuple[_Place, Stated]]] = defaultdict(list)
+    for place, stated in by_memory.values():
+        if (key := stated.frame_key) is not None:
+            by_frame[key].append((place, stated))
+    return _Statements(by_memory, by_frame)
+
+
+async def _statements_of(
+    transaction: Transaction, owner: str, ids: Collection[UUID]
+) -> dict[UUID, tuple[_Place, Stated]]:
     parameters = {"owner": owner, "ids": sorted(ids), "statement_most": STATEMENT_MAX_BYTES}
-    statements: dict[UUID, tuple[str, Stated]] = {}
-    for row in await transaction.rows("outdated_memories.statements", parameters):
+    statements: dict[UUID, tuple[_Place, Stated]] = {}
+    for row in await transaction.rows("outdated_memories.statements", parameters) if ids else ():
         statement = read_statement(row["content"])
         if statement is not None:
-            stated = Stated(row["memory_id"], statement, row["happened_at"])
-            statements[row["memory_id"]] = (row["channel"], stated)
+            stated = Stated(row["memory_id"], statement, row["happened_at"], row["speaker"])
+            statements[row["memory_id"]] = (_Place(row["channel"], tuple(row["above"] or ())), stated)
     return statements
 
 
-def _outdated_pairs(row: Row, statements: Mapping[UUID, tuple[str, Stated]]) -> list[Outdated]:
-    if row["memory_id"] not in statements or row["near_ids"] is None:
-        return []
-    channel, stated = statements[row["memory_id"]]
+def _outdated_pairs(row: Row, statements: _Statements) -> Iterator[Outdated]:
+    if row["memory_id"] not in statements.by_memory:
+        return
+    place, stated = statements.by_memory[row["memory_id"]]
+    if (key := stated.frame_key) is not None:
+        comparable = [other for where, other in statements.by_frame[key] if place.compares_with(where)]
+        yield from find_replaced(stated, comparable)
+    if row["near_ids"] is None:
+        return
     neighbours = [
-        Near(statements[near_id][1], cosine)
+        Near(found[1], cosine)
         for near_id, cosine in zip(row["near_ids"], row["cosines"], strict=True)
-        if near_id in statements and statements[near_id][0] == channel
+        if (found := statements.by_memory.get(near_id)) is not None and place.compares_with(found[0])
     ]
-    return list(find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"]))
+    yield from find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"])
 
 
 def _columns(found: Sequence[Outdated]) -> dict[str, Any]:

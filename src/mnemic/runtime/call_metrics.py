@@ -10,6 +10,7 @@ Where the package `opentelemetry-api` is installed, each call is also a span, `m
 
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mnemic.types.overview import Latency
+from mnemic.types.spend import CallPurpose
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -70,10 +72,23 @@ class Call:
     memory_count: int = 0
 
 
+@dataclass
+class ModelCallCounts:
+    """Calls of language models in this process, by purpose; `refused` ones were stopped by a spend cap."""
+
+    made: Counter[CallPurpose] = field(default_factory=Counter)
+    failed: Counter[CallPurpose] = field(default_factory=Counter)
+    refused: Counter[CallPurpose] = field(default_factory=Counter)
+    input_tokens: Counter[CallPurpose] = field(default_factory=Counter)
+    output_tokens: Counter[CallPurpose] = field(default_factory=Counter)
+    microdollars: Counter[CallPurpose] = field(default_factory=Counter)
+
+
 class CallMetrics:
     """Histograms since the database was opened, for all tenants that share it."""
 
     def __init__(self, tracer: "Tracer | None" = None) -> None:
+        self.model_calls = ModelCallCounts()
         self.histograms: dict[Operation, Histogram] = {operation: Histogram() for operation in OPERATIONS}
         self._given_tracer = tracer
 

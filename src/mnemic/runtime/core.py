@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from mnemic.config import Settings
 from mnemic.db.database import TenantDatabase
@@ -22,6 +23,7 @@ from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.recall_counts import RecallCounts
+from mnemic.runtime.spend_ledger import DatabaseSpendLedger
 from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
 
@@ -58,15 +60,24 @@ class Core:
         """The configured embedder, loaded when it is first needed."""
         return self.models.embedder
 
-    @property
+    @cached_property
     def language_model(self) -> LanguageModel | None:
-        """The configured LLM, if any."""
-        return self.models.language_model
+        """The configured LLM, if any, whose calls are counted in the spend ledger of the tenant."""
+        return self.models.metered_language_model(self.spend_ledger)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The configured reranker, if any; calls of an LLM are counted in the spend ledger."""
+        return self.models.metered_reranker(self.spend_ledger)
 
     @property
-    def reranker(self) -> Reranker | None:
-        """The configured reranker, if any."""
-        return self.models.reranker
+    def spend_ledger(self) -> DatabaseSpendLedger:
+        """The spend ledger of the tenant."""
+        return DatabaseSpendLedger(
+            lambda: self.storage.tenant_database,
+            self.call_metrics.model_calls,
+            operator_cap=self.settings.spend_cap_usd_per_day,
+        )
 
     @property
     def storage(self) -> Storage:

@@ -14,7 +14,8 @@ from mnemic.models.embedding import EmbedderSpec, EmbeddingTimeouts, TextEmbedde
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.failure_report import report_failure
 from mnemic.models.language import LanguageModel, LanguageModelSpec, open_language_model
-from mnemic.models.reranking import Reranker, RerankerSpec, open_reranker
+from mnemic.models.reranking import LanguageModelReranker, Reranker, RerankerSpec, open_reranker
+from mnemic.models.spending import SpendLedger
 from mnemic.runtime.query_vectors import QueryVectors
 
 
@@ -61,6 +62,15 @@ class Models:
     def reranker(self) -> Reranker | None:
         """The configured reranker, if any."""
         return open_reranker(self._reranker_spec, self.language_model, timeout_s=self._llm_timeout_s)
+
+    def metered_language_model(self, ledger: SpendLedger) -> LanguageModel | None:
+        """The configured LLM, if any, with the ledger of a tenant."""
+        return self.language_model.metered(ledger) if self.language_model is not None else None
+
+    def metered_reranker(self, ledger: SpendLedger) -> Reranker | None:
+        """The configured reranker, if any; one that uses the LLM, with the ledger of a tenant."""
+        reranker = self.reranker
+        return reranker.metered(ledger) if isinstance(reranker, LanguageModelReranker) else reranker
 
     def check(self) -> None:
         """Load all models, so that one that cannot work fails before anything is started."""

@@ -24,11 +24,13 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
 from mnemic.jobs import queue, schedules
 from mnemic.jobs.worker import DEFAULT_CONCURRENCY
+from mnemic.mind.working import EXPIRES_IN_S_DEFAULT, TURNS_DEFAULT
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
@@ -38,11 +40,14 @@ from mnemic.retain.items import ItemInput
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs, Function
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -54,12 +59,20 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
-from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
+from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.consolidated import Consolidated
+from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
+from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.embedding import ModelChange
 from mnemic.types.entity import (
@@ -77,6 +90,8 @@ from mnemic.types.event import (
     EventReading,
     EventType,
 )
+from mnemic.types.feedback import Feedback
+from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
 from mnemic.types.job import Job, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
@@ -91,12 +106,23 @@ from mnemic.types.memory import (
 )
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.profile import Profile
+from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
+from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
+from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
+from mnemic.types.statement import (
+    AttributeKind,
+    ContradictionPolicy,
+    ContradictionRule,
+    RejectedStatement,
+    Statement,
+)
 from mnemic.types.stats import TenantStats
+from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
 from mnemic.types.tiers import (
     ActorFlag,
@@ -113,16 +139,21 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.why import Why
+from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
     "Actors",
     "Admin",
     "Audit",
+    "Channels",
     "Conversations",
+    "Curation",
     "Documents",
     "Entities",
     "Errors",
     "Events",
+    "Goals",
     "Groups",
     "Jobs",
     "Journal",
@@ -135,9 +166,13 @@ __all__ = [
     "Revenue",
     "Schedules",
     "Shares",
+    "Spend",
     "State",
+    "Statements",
+    "Strategies",
     "Triples",
     "Webhooks",
+    "Working",
 ]
 
 
@@ -323,6 +358,7 @@ class Memory(Facade[AsyncMemory]):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -341,7 +377,10 @@ class Memory(Facade[AsyncMemory]):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         return self._portal.run(
             self._async.recall(
@@ -372,6 +411,7 @@ class Memory(Facade[AsyncMemory]):
                 explain=explain,
                 record=record,
                 include=include,
+                current_conversation=current_conversation,
             )
         )
 
@@ -397,15 +437,55 @@ class Memory(Facade[AsyncMemory]):
             )
         )
 
+    def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        return self._portal.run(
+            self._async.consolidate(conversation=conversation, policy=policy, progress=progress, owner=owner)
+        )
+
     @property
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
         return Memories._view(self._portal, self._async.memories)
 
     @property
+    def goals(self) -> Goals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return Goals._view(self._portal, self._async.goals)
+
+    @property
+    def strategies(self) -> Strategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return Strategies._view(self._portal, self._async.strategies)
+
+    @property
+    def working(self) -> Working:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return Working._view(self._portal, self._async.working)
+
+    @property
     def conversations(self) -> Conversations:
         """Conversations, their turns and their tool calls."""
         return Conversations._view(self._portal, self._async.conversations)
+
+    @property
+    def channels(self) -> Channels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return Channels._view(self._portal, self._async.channels)
 
     @property
     def documents(self) -> Documents:
@@ -426,6 +506,11 @@ class Memory(Facade[AsyncMemory]):
     def triples(self) -> Triples:
         """Statements of subject, predicate and object."""
         return Triples._view(self._portal, self._async.triples)
+
+    @property
+    def statements(self) -> Statements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return Statements._view(self._portal, self._async.statements)
 
     @property
     def journal(self) -> Journal:
@@ -463,6 +548,11 @@ class Memory(Facade[AsyncMemory]):
         return Schedules._view(self._portal, self._async.schedules)
 
     @property
+    def spend(self) -> Spend:
+        """What calls of language models cost, and caps on it."""
+        return Spend._view(self._portal, self._async.spend)
+
+    @property
     def shares(self) -> Shares:
         """Grants that let other owners recall an owner's memories."""
         return Shares._view(self._portal, self._async.shares)
@@ -471,6 +561,11 @@ class Memory(Facade[AsyncMemory]):
     def groups(self) -> Groups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return Groups._view(self._portal, self._async.groups)
+
+    @property
+    def curation(self) -> Curation:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return Curation._view(self._portal, self._async.curation)
 
     @property
     def keys(self) -> Keys:
@@ -687,6 +782,70 @@ class Audit(Facade[AsyncAudit]):
         return self._portal.run(self._async.unfinished(limit=limit, owner=owner))
 
 
+class Channels(Facade[AsyncChannels]):
+    """Channels. A branch is a channel that was forked from another one, to try something out.
+
+    It reads its own memories, and those of its parent as they were known at the fork. What is written,
+    changed or forgotten in the branch stays there until the branch is merged.
+    """
+
+    def list(
+        self, *, after: str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Channel]:
+        """Return the owner's channels that have memories, and its branches, by name.
+
+        `after` is the name of the last channel of the previous page. It counts the memories of all channels,
+        so that it takes longer the more the owner has.
+        """
+        return self._portal.run(self._async.list(after=after, limit=limit, owner=owner))
+
+    def fork(
+        self,
+        channel: str,
+        *,
+        parent: str = GLOBAL_CHANNEL,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> Channel:
+        """Create the branch `channel` of `parent`, and return it.
+
+        From now on, calls with `channel=` this name read and write in the branch. Later changes of the parent
+        are not visible there. ConflictError if the name is in use, or at the limit of branches or of their
+        depth; NotFoundError if the parent does not exist.
+        """
+        return self._portal.run(self._async.fork(channel, parent=parent, reason=reason, owner=owner))
+
+    def merge(
+        self,
+        channel: str,
+        *,
+        dry_run: bool = False,
+        choices: Mapping[str, MergeChoice] | None = None,
+        otherwise: MergeChoice | None = None,
+        owner: str | None = None,
+    ) -> Merge:
+        """Merge a branch into its parent, in one transaction, or show what merging would do (`dry_run`).
+
+        The memories of the branch move to the parent; what the branch forgot or replaced is forgotten or
+        superseded there. `choices` decide conflicts, by their `conflict_id`: the memory of the `branch`
+        counts, that of the `parent` (the other one stays in the branch), or `both`. `otherwise` decides the
+        rest; duplicates are left behind by default. ConflictError names conflicts without a choice, and
+        nothing is merged. `memory.curation.undo` with the `changeset_id` of the result undoes the merge.
+        """
+        return self._portal.run(
+            self._async.merge(channel, dry_run=dry_run, choices=choices, otherwise=otherwise, owner=owner)
+        )
+
+    def drop(self, channel: str, *, owner: str | None = None) -> BranchReceipt:
+        """Delete a branch and everything that was stored in it, permanently; returns the numbers of rows.
+
+        Of a merged branch only the rest is deleted, that was not merged. ConflictError while it has open
+        branches of its own; NotFoundError if it is no branch. It is recorded in the audit log, without the
+        name.
+        """
+        return self._portal.run(self._async.drop(channel, owner=owner))
+
+
 class Conversations(Facade[AsyncConversations]):
     """Conversations. The first turn creates a conversation: `retain(…, conversation=…)`."""
 
@@ -752,6 +911,137 @@ class Conversations(Facade[AsyncConversations]):
     ) -> Sequence[ToolInvocation]:
         """Return the tool calls of a conversation, in order."""
         return self._portal.run(self._async.tools(conversation, limit=limit, owner=owner))
+
+    def set_outcome(
+        self, conversation: str, outcome: ConversationOutcome, *, owner: str | None = None
+    ) -> Conversation:
+        """State how a conversation ended: its `metadata` gets the key `outcome`.
+
+        Mnemic learns from it which sequences of tools work. Without it, the last tool call decides.
+        """
+        return self._portal.run(self._async.set_outcome(conversation, outcome, owner=owner))
+
+
+class Curation(Facade[AsyncCuration]):
+    """Changesets: changes of memories that Mnemic proposes or has made, which can be shown and undone.
+
+    A run of the curator stages changes: nothing changes, and recall does not see them, until they are
+    applied. Contradictions, promotion and the daily cleanup are in the same list, applied already.
+    """
+
+    def propose(
+        self,
+        *,
+        kinds: Sequence[CurationKind] | None = None,
+        limit: int = PROPOSALS_MAX,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CurationRun:
+        """Read the owner's memories and stage what to promote, archive, prune, merge or supersede.
+
+        A run reads up to 20,000 memories and makes at most `limit` proposals; the next one continues. With
+        `dry_run=True` it only shows them. It never proposes anything twice, nor anything about anchored
+        memories, turns or documents. Proposals of a kind with an automatic policy are applied at once.
+        """
+        return self._portal.run(self._async.propose(kinds=kinds, limit=limit, dry_run=dry_run, owner=owner))
+
+    def list(
+        self,
+        *,
+        state: ChangesetState | None = None,
+        purpose: ChangesetPurpose | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Changeset]:
+        """Return changesets, newest first; `before` is the id of the last one of the previous page.
+
+        Those in the state `staged` wait for a decision.
+        """
+        return self._portal.run(
+            self._async.list(state=state, purpose=purpose, before=before, limit=limit, owner=owner)
+        )
+
+    def get(self, changeset_id: UUID | str, *, owner: str | None = None) -> Changeset:
+        """Return one changeset, with the number of its changes by state."""
+        return self._portal.run(self._async.get(changeset_id, owner=owner))
+
+    def diff(
+        self,
+        changeset_id: UUID | str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> ChangesetDiff:
+        """Return the changes of a changeset in their order, each with the fields before and after it.
+
+        `text` is the same for people. `next_after` of the result continues the list.
+        """
+        return self._portal.run(self._async.diff(changeset_id, after=after, limit=limit, owner=owner))
+
+    def approve(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Approve staged changes: all, or those that are named. `apply` then applies them."""
+        return self._portal.run(self._async.approve(changeset_id, change_ids=change_ids, owner=owner))
+
+    def reject(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Reject open changes: all, or those that are named.
+
+        They are not proposed again unless the memory changes.
+        """
+        return self._portal.run(self._async.reject(changeset_id, change_ids=change_ids, owner=owner))
+
+    def apply(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Apply the approved changes, or those that are named, all in one transaction.
+
+        ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
+        The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.apply(changeset_id, change_ids=change_ids, owner=owner))
+
+    def undo(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Undo the applied changes, or those that are named, all in one transaction.
+
+        The memories get back exactly what they had before; the history keeps everything. Any changeset can be
+        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
+        nothing changes. The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
+
+    def policies(self, *, owner: str | None = None) -> dict[str, bool]:
+        """Return, for each kind of proposal, whether it is applied without asking."""
+        return self._portal.run(self._async.policies(owner=owner))
+
+    def set_policy(self, kind: CurationKind, *, automatic: bool, owner: str | None = None) -> dict[str, bool]:
+        """Apply proposals of a kind without asking, from the next run on, or no longer; returns all policies.
+
+        The change is recorded in the audit log.
+        """
+        return self._portal.run(self._async.set_policy(kind, automatic=automatic, owner=owner))
 
 
 class Documents(Facade[AsyncDocuments]):
@@ -1198,6 +1488,120 @@ class Events(Facade[AsyncEvents]):
         return self._portal.run(self._async.forget_consumer(consumer))
 
 
+class Goals(Facade[AsyncGoals]):
+    """Goals, with deadlines, sub-goals and blockers. The text of a goal is a memory, with the same id."""
+
+    def create(
+        self,
+        content: str,
+        *,
+        priority: int = PRIORITY_DEFAULT,
+        deadline: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        blocked_by: Sequence[UUID | str] = (),
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Store a goal and return it; it is active, or blocked while one of `blocked_by` is not completed.
+
+        `priority` is 0 to 10, 10 the most urgent. `parent` is the goal that this one is a part of.
+        ConflictError if the owner has a memory with the same text already: to change a goal, use `update`.
+        """
+        return self._portal.run(
+            self._async.create(
+                content,
+                priority=priority,
+                deadline=deadline,
+                parent=parent,
+                blocked_by=blocked_by,
+                tags=tags,
+                metadata=metadata,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def get(self, goal_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Return one goal; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(goal_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        statuses: Sequence[GoalStatus] | None = OPEN_GOAL_STATUSES,
+        due_before: datetime | str | None = None,
+        parent: UUID | str | None = None,
+        channel: str | None = None,
+        after: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Goal]:
+        """Return goals by deadline, then the most urgent first; by default open ones, of all channels.
+
+        `statuses=None` lists all. `parent` lists the sub-goals of a goal. `after` is the id of the last goal
+        of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                statuses=statuses,
+                due_before=due_before,
+                parent=parent,
+                channel=channel,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def update(
+        self,
+        goal_id: UUID | str,
+        *,
+        status: GoalStatus | None = None,
+        priority: int | None = None,
+        deadline: datetime | str | None = None,
+        result: str | None = None,
+        parent: UUID | str | None = None,
+        clear: Sequence[GoalField] = (),
+        owner: str | None = None,
+    ) -> Goal:
+        """Change a goal and return it; `clear` removes the deadline, the result or the parent.
+
+        A completed or abandoned goal leaves recall and prompts, and stays in the history; making it active
+        brings it back. ConflictError if a goal that is to become active has open blockers, or if it would
+        become a part of itself. To change the text, use `memories.update`.
+        """
+        return self._portal.run(
+            self._async.update(
+                goal_id,
+                status=status,
+                priority=priority,
+                deadline=deadline,
+                result=result,
+                parent=parent,
+                clear=clear,
+                owner=owner,
+            )
+        )
+
+    def block(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """Make a goal wait for another one: it is blocked until that one is completed.
+
+        ConflictError if the other one waits for this goal, directly or through others.
+        """
+        return self._portal.run(self._async.block(goal_id, blocker_id, owner=owner))
+
+    def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
+        """End that a goal waits for another one; does nothing if it does not."""
+        return self._portal.run(self._async.unblock(goal_id, blocker_id, owner=owner))
+
+    def delete(self, goal_id: UUID | str, *, owner: str | None = None) -> bool:
+        """Forget a goal; returns whether there was one. `memories.restore` brings it back."""
+        return self._portal.run(self._async.delete(goal_id, owner=owner))
+
+
 class Groups(Facade[AsyncGroups]):
     """Groups of owners, for sharing memories with many readers. Only administrators manage them.
 
@@ -1522,8 +1926,9 @@ class Memories(Facade[AsyncMemories]):
     ) -> Sequence[MemoryRecord]:
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
-        A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         return self._portal.run(
             self._async.list(
@@ -1557,11 +1962,14 @@ class Memories(Facade[AsyncMemories]):
         expires_at: datetime | str | None = None,
         changed_by: ChangedBy = "user",
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Change some fields and return the changed memory; the earlier version is kept.
 
-        To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         return self._portal.run(
             self._async.update(
@@ -1578,6 +1986,7 @@ class Memories(Facade[AsyncMemories]):
                 expires_at=expires_at,
                 changed_by=changed_by,
                 reason=reason,
+                channel=channel,
                 owner=owner,
             )
         )
@@ -1589,6 +1998,7 @@ class Memories(Facade[AsyncMemories]):
         *,
         valid_from: datetime | str | None = None,
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Replace a memory by a new one, in one transaction, and return the new one.
@@ -1597,30 +2007,52 @@ class Memories(Facade[AsyncMemories]):
         It stops being valid at `valid_from` (default: now), when the new one starts being valid.
         """
         return self._portal.run(
-            self._async.supersede(memory_id, content, valid_from=valid_from, reason=reason, owner=owner)
+            self._async.supersede(
+                memory_id, content, valid_from=valid_from, reason=reason, channel=channel, owner=owner
+            )
         )
 
     def forget(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
-        `restore` undoes it; `memory.admin.erase` removes data permanently.
+        In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
+        `memory.admin.erase` removes data permanently.
         """
-        return self._portal.run(self._async.forget(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.forget(memory_id, reason=reason, channel=channel, owner=owner))
 
     def restore(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Make a forgotten, archived or superseded memory active again.
 
-        ConflictError if another active memory of the owner has the same text.
+        In a branch (`channel`), a memory of its parent that was hidden there is read again. ConflictError if
+        another active memory of the owner has the same text.
         """
-        return self._portal.run(self._async.restore(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.restore(memory_id, reason=reason, channel=channel, owner=owner))
 
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return self._portal.run(self._async.history(memory_id, owner=owner))
+
+    def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return self._portal.run(self._async.why(memory_id, owner=owner))
 
     def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
@@ -1629,18 +2061,30 @@ class Memories(Facade[AsyncMemories]):
         return self._portal.run(self._async.as_of(memory_id, moment, owner=owner))
 
     def revert(
-        self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        version: int,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Restore an earlier version as a new version; the versions in between are kept."""
-        return self._portal.run(self._async.revert(memory_id, version, reason=reason, owner=owner))
+        return self._portal.run(
+            self._async.revert(memory_id, version, reason=reason, channel=channel, owner=owner)
+        )
 
-    def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def tag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Add tags to a memory."""
-        return self._portal.run(self._async.tag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.tag(memory_id, *tags, channel=channel, owner=owner))
 
-    def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def untag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Remove tags from a memory."""
-        return self._portal.run(self._async.untag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.untag(memory_id, *tags, channel=channel, owner=owner))
 
     def relate(
         self,
@@ -1664,6 +2108,52 @@ class Memories(Facade[AsyncMemories]):
     ) -> Sequence[MemoryRelationship]:
         """Return the relationships from and to a memory, oldest first."""
         return self._portal.run(self._async.related(memory_id, kinds=kinds, limit=limit, owner=owner))
+
+    def feedback(
+        self,
+        memory_id: UUID | str,
+        *,
+        useful: bool = True,
+        cited: bool = False,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> MemoryRecord:
+        """Say whether a recalled memory was useful, or `cited` in an answer; returns it with its new ranking.
+
+        A useful memory ranks a little higher from now on and fades more slowly, a useless one the opposite.
+        A conversation has one verdict on a memory, the last one. Only for memories of the owner itself.
+        """
+        return self._portal.run(
+            self._async.feedback(
+                memory_id, useful=useful, cited=cited, conversation=conversation, note=note, owner=owner
+            )
+        )
+
+    def list_feedback(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Feedback]:
+        """Return feedback on the owner's memories or on one of them, newest first.
+
+        `before` is the id of the last feedback of the previous page.
+        """
+        return self._portal.run(
+            self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
+        )
+
+    def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return self._portal.run(self._async.promotions(before=before, limit=limit, owner=owner))
 
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
@@ -2048,6 +2538,54 @@ class Shares(Facade[AsyncShares]):
         return self._portal.run(self._async.set_policy(policy))
 
 
+class Spend(Facade[AsyncSpend]):
+    """The spend ledger of the tenant: every call of a language model, its tokens and its price.
+
+    Changing caps and prices is for administrators, on a memory without an owner, and is recorded in the audit
+    log.
+    """
+
+    def summary(
+        self, *, since: datetime | str | None = None, until: datetime | str | None = None, limit: int = 1000
+    ) -> Sequence[SpendLine]:
+        """Return the calls and their cost by day, purpose and model, newest day first.
+
+        Calls at or after `since` and before `until` count. Days are those of UTC. A call in progress counts
+        as a call without tokens.
+        """
+        return self._portal.run(self._async.summary(since=since, until=until, limit=limit))
+
+    def caps(self) -> SpendCaps:
+        """Return the caps of the day, the month and of all time, and what counts against them now."""
+        return self._portal.run(self._async.caps())
+
+    def set_cap(self, usd: Decimal | int | str | None, *, period: SpendPeriod = "day") -> SpendCaps:
+        """Set the most that calls of language models may cost in a period, in US dollars; None removes it.
+
+        A call is made only if its worst case fits below all caps; otherwise it raises SpendCapError. Recall
+        then works without the model, and jobs wait until the period ends.
+        """
+        return self._portal.run(self._async.set_cap(usd, period=period))
+
+    def prices(self) -> Sequence[ModelPrice]:
+        """Return the prices that were set by hand."""
+        return self._portal.run(self._async.prices())
+
+    def set_price(
+        self, model: str, *, input_usd: Decimal | int | str, output_usd: Decimal | int | str
+    ) -> ModelPrice:
+        """Set the price of a model, in dollars per million tokens of input and of output.
+
+        It replaces the known price. `model` is the name in the summary, such as `openai:gpt-5-mini`. Calls
+        that were made before keep their price.
+        """
+        return self._portal.run(self._async.set_price(model, input_usd=input_usd, output_usd=output_usd))
+
+    def remove_price(self, model: str) -> None:
+        """Remove a price that was set by hand; NotFoundError if there is none."""
+        self._portal.run(self._async.remove_price(model))
+
+
 class State(Facade[AsyncState]):
     """Current state of an application: one JSON document per owner and key."""
 
@@ -2076,6 +2614,177 @@ class State(Facade[AsyncState]):
     def delete(self, key: str, *, expected_version: int | None = None, owner: str | None = None) -> bool:
         """Delete a document; returns whether it existed with that version."""
         return self._portal.run(self._async.delete(key, expected_version=expected_version, owner=owner))
+
+
+class Statements(Facade[AsyncStatements]):
+    """Statements that consolidation found in turns, notes and documents. Each is a memory, too.
+
+    `memory.memories.why` shows the turns that a statement rests on; `memory.memories.forget` forgets it.
+    """
+
+    def list(
+        self,
+        *,
+        subject: str | None = None,
+        attribute: str | None = None,
+        status: Status | None = "active",
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Statement]:
+        """Return statements of the owner, newest first: current ones, or those with another status, or all.
+
+        `before` is the `memory_id` of the last statement of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                subject=subject, attribute=attribute, status=status, before=before, limit=limit, owner=owner
+            )
+        )
+
+    def rejected(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[RejectedStatement]:
+        """Return statements that were proposed and not accepted, with the reasons, newest first."""
+        return self._portal.run(self._async.rejected(before=before, limit=limit, owner=owner))
+
+    def attributes(self) -> Sequence[AttributeKind]:
+        """Return the attributes that the tenant has declared as single-valued or many-valued."""
+        return self._portal.run(self._async.attributes())
+
+    def set_attribute(self, attribute: str, *, is_single_valued: bool) -> AttributeKind:
+        """Declare whether an attribute has one value at a time; for administrators, without an owner.
+
+        A new value of a single-valued attribute supersedes the old one; attributes that nobody has declared
+        and that are not built in have many values. Statements that are stored keep their kind.
+        """
+        return self._portal.run(self._async.set_attribute(attribute, is_single_valued=is_single_valued))
+
+    def remove_attribute(self, attribute: str) -> bool:
+        """Remove a declaration, so that the built-in kind holds again; for administrators."""
+        return self._portal.run(self._async.remove_attribute(attribute))
+
+    def policies(self) -> Sequence[ContradictionRule]:
+        """Return the policies for contradictions that were set for the tenant and its channels."""
+        return self._portal.run(self._async.policies())
+
+    def set_policy(self, policy: ContradictionPolicy, *, channel: str | None = None) -> ContradictionRule:
+        """Set what happens to contradicting statements, for a channel or the tenant; for administrators.
+
+        `prefer_new`, the default, lets a new value supersede the old one; `prefer_old` keeps the old one;
+        `flag_review` lets the new one wait for review. Decisions that were made stay.
+        """
+        return self._portal.run(self._async.set_policy(policy, channel=channel))
+
+    def remove_policy(self, *, channel: str | None = None) -> bool:
+        """Remove the policy of a channel, or of the tenant; for administrators."""
+        return self._portal.run(self._async.remove_policy(channel=channel))
+
+
+class Strategies(Facade[AsyncStrategies]):
+    """Strategies: what to do for a kind of task, with counted successes and failures; statistics of tools.
+
+    The text of a strategy is a memory, with the same id: change or forget it there. Once an hour, Mnemic adds
+    the sequences of tools that several conversations have in common.
+    """
+
+    def learn(
+        self,
+        task: str,
+        content: str,
+        *,
+        tools: Sequence[str] = (),
+        succeeded: bool | None = None,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Strategy:
+        """Store what to do for a kind of task, with the tools that it needs, and return the strategy.
+
+        `succeeded` says how its first use went, `note` what happened; a strategy that failed is kept as a
+        warning. Say in general words what the task is, without names and numbers of this one. Learning the
+        same text again returns the strategy that exists.
+        """
+        return self._portal.run(
+            self._async.learn(
+                task,
+                content,
+                tools=tools,
+                succeeded=succeeded,
+                conversation=conversation,
+                note=note,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def find(
+        self, task: str, *, limit: int = 5, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Strategy]:
+        """Return the strategies that fit a task best, by meaning and by their success; warnings come last.
+
+        They are searched in the active channel and in `_global`. Empty if none is close enough.
+        """
+        return self._portal.run(self._async.find(task, limit=limit, owner=owner, channel=channel))
+
+    def get(self, strategy_id: UUID | str, *, owner: str | None = None) -> Strategy:
+        """Return one strategy; NotFoundError if the owner has none with this id."""
+        return self._portal.run(self._async.get(strategy_id, owner=owner))
+
+    def list(
+        self,
+        *,
+        tool: str | None = None,
+        mined: bool | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Strategy]:
+        """Return strategies, newest first; `before` is the id of the last one of the previous page.
+
+        `tool` lists those that use a tool, `mined` those that Mnemic found (or did not find) itself.
+        """
+        return self._portal.run(
+            self._async.list(tool=tool, mined=mined, before=before, limit=limit, owner=owner)
+        )
+
+    def reinforce(
+        self,
+        strategy_id: UUID | str,
+        succeeded: bool,
+        *,
+        conversation: str | None = None,
+        note: str | None = None,
+        owner: str | None = None,
+    ) -> Strategy:
+        """Record that a strategy was used, and whether it succeeded; returns it with the new counts."""
+        return self._portal.run(
+            self._async.reinforce(strategy_id, succeeded, conversation=conversation, note=note, owner=owner)
+        )
+
+    def uses(
+        self, strategy_id: UUID | str, *, limit: int = 100, owner: str | None = None
+    ) -> Sequence[StrategyUse]:
+        """Return the latest uses of a strategy, newest first."""
+        return self._portal.run(self._async.uses(strategy_id, limit=limit, owner=owner))
+
+    def tools(
+        self,
+        *,
+        task: str | None = None,
+        since: datetime | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Sequence[ToolStatistics]:
+        """Return how often each tool was called, its success and its mean duration, most used first.
+
+        With `task`, only calls in conversations that are about such a task count.
+        """
+        return self._portal.run(
+            self._async.tools(task=task, since=since, limit=limit, owner=owner, channel=channel)
+        )
 
 
 class Triples(Facade[AsyncTriples]):
@@ -2197,3 +2906,136 @@ class Webhooks(Facade[AsyncWebhooks]):
     def test(self, webhook_id: UUID | str) -> WebhookDelivery:
         """Send a message of type "webhook.test" now and return the result."""
         return self._portal.run(self._async.test(webhook_id))
+
+
+class Working(Facade[AsyncWorking]):
+    """Working memory: values, thoughts and the active goal of a channel and, if one is named, a conversation.
+
+    Everything expires, by default after an hour. Nothing here is recalled, and a crash of PostgreSQL may
+    empty it: what must last belongs into `retain` or `state`.
+    """
+
+    def set(
+        self,
+        key: str,
+        value: Any,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue:
+        """Write a value (JSON, at most 8 KiB) that expires after 1 second to 7 days, and return it.
+
+        ConflictError if the conversation has 100 other values, or the owner 1,000 other items.
+        """
+        return self._portal.run(
+            self._async.set(
+                key, value, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def get(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingValue | None:
+        """Return the value of a key; None if there is none, or if it has expired."""
+        return self._portal.run(self._async.get(key, conversation=conversation, owner=owner, channel=channel))
+
+    def list(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[WorkingValue]:
+        """Return all values of the channel and conversation, by key."""
+        return self._portal.run(self._async.list(conversation=conversation, owner=owner, channel=channel))
+
+    def delete(
+        self,
+        key: str,
+        *,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> bool:
+        """Delete a value; returns whether there was one."""
+        return self._portal.run(
+            self._async.delete(key, conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def add_thought(
+        self,
+        content: str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Thought:
+        """Note a thought about the current task. The newest 50 of a conversation are kept."""
+        return self._portal.run(
+            self._async.add_thought(
+                content, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def thoughts(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Sequence[Thought]:
+        """Return the thoughts of the channel and conversation, oldest first."""
+        return self._portal.run(self._async.thoughts(conversation=conversation, owner=owner, channel=channel))
+
+    def set_active_goal(
+        self,
+        goal_id: UUID | str,
+        *,
+        expires_in_s: float = EXPIRES_IN_S_DEFAULT,
+        conversation: str | None = None,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> Goal:
+        """Choose the goal that is worked on, and return it; ConflictError unless it is open."""
+        return self._portal.run(
+            self._async.set_active_goal(
+                goal_id, expires_in_s=expires_in_s, conversation=conversation, owner=owner, channel=channel
+            )
+        )
+
+    def active_goal(
+        self, *, conversation: str | None = None, owner: str | None = None, channel: str | None = None
+    ) -> Goal | None:
+        """Return the goal that is worked on; None if there is none, or if it was closed or forgotten."""
+        return self._portal.run(
+            self._async.active_goal(conversation=conversation, owner=owner, channel=channel)
+        )
+
+    def read(
+        self,
+        *,
+        conversation: str | None = None,
+        turns: int = TURNS_DEFAULT,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> WorkingMemory:
+        """Return everything of the channel and conversation, and the last turns of the conversation."""
+        return self._portal.run(
+            self._async.read(conversation=conversation, turns=turns, owner=owner, channel=channel)
+        )
+
+    def clear(
+        self,
+        *,
+        conversation: str | None = None,
+        everywhere: bool = False,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> int:
+        """Delete everything of the channel and conversation; returns the number of items.
+
+        `everywhere` clears all channels and conversations of the owner. The turns are memories and stay.
+        """
+        return self._portal.run(
+            self._async.clear(conversation=conversation, everywhere=everywhere, owner=owner, channel=channel)
+        )

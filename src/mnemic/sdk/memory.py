@@ -3,33 +3,34 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
-from mnemic.config import Settings, load_settings
+from mnemic.config import Settings
+from mnemic.consolidation.consolidating import check_wanted, consolidate
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import ConfigurationError
+from mnemic.mind.bundle import recall_with_bundle
 from mnemic.models.embedding import EmbedderSpec
 from mnemic.models.language import LanguageModelSpec
 from mnemic.models.reranking import RerankerSpec
-from mnemic.recall.pipeline import recall_request
 from mnemic.recall.profile import make_profile, profile_request
 from mnemic.recall.request import check_request
 from mnemic.retain.items import ItemInput, as_items
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Core
-from mnemic.runtime.storage import uses_http
 from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
 from mnemic.sdk.groups.events import AsyncEvents
+from mnemic.sdk.groups.goals import AsyncGoals
 from mnemic.sdk.groups.groups import AsyncGroups
 from mnemic.sdk.groups.jobs import AsyncJobs
 from mnemic.sdk.groups.journal import AsyncJournal
@@ -41,16 +42,23 @@ from mnemic.sdk.groups.processes import AsyncProcesses
 from mnemic.sdk.groups.revenue import AsyncRevenue
 from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
+from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
+from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
+from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
+from mnemic.sdk.settings import resolve_settings
+from mnemic.types.consolidated import Consolidated
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.profile import Profile
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
+from mnemic.types.statement import ContradictionPolicy
 
 
 class AsyncMemory(CallGroup):
@@ -84,7 +92,7 @@ class AsyncMemory(CallGroup):
         object; it is optional, and some techniques of recall use it. `reranker` is "local", "llm" or an
         object. Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
-        resolved = _resolve_settings(url, data_dir, api_key, tenant, settings)
+        resolved = resolve_settings(url, data_dir, api_key, tenant, settings)
         backend = choose_backend(resolved, embedder=embedder, llm=llm, reranker=reranker)
         scope = Scope(resolved.owner, resolved.channel, resolved.process)
         super().__init__(backend, scope.narrowed(owner=owner, channel=channel, process=process))
@@ -233,6 +241,7 @@ class AsyncMemory(CallGroup):
         explain: bool = False,
         record: bool = True,
         include: Collection[Include] = (),
+        current_conversation: str | None = None,
     ) -> Recalled:
         """Return the memories that best answer a query, or refuse if no memory is close enough.
 
@@ -251,7 +260,10 @@ class AsyncMemory(CallGroup):
 
         `techniques` selects the search techniques, `explain=True` adds the reasons for each hit, and
         `include` adds the turns around hits (`neighbours`) and the names of the entities that they mention
-        (`entities`). With `record=False` the call is neither logged nor counted as a use of its hits.
+        (`entities`); or, to the result and before the hits in its text, open goals (`goals`), the working
+        memory of `current_conversation` with its last turns (`working`), the profile of the owner (`profile`)
+        and strategies that fit the query (`strategies`). With `record=False` the call is neither logged nor
+        counted as a use of its hits.
         """
         request = check_request(
             query,
@@ -280,8 +292,9 @@ class AsyncMemory(CallGroup):
             explain=explain,
             record=record,
             include=include,
+            current_conversation=current_conversation,
         )
-        return await recall_request(self._caller, request)
+        return await recall_with_bundle(self._caller, request)
 
     @routed("profile")
     async def profile(
@@ -309,15 +322,56 @@ class AsyncMemory(CallGroup):
         )
         return await make_profile(self._caller, request, question)
 
+    @routed("consolidate")
+    async def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        wanted = check_wanted(self._caller.scoped(owner), conversation, policy)
+        with progress_reporter(progress, "reading") as report:
+            return await consolidate(self._core, wanted, report)
+
     @property
     def memories(self) -> AsyncMemories:
         """Single memories: read, change, forget, restore and relate them."""
         return AsyncMemories(self._backend, self._scope)
 
     @property
+    def goals(self) -> AsyncGoals:
+        """Goals, their deadlines, sub-goals and blockers."""
+        return AsyncGoals(self._backend, self._scope)
+
+    @property
+    def strategies(self) -> AsyncStrategies:
+        """How tasks were solved, and how well that worked; statistics of tools."""
+        return AsyncStrategies(self._backend, self._scope)
+
+    @property
+    def working(self) -> AsyncWorking:
+        """Working memory: values, thoughts and the active goal of the current task."""
+        return AsyncWorking(self._backend, self._scope)
+
+    @property
     def conversations(self) -> AsyncConversations:
         """Conversations, their turns and their tool calls."""
         return AsyncConversations(self._backend, self._scope)
+
+    @property
+    def channels(self) -> AsyncChannels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return AsyncChannels(self._backend, self._scope)
 
     @property
     def documents(self) -> AsyncDocuments:
@@ -338,6 +392,11 @@ class AsyncMemory(CallGroup):
     def triples(self) -> AsyncTriples:
         """Statements of subject, predicate and object."""
         return AsyncTriples(self._backend, self._scope)
+
+    @property
+    def statements(self) -> AsyncStatements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return AsyncStatements(self._backend, self._scope)
 
     @property
     def journal(self) -> AsyncJournal:
@@ -375,6 +434,11 @@ class AsyncMemory(CallGroup):
         return AsyncSchedules(self._backend, self._scope)
 
     @property
+    def spend(self) -> AsyncSpend:
+        """What calls of language models cost, and caps on it."""
+        return AsyncSpend(self._backend, self._scope)
+
+    @property
     def shares(self) -> AsyncShares:
         """Grants that let other owners recall an owner's memories."""
         return AsyncShares(self._backend, self._scope)
@@ -383,6 +447,11 @@ class AsyncMemory(CallGroup):
     def groups(self) -> AsyncGroups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return AsyncGroups(self._backend, self._scope)
+
+    @property
+    def curation(self) -> AsyncCuration:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return AsyncCuration(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:
@@ -459,32 +528,3 @@ def _memory_on(backend: Backend, scope: Scope, *, owns_backend: bool = False) ->
     CallGroup.__init__(memory, backend, scope)
     memory._owns_backend = owns_backend
     return memory
-
-
-def _resolve_settings(
-    url: str | None,
-    data_dir: str | PathLike[str] | None,
-    api_key: str | None,
-    tenant: str | None,
-    settings: Settings | None,
-) -> Settings:
-    """The given settings, or those of the environment, with the arguments on top."""
-    if url is not None and data_dir is not None:
-        raise ConfigurationError(
-            "url and data_dir exclude each other: pass url for your own database, or data_dir for the "
-            "embedded server."
-        )
-    given = {
-        "database_url": url,
-        "data_dir": Path(data_dir) if data_dir is not None else None,
-        "api_key": api_key,
-        "tenant": tenant,
-    }
-    base = settings.model_dump(exclude_unset=True) if settings is not None else {}
-    resolved = load_settings(**base | {name: value for name, value in given.items() if value is not None})
-    if api_key is not None and (data_dir is not None or not uses_http(resolved)):
-        raise ConfigurationError(
-            "api_key needs the https:// URL of a Mnemic server, and no such URL was given."
-        )
-    # data_dir selects the embedded server even if the environment names a URL.
-    return resolved.model_copy(update={"database_url": None}) if data_dir is not None else resolved

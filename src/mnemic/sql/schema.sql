@@ -30,7 +30,10 @@ CREATE TYPE mnemic.recall_filter AS (
 	role text,
 	name text,
 	source text,
-	metadata jsonb
+	metadata jsonb,
+	branch text,
+	past_channels text[],
+	past_times timestamp with time zone[]
 );
 
 CREATE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
@@ -103,6 +106,69 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.branch_filter(of_tenant uuid, of_owner text, in_channel text) RETURNS mnemic.recall_filter
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_populate_record(NULL::mnemic.recall_filter, to_jsonb(viewed))
+        FROM mnemic.branch_view(of_tenant, of_owner, ARRAY[in_channel]) AS viewed
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.branch_of(of_tenant uuid, of_owner text, in_channel text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF in_channel = '_global' THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT forked.channel FROM state.channel_branches AS forked
+        WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = in_channel
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.branch_view(of_tenant uuid, of_owner text, in_channels text[], OUT branch text, OUT past_channels text[], OUT past_times timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- More than a fork allows; bounds a circle in an imported file.
+    depth_most CONSTANT int := 16;
+    opened text[] := ARRAY(
+        SELECT known.channel FROM state.branches AS known
+        WHERE known.tenant_id = of_tenant AND known.owner = of_owner AND known.channel = ANY (in_channels)
+          AND known.state = 'open'
+    );
+BEGIN
+    IF cardinality(opened) = 0 THEN
+        RETURN;
+    ELSIF cardinality(opened) > 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'only one branch can be read at a time: name one channel';
+    END IF;
+    branch := opened[1];
+    WITH RECURSIVE above (channel, known_at, depth) AS (
+        SELECT forked.parent, forked.forked_at, 1
+        FROM state.channel_branches AS forked
+        WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = branch
+        UNION ALL
+        SELECT forked.parent, least(above.known_at, forked.forked_at), above.depth + 1
+        FROM above
+        JOIN state.channel_branches AS forked
+            ON forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = above.channel
+        WHERE above.depth < depth_most
+    )
+    SELECT array_agg(above.channel ORDER BY above.depth), array_agg(above.known_at ORDER BY above.depth)
+    INTO past_channels, past_times
+    FROM above;
+END
+$$;
+
 CREATE FUNCTION mnemic.cancel_job(cancelled uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -162,18 +228,20 @@ BEGIN
     newer AS MATERIALIZED (
         -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
         -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
-        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        SELECT
+            marked.older_id, marked.newer_id, marked.reason,
+            CASE WHEN marked.decision = 'current' THEN 0 ELSE marked.certainty END AS certainty
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
-            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
-            ORDER BY newer_id DESC LIMIT 3
+            SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
         UNION
-        SELECT newer_id FROM newer
+        SELECT newer_id FROM newer WHERE certainty > 0
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -218,35 +286,50 @@ BEGIN
                 <= along_bytes AS comes_along
         FROM (
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
-                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness,
-                salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
+                mnemic.usefulness(usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+                mnemic.salience(
+                    salience, category, conversation, anchored, created_at, counts.retrieval_count,
+                    counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at,
+                    coalesce(as_of, now())
+                ) AS salience,
+                reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
                 counts.last_retrieved_at, last_injected_at, words
-            FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
+            FROM state.memories
+            LEFT JOIN (
+                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+            ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR recorded_at <= as_of)
+              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+                  (granted).statuses IS NULL
+                  OR branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
             UNION ALL
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
-                change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count,
-                retrieval_count, last_retrieved_at, last_injected_at, words
+                change_reason, whole_id, chunk_index, chunk_count, external_id,
+                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
+                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND recorded_at <= as_of AND known_until > as_of
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+              AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND recorded_at <= mnemic.known_at(filter, channel, as_of)
+              AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
                   (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+                  OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE mnemic.matches_filter(
+        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
             valid_from, valid_to, role, name, source, metadata
         )
@@ -590,6 +673,83 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.drop_branch(of_owner text, dropped text) RETURNS TABLE(table_name text, row_count bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    is_open boolean;
+    ids uuid[];
+    owned record;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'dropping a branch needs a proof of maintenance';
+    END IF;
+    SELECT branches.state = 'open' INTO is_open FROM state.branches
+    WHERE branches.tenant_id = verified_tenant AND branches.owner = of_owner AND branches.channel = dropped;
+    IF is_open IS NULL THEN
+        RETURN;
+    END IF;
+    ids := ARRAY(
+        SELECT memories.memory_id FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = of_owner AND memories.branch = dropped
+    );
+    -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
+    FOR owned IN
+        SELECT found.guarded, found.condition
+        FROM (
+            SELECT
+                tables.guarded, tables.depth,
+                concat_ws(
+                    ' OR ',
+                    (
+                        SELECT string_agg(format('child.%I = ANY ($3)', attname), ' OR ')
+                        FROM pg_attribute
+                        WHERE attrelid = tables.guarded AND NOT attisdropped AND atttypid = 'uuid'::regtype
+                          AND attname <> 'tenant_id'
+                          AND (attname = 'memory_id' OR EXISTS (
+                              SELECT FROM pg_constraint
+                              WHERE contype = 'f' AND conrelid = attrelid AND attnum = ANY (conkey)
+                                AND confrelid = 'state.memories'::regclass AND confdeltype = 'c'
+                          ))
+                    ),
+                    CASE
+                        WHEN tables.guarded IN ('state.memories'::regclass, 'state.memory_versions'::regclass) THEN NULL
+                        WHEN NOT is_open AND tables.guarded NOT IN (
+                            'state.channel_branches'::regclass, 'state.branch_tombstones'::regclass
+                        ) THEN NULL
+                        WHEN (
+                            SELECT count(*) < 2 FROM pg_attribute
+                            WHERE attrelid = tables.guarded AND attname IN ('owner', 'channel') AND NOT attisdropped
+                        ) THEN NULL
+                        -- Deleting a conversation deletes its turns.
+                        WHEN tables.guarded = 'state.conversations'::regclass THEN
+                            'child.owner = $1 AND child.channel = $2 AND NOT EXISTS (SELECT FROM state.memories AS turn'
+                            ' WHERE turn.tenant_id = $4 AND turn.owner = $1 AND turn.conversation = child.conversation)'
+                        ELSE 'child.owner = $1 AND child.channel = $2'
+                    END,
+                    CASE WHEN tables.guarded IN ('queue.events'::regclass, 'queue.event_inbox'::regclass) THEN
+                        'child.owner = $1 AND (child.subject = ANY ($3::text[]) OR child.data ->> ''channel'' = $2'
+                        || CASE WHEN is_open THEN ')' ELSE ' AND child.subject = $2)' END
+                    END
+                ) AS condition
+            FROM mnemic.tables_with_owners() AS tables
+        ) AS found
+        WHERE found.condition <> ''
+        ORDER BY found.depth DESC, found.guarded::text
+    LOOP
+        EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $4 AND (%s)', owned.guarded, owned.condition)
+        USING of_owner, dropped, ids, verified_tenant;
+        GET DIAGNOSTICS row_count = ROW_COUNT;
+        table_name := owned.guarded::text;
+        IF row_count > 0 THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$_$;
+
 CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -808,6 +968,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((base * power((0.95)::double precision, floor(LEAST((1000)::double precision, GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(updated_at, last_mentioned_at))) / (86400)::double precision)))))))::real;
+
 CREATE FUNCTION mnemic.erase_owner(erased text) RETURNS TABLE(table_name text, row_count bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -821,14 +985,22 @@ BEGIN
     END IF;
     -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
-        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
+        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition, dropped.condition) AS condition
         FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
             WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
         ) AS receiver ON true
-        ORDER BY tables.depth DESC, tables.guarded::text
+        -- These rows belong to the members and have no foreign key, since members export them without the grants.
+        LEFT JOIN (
+            VALUES (
+                'state.dropped_group_grants'::regclass,
+                'EXISTS (SELECT FROM state.grants AS given'
+                ' WHERE given.tenant_id = $2 AND given.grant_id = child.grant_id AND given.owner = $1)'
+            )
+        ) AS dropped (guarded, condition) ON dropped.guarded = tables.guarded
+        ORDER BY dropped.guarded IS NULL, tables.depth DESC, tables.guarded::text
     LOOP
         EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
         USING erased, verified_tenant;
@@ -838,6 +1010,57 @@ BEGIN
     END LOOP;
 END
 $_$;
+
+CREATE FUNCTION mnemic.erase_without_source() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    DELETE FROM state.triples
+    WHERE triples.tenant_id = OLD.tenant_id AND triples.memory_id = OLD.memory_id
+      AND NOT EXISTS (
+          SELECT FROM state.statement_sources AS other
+          WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+      );
+    DELETE FROM state.memories
+    WHERE memories.tenant_id = OLD.tenant_id AND memories.memory_id = OLD.memory_id AND memories.source IN ('extracted', 'inferred')
+      AND (
+          NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+          )
+          OR NOT EXISTS (
+              SELECT FROM state.statements
+              WHERE statements.tenant_id = OLD.tenant_id AND statements.memory_id = OLD.memory_id
+          )
+      );
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.expire_reservations(entered uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    expired_count bigint;
+BEGIN
+    WITH expired AS (
+        UPDATE traces.model_calls SET state = 'expired'
+        WHERE tenant_id = entered AND state = 'reserved' AND leased_until < clock_timestamp()
+        RETURNING reserved_microdollars
+    ),
+    returned AS (SELECT count(*) AS calls, coalesce(sum(reserved_microdollars), 0) AS microdollars FROM expired),
+    updated AS (
+        UPDATE state.spend_accounts SET reserved_microdollars = reserved_microdollars - returned.microdollars
+        FROM returned WHERE tenant_id = entered AND returned.calls > 0
+    )
+    SELECT calls INTO expired_count FROM returned;
+    RETURN expired_count;
+END
+$$;
 
 CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS SETOF jsonb
     LANGUAGE plpgsql STABLE
@@ -888,7 +1111,35 @@ BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
+    IF (filter).branch IS NOT NULL THEN
+        RETURN QUERY
+        SELECT known.memory_id
+        FROM (
+            SELECT now.memory_id, coalesce(now.at, now.created_at) AS happened_at
+            FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, NULL), true)
+              AND mnemic.matches_filter(
+                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                  now.name, now.source, now.metadata
+              )
+            UNION ALL
+            SELECT past.memory_id, coalesce(past.at, past.created_at)
+            FROM state.memory_versions AS past
+            WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, NULL)
+              AND past.known_until > mnemic.known_at(filter, past.channel, NULL)
+              AND mnemic.matches_filter(
+                  filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+                  past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to, past.role,
+                  past.name, past.source, past.metadata
+              )
+        ) AS known
+        WHERE NOT mnemic.is_hidden(verified_tenant, wanted_owner, known.memory_id, filter, NULL)
+        ORDER BY known.happened_at DESC
+        LIMIT most;
+    ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT memories.memory_id
         FROM state.memories
@@ -1003,6 +1254,128 @@ CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
 
+CREATE FUNCTION mnemic.follow_channel() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.branch := mnemic.branch_of(NEW.tenant_id, NEW.owner, NEW.channel);
+    UPDATE state.statements SET channel = NEW.channel
+    WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id;
+    IF NEW.conversation IS NOT NULL AND coalesce(OLD.branch, NEW.branch) IS NOT NULL THEN
+        UPDATE state.conversations SET channel = NEW.channel
+        WHERE conversations.tenant_id = NEW.tenant_id AND conversations.owner = NEW.owner
+          AND conversations.conversation = NEW.conversation AND conversations.channel = OLD.channel;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION mnemic.follow_sources() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.deleted_at IS NOT NULL THEN
+        UPDATE state.memories AS resting
+        SET deleted_at = NEW.deleted_at, changed_by = 'system', change_reason = 'Its source was forgotten.'
+        FROM state.statement_sources AS link
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.memory_id <> NEW.memory_id AND resting.deleted_at IS NULL
+          AND NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              JOIN state.memories AS source
+                  ON source.tenant_id = NEW.tenant_id AND source.memory_id = other.source_id
+              JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
+              WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
+          );
+        -- The conversation is due again, for a new summary; marks keep its turns from being read again.
+        UPDATE state.consolidated_conversations SET summary_id = NULL, next_position = 0
+        WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
+    ELSE
+        UPDATE state.memories AS resting
+        SET deleted_at = NULL, changed_by = 'system', change_reason = 'Its source was restored.'
+        FROM state.statement_sources AS link
+        JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = link.memory_id
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.deleted_at = OLD.deleted_at
+          AND NOT (resting.status = 'active' AND EXISTS (
+              SELECT FROM state.memories AS again
+              WHERE again.tenant_id = NEW.tenant_id AND again.content_hash = resting.content_hash
+                AND again.owner = resting.owner AND again.status = 'active' AND again.deleted_at IS NULL
+          ));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.follow_status() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.status = 'active' AND NEW.deleted_at IS NULL THEN
+        INSERT INTO state.triples (
+            tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process
+        )
+        SELECT NEW.tenant_id, NEW.owner, statements.subject, statements.attribute, statements.value, NEW.confidence,
+            NEW.provenance, NEW.memory_id, NEW.process
+        FROM state.statements
+        WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND NOT statements.is_negated AND statements.tense = 'current'
+        ON CONFLICT DO NOTHING;
+    ELSE
+        DELETE FROM state.triples
+        USING state.statements
+        WHERE triples.tenant_id = NEW.tenant_id AND triples.memory_id = NEW.memory_id
+          AND statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND triples.subject = statements.subject AND triples.predicate = statements.attribute
+          AND triples.object = statements.value;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO state.recall_counts AS kept (tenant_id, memory_id, retrieval_count)
+    SELECT tenant_id, memory_id, 0 FROM state.memories
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND owner = of_owner
+    ON CONFLICT (tenant_id, memory_id) DO UPDATE SET retrieval_count = kept.retrieval_count;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO state.memory_feedback AS kept (tenant_id, owner, memory_id, kind, conversation, note, process)
+    VALUES (of_tenant, of_owner, on_memory, verdict, in_conversation, with_note, by_process)
+    ON CONFLICT (tenant_id, memory_id, conversation) DO UPDATE
+    SET kind = excluded.kind, note = coalesce(excluded.note, kept.note), process = excluded.process, at = excluded.at;
+    DELETE FROM state.memory_feedback
+    WHERE tenant_id = of_tenant AND memory_id = on_memory AND feedback_id IN (
+        SELECT feedback_id FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+        ORDER BY at DESC, feedback_id DESC
+        OFFSET most
+    );
+    UPDATE state.recall_counts
+    SET useful_count = given.useful_count, not_useful_count = given.not_useful_count, last_useful_at = given.last_useful_at
+    FROM (
+        SELECT
+            count(*) FILTER (WHERE kind <> 'not_useful')::int AS useful_count,
+            count(*) FILTER (WHERE kind = 'not_useful')::int AS not_useful_count,
+            max(at) FILTER (WHERE kind <> 'not_useful') AS last_useful_at
+        FROM state.memory_feedback
+        WHERE tenant_id = of_tenant AND memory_id = on_memory
+    ) AS given
+    WHERE recall_counts.tenant_id = of_tenant AND recall_counts.memory_id = on_memory;
+    RETURN true;
+END
+$$;
+
 CREATE FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (revoked_at IS NOT NULL) THEN 'revoked'::text WHEN (dropped_at IS NOT NULL) THEN 'dropped'::text WHEN (expires_at <= statement_timestamp()) THEN 'expired'::text WHEN (accepted_at IS NULL) THEN 'offered'::text ELSE 'active'::text END;
@@ -1023,7 +1396,7 @@ BEGIN
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
         WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
-          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -1037,7 +1410,7 @@ BEGIN
         RETURN QUERY
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
-        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -1052,7 +1425,7 @@ BEGIN
         RETURN QUERY
         SELECT past.memory_id, coalesce(past.at, past.created_at)
         FROM state.memory_versions AS past
-        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner AND past.branch IS NULL
           AND past.recorded_at <= as_of AND past.known_until > as_of
           AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
           AND mnemic.matches_filter(
@@ -1095,6 +1468,30 @@ BEGIN
         SELECT FROM state.api_keys
         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
     );
+END
+$$;
+
+CREATE FUNCTION mnemic.hold_branch(of_tenant uuid, of_owner text, in_channel text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF mnemic.branch_of(of_tenant, of_owner, in_channel) IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM FROM state.channel_branches AS forked
+    WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = in_channel
+    FOR SHARE;
+    -- A statement of its own: it sees what was committed while the one before waited.
+    IF NOT EXISTS (
+        SELECT FROM state.branches
+        WHERE branches.tenant_id = of_tenant AND branches.owner = of_owner AND branches.channel = in_channel
+          AND branches.state = 'open'
+    ) THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            'the branch was merged or dropped: write to its parent, or undo the merge';
+    END IF;
+    RETURN in_channel;
 END
 $$;
 
@@ -1157,19 +1554,20 @@ CREATE FUNCTION mnemic.insert_memories(entered uuid, for_owner text, in_channel 
     AS $$
 DECLARE
     stored uuid[];
+    in_branch text := mnemic.hold_branch(entered, for_owner, in_channel);
 BEGIN
     WITH fresh AS (
         INSERT INTO state.memories (
             tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
             metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by, branch
         )
         SELECT
             entered, given.memory_id, for_owner, in_channel, by_process, given.conversation, first_position + given."position",
             given.role, given.name, given.content, given.category, coalesce(given.tags, '{}'), coalesce(given.metadata, '{}'),
             given.source, given.provenance, coalesce(given.evidence, '{}'), given.confidence, given.anchored, given.at,
             given.valid_from, given.valid_to, given.expires_at, given.whole_id, decode(given.whole_hash, 'hex'),
-            given.chunk_index, given.chunk_count, given.external_id, 'user'
+            given.chunk_index, given.chunk_count, given.external_id, 'user', in_branch
         FROM ROWS FROM (
             json_to_recordset(items) AS (
                 memory_id uuid, conversation text, role text, name text, content text, category text, tags text[],
@@ -1199,12 +1597,27 @@ CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted 
 BEGIN
     RETURN EXISTS (
         SELECT FROM state.memories AS now
-        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id AND now.branch IS NULL
           AND mnemic.matches_filter(
               granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
               now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
               now.source, now.metadata
           )
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.is_hidden(of_tenant uuid, of_owner text, wanted_id uuid, filter mnemic.recall_filter, as_of timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.hidden_memories AS hidden
+        WHERE hidden.tenant_id = of_tenant AND hidden.owner = of_owner AND hidden.memory_id = wanted_id
+          AND (hidden.channel = (filter).branch OR hidden.channel = ANY ((filter).past_channels))
+          AND coalesce(hidden.hidden_at <= mnemic.known_at(filter, hidden.channel, as_of), true)
+          AND coalesce(hidden.shown_at > mnemic.known_at(filter, hidden.channel, as_of), hidden.shown_at IS NULL)
     );
 END
 $$;
@@ -1224,16 +1637,21 @@ BEGIN
         category, tags, metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
         valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id,
         whole_hash, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count,
-        last_retrieved_at, last_injected_at, content_hash, words
+        last_retrieved_at, last_injected_at, content_hash, words, branch
     )
     VALUES (
         changed_at, OLD.tenant_id, OLD.memory_id, OLD.version, OLD.owner, OLD.channel, OLD.process, OLD.conversation,
         OLD."position", OLD.role, OLD.name, OLD.content, OLD.category, OLD.tags, OLD.metadata, OLD.source, OLD.provenance,
         OLD.evidence, OLD.confidence, OLD.anchored, OLD.status, OLD.superseded_by, OLD.merged_into, OLD.at, OLD.valid_from,
         OLD.valid_to, OLD.expires_at, OLD.deleted_at, OLD.created_at, OLD.recorded_at, OLD.changed_by, OLD.change_reason,
-        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id, OLD.usefulness, OLD.salience,
+        OLD.whole_id, OLD.whole_hash, OLD.chunk_index, OLD.chunk_count, OLD.external_id,
+        mnemic.usefulness(OLD.usefulness, recalled.useful_count, recalled.not_useful_count),
+        mnemic.salience(
+            OLD.salience, OLD.category, OLD.conversation, OLD.anchored, OLD.created_at, recalled.retrieval_count,
+            recalled.last_retrieved_at, recalled.useful_count, recalled.not_useful_count, recalled.last_useful_at, changed_at
+        ),
         OLD.reinforcement_count, coalesce(recalled.retrieval_count, 0), recalled.last_retrieved_at, OLD.last_injected_at,
-        OLD.content_hash, OLD.words
+        OLD.content_hash, OLD.words, OLD.branch
     );
     NEW.version := OLD.version + 1;
     NEW.recorded_at := changed_at;
@@ -1241,7 +1659,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.known_items(entered uuid, for_owner text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION mnemic.known_at(filter mnemic.recall_filter, channel text, as_of timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((filter).branch IS NULL) THEN as_of ELSE LEAST(as_of, (filter).past_times[array_position((filter).past_channels, channel)]) END;
+
+CREATE FUNCTION mnemic.known_items(entered uuid, for_owner text, in_channel text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -1269,13 +1691,14 @@ BEGIN
     -- EXECUTE, because a plan that was made while the table was small must not be kept.
     EXECUTE
         'SELECT array_agg($1[known.index]), array_agg(known.memory_id), array_agg(known.forgotten_at)'
-        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7) AS known'
+        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7, $8) AS known'
     INTO item_ids, known_ids, forgotten_at
-    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes;
+    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes,
+        mnemic.branch_of(entered, for_owner, in_channel);
 END
 $_$;
 
-CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text DEFAULT NULL::text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT wanted.index, known.memory_id, known.deleted_at
@@ -1284,6 +1707,7 @@ CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_ind
         SELECT memories.memory_id, memories.deleted_at FROM state.memories
         WHERE memories.tenant_id = entered AND memories.external_id = wanted.external_id
           AND (memories.owner = for_owner) IS TRUE AND coalesce(memories.chunk_index, 0) = 0
+          AND (memories.branch IS NOT DISTINCT FROM in_branch) IS TRUE
         OFFSET 0
     ) AS known
     UNION ALL
@@ -1292,7 +1716,8 @@ CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_ind
     CROSS JOIN LATERAL (
         SELECT memories.memory_id FROM state.memories
         WHERE memories.tenant_id = entered AND memories.content_hash = decode(wanted.content_hash, 'hex')
-          AND (memories.owner = for_owner) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL AND coalesce(memories.chunk_index, 0) = 0
+          AND (memories.owner = for_owner) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL
+          AND coalesce(memories.chunk_index, 0) = 0 AND (memories.branch IS NOT DISTINCT FROM in_branch) IS TRUE
         OFFSET 0
     ) AS known
 $$;
@@ -1372,10 +1797,15 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR now.branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
               AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
               AND (now.expires_at IS NULL OR now.expires_at > moment)
@@ -1395,12 +1825,18 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE as_of IS NOT NULL
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
+              AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
@@ -1654,6 +2090,37 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+BEGIN
+    IF of_tenant IS DISTINCT FROM verified_tenant OR verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT found.memory_id
+    FROM unnest(texts) AS given (text)
+    CROSS JOIN LATERAL (SELECT plainto_tsquery('english', given.text) AS term OFFSET 0) AS parsed
+    CROSS JOIN LATERAL (
+        SELECT now.memory_id
+        FROM state.memories AS now
+        WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ parsed.term
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND now.status = 'active' AND now.deleted_at IS NULL AND now.category <> 'reference' AND now.whole_id IS NULL
+          AND octet_length(now.content) <= statement_most
+        ORDER BY now.memory_id DESC
+        LIMIT most
+    ) AS found
+    WHERE numnode(parsed.term) > 0;
+END
+$$;
+
 CREATE FUNCTION mnemic.memory_event_data(channel text, category text, conversation text, version integer, status text) RETURNS jsonb
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN jsonb_build_object('channel', channel, 'category', category, 'conversation', conversation, 'version', version, 'status', status);
@@ -1829,6 +2296,21 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.priced_call(entered uuid, of_model text, input_tokens bigint, output_tokens bigint, given_microdollars bigint) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN priced.microdollars > 1000000000000000 THEN 1000000000000000 ELSE priced.microdollars END::bigint
+    FROM (
+        SELECT coalesce(
+            (
+                SELECT ceil(input_tokens * prices.input_usd + output_tokens * prices.output_usd)
+                FROM state.model_prices AS prices WHERE prices.tenant_id = entered AND prices.model = of_model
+            ),
+            given_microdollars
+        ) AS microdollars
+    ) AS priced;
+$$;
+
 CREATE FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) RETURNS double precision
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1924,6 +2406,36 @@ BEGIN
     )
     SELECT count(*) INTO pruned FROM gone;
     RETURN pruned;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_branch_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], channel, jsonb_build_object('channel', channel, 'parent', parent)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner, TG_ARGV[0], NEW.changeset_id,
+        jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
 END
 $$;
 
@@ -2141,6 +2653,11 @@ BEGIN
     UNION ALL
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
+    UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
     UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
@@ -2362,7 +2879,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
@@ -2393,6 +2911,14 @@ BEGIN
     time_ms := extract(epoch FROM clock_timestamp() - began) * 1000;
 END
 $_$;
+
+CREATE FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (LEAST((1)::double precision, ((CASE WHEN (useful_count IS NULL) THEN (base)::double precision ELSE (((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(useful_count, 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) END * CASE WHEN (retrieval_count > 0) THEN LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (retrieval_count)::double precision))))) ELSE (1)::double precision END) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - CASE WHEN (last_retrieved_at > GREATEST(created_at, last_useful_at)) THEN ((0.5)::double precision * (date_part('epoch'::text, last_retrieved_at) - date_part('epoch'::text, GREATEST(created_at, last_useful_at)))) ELSE (0)::double precision END)) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
+
+CREATE FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((((4)::double precision * (base)::double precision) + (COALESCE(useful_count, 0))::double precision) / (((4)::double precision + (COALESCE(useful_count, 0))::double precision) + (COALESCE(not_useful_count, 0))::double precision)))::real;
 
 CREATE TABLE state.memories (
     tenant_id uuid NOT NULL,
@@ -2437,6 +2963,8 @@ CREATE TABLE state.memories (
     last_injected_at timestamp with time zone,
     content_hash bytea GENERATED ALWAYS AS (mnemic.content_hash(content, category, conversation, "position", whole_hash, chunk_index)) STORED NOT NULL,
     words tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig, (COALESCE((name || ': '::text), ''::text) || content))) STORED NOT NULL,
+    branch text,
+    CONSTRAINT branch_is_the_channel CHECK ((branch = channel)),
     CONSTRAINT chunks_are_counted CHECK ((((whole_id IS NULL) AND (whole_hash IS NULL) AND (chunk_index IS NULL) AND (chunk_count IS NULL)) OR ((whole_id IS NOT NULL) AND (whole_hash IS NOT NULL) AND (chunk_index >= 0) AND (chunk_index < chunk_count)))),
     CONSTRAINT memories_category_check CHECK ((category = ANY (ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
     CONSTRAINT memories_change_reason_check CHECK ((char_length(change_reason) <= 1024)),
@@ -2505,6 +3033,7 @@ ALTER TABLE ONLY state.memories ALTER COLUMN reinforcement_count SET STATISTICS 
 ALTER TABLE ONLY state.memories ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN branch SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memories FORCE ROW LEVEL SECURITY;
 
@@ -2545,12 +3074,20 @@ CREATE TABLE state.recall_counts (
     memory_id uuid NOT NULL,
     retrieval_count integer NOT NULL,
     last_retrieved_at timestamp with time zone,
-    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0))
+    useful_count integer,
+    not_useful_count integer,
+    last_useful_at timestamp with time zone,
+    CONSTRAINT recall_counts_not_useful_count_check CHECK ((not_useful_count >= 0)),
+    CONSTRAINT recall_counts_retrieval_count_check CHECK ((retrieval_count >= 0)),
+    CONSTRAINT recall_counts_useful_count_check CHECK ((useful_count >= 0))
 )
 WITH (fillfactor='70');
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN memory_id SET STATISTICS 1;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN retrieval_count SET STATISTICS 0;
 ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_retrieved_at SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN not_useful_count SET STATISTICS 0;
+ALTER TABLE ONLY state.recall_counts ALTER COLUMN last_useful_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.recall_counts FORCE ROW LEVEL SECURITY;
 
@@ -2591,8 +3128,8 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     memories.chunk_index,
     memories.chunk_count,
     memories.external_id,
-    memories.usefulness,
-    memories.salience,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+    mnemic.salience(memories.salience, memories.category, memories.conversation, memories.anchored, memories.created_at, counts.retrieval_count, counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at, now()) AS salience,
     memories.reinforcement_count,
     COALESCE(counts.retrieval_count, 0) AS retrieval_count,
     counts.last_retrieved_at,
@@ -2600,10 +3137,11 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     ( SELECT marked.newer_id
            FROM (state.outdated_memories marked
              JOIN state.memories newer ON (((newer.tenant_id = marked.tenant_id) AND (newer.memory_id = marked.newer_id))))
-          WHERE ((marked.tenant_id = memories.tenant_id) AND (marked.older_id = memories.memory_id) AND (marked.decision <> 'current'::text) AND (newer.deleted_at IS NULL))
+          WHERE ((marked.tenant_id = memories.tenant_id) AND (marked.older_id = memories.memory_id) AND (marked.decision <> 'current'::text) AND (newer.deleted_at IS NULL) AND ((newer.branch IS NULL) OR (newer.branch = memories.branch)))
           ORDER BY marked.newer_id DESC
          LIMIT 1) AS outdated_by,
-    memories.tenant_id
+    memories.tenant_id,
+    memories.branch
    FROM (state.memories
      LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
 
@@ -2625,7 +3163,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval, suspects text[], in_language text) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer, unknown text[])
+CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval, suspects text[], in_language text, in_channels text[]) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer, unknown text[], branch text, past_channels text[], past_times timestamp with time zone[], has_branches boolean)
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2664,7 +3202,9 @@ BEGIN
                 FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
                 ORDER BY given.place
             )
-        ) ELSE suspects END
+        ) ELSE suspects END,
+        viewed.branch, viewed.past_channels, viewed.past_times,
+        in_channels IS NULL AND EXISTS (SELECT FROM state.channel_branches AS forked WHERE forked.owner = wanted_owner)
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
@@ -2698,7 +3238,8 @@ BEGIN
     LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
     LEFT JOIN (
         vectors.tenant_models AS used JOIN mnemic.vector_models AS serving ON serving.model = used.model
-    ) ON true;
+    ) ON true
+    LEFT JOIN LATERAL mnemic.branch_view(of_tenant, wanted_owner, in_channels) AS viewed ON in_channels <> '{}';
 END
 $$;
 
@@ -2797,11 +3338,11 @@ BEGIN
         hashtextextended('mnemic.statistics ' || mnemic.current_tenant() || ' ' || wanted_owner, 0)
     );
     SELECT count(*), coalesce(avg(octet_length(content)), 0) INTO counted, mean
-    FROM state.memories WHERE owner = wanted_owner;
+    FROM state.memories WHERE owner = wanted_owner AND branch IS NULL;
     INSERT INTO vectors.owner_statistics (tenant_id, owner, memory_count, mean_bytes, sample)
     VALUES (
         mnemic.current_tenant(), wanted_owner, counted, mean,
-        ARRAY(SELECT memory_id FROM state.memories WHERE owner = wanted_owner ORDER BY random() LIMIT sample_size)
+        ARRAY(SELECT memory_id FROM state.memories WHERE owner = wanted_owner AND branch IS NULL ORDER BY random() LIMIT sample_size)
     )
     ON CONFLICT (tenant_id, owner) DO UPDATE
     SET memory_count = excluded.memory_count, mean_bytes = excluded.mean_bytes, sample = excluded.sample,
@@ -2809,7 +3350,7 @@ BEGIN
     DELETE FROM vectors.word_statistics WHERE owner = wanted_owner;
     INSERT INTO vectors.word_statistics (tenant_id, owner, word, memory_count)
     SELECT mnemic.current_tenant(), wanted_owner, counts.word, counts.ndoc
-    FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L', wanted_owner)) AS counts
+    FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L AND branch IS NULL', wanted_owner)) AS counts
     WHERE counts.ndoc >= counted / 5000.0
       OR (counts.ndoc >= counted / 100000.0 AND counts.word ~ '^[[:alpha:]]{4,31}$');
     RETURN counted;
@@ -2917,11 +3458,12 @@ CREATE FUNCTION mnemic.requeue_jobs(holder text, outcomes jsonb) RETURNS void
 BEGIN
     WITH given AS MATERIALIZED (
         SELECT * FROM jsonb_to_recordset(outcomes) AS given (
-            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb
+            tenant_id uuid, job_id uuid, claim int, outcome text, error jsonb, progress jsonb, parked_until timestamptz
         ) WHERE given.outcome IN ('failed', 'handed_back')
     ),
     held AS (
-        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress
+        SELECT jobs.*, given.outcome, given.error, given.progress AS last_progress,
+            CASE WHEN NOT jobs.cancel_requested THEN given.parked_until END AS parked_until
         FROM queue.jobs JOIN given ON jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id
         WHERE jobs.state = 'running' AND jobs.worker = holder AND jobs.claims = given.claim
         FOR UPDATE OF jobs
@@ -2933,10 +3475,10 @@ BEGIN
     )
     UPDATE queue.jobs
     SET worker = NULL, started_at = NULL, progress = coalesce(held.last_progress, held.progress),
-        state = CASE held.outcome WHEN 'failed' THEN 'scheduled' ELSE 'waiting' END,
+        state = CASE WHEN held.outcome = 'failed' OR held.parked_until IS NOT NULL THEN 'scheduled' ELSE 'waiting' END,
         attempts = held.attempts - CASE held.outcome WHEN 'failed' THEN 0 ELSE 1 END,
         run_at = CASE held.outcome WHEN 'failed' THEN clock_timestamp() + mnemic.retry_delay(held.attempts)
-                 ELSE held.run_at END
+                 ELSE coalesce(held.parked_until, held.run_at) END
     FROM held
     WHERE jobs.tenant_id = held.tenant_id AND jobs.job_id = held.job_id;
 END
@@ -3005,6 +3547,7 @@ CREATE FUNCTION mnemic.reserve_positions(entered uuid, for_owner text, in_channe
     AS $$
 DECLARE
     end_position int;
+    kept_channel text;
 BEGIN
     INSERT INTO state.conversations AS kept (
         tenant_id, owner, conversation, channel, turn_count, started_at, last_turn_at
@@ -3016,8 +3559,73 @@ BEGIN
     SET turn_count = kept.turn_count + excluded.turn_count,
         started_at = least(kept.started_at, excluded.started_at),
         last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
-    RETURNING kept.turn_count INTO end_position;
+    RETURNING kept.turn_count, kept.channel INTO end_position, kept_channel;
+    -- A conversation lies on one side of a fork: its positions and counts would tell the other side about its turns.
+    IF kept_channel <> in_channel AND EXISTS (
+        SELECT FROM state.branches
+        WHERE branches.tenant_id = entered AND branches.owner = for_owner
+          AND branches.channel IN (kept_channel, in_channel) AND branches.state = 'open'
+    ) THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            'this conversation is on the other side of a fork: give the one in the branch another name';
+    END IF;
     RETURN end_position - turns;
+END
+$$;
+
+CREATE FUNCTION mnemic.reserve_spend(entered uuid, for_purpose text, of_model text, input_max bigint, output_max bigint, given_microdollars bigint, operator_cap bigint, lease_s double precision) RETURNS TABLE(call_id uuid, refused_by text, cap_microdollars bigint, used_microdollars numeric, needed_microdollars bigint)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needed CONSTANT bigint := mnemic.priced_call(entered, of_model, input_max, output_max, given_microdollars);
+    account state.spend_accounts := mnemic.spend_account(entered);
+    is_reserved boolean := false;
+    reserved_id uuid;
+BEGIN
+    FOR attempt IN 1..2 LOOP
+        UPDATE state.spend_accounts
+        SET reserved_microdollars = reserved_microdollars + coalesce(needed, 0)
+        WHERE tenant_id = entered
+          AND CASE
+              WHEN needed IS NULL THEN
+                  coalesce(day_cap_microdollars, month_cap_microdollars, total_cap_microdollars, operator_cap) IS NULL
+              ELSE
+                  coalesce(
+                      day_spent_microdollars + reserved_microdollars + needed <= least(day_cap_microdollars, operator_cap),
+                      true
+                  )
+                  AND coalesce(month_spent_microdollars + reserved_microdollars + needed <= month_cap_microdollars, true)
+                  AND coalesce(total_spent_microdollars + reserved_microdollars + needed <= total_cap_microdollars, true)
+          END;
+        is_reserved := FOUND;
+        EXIT WHEN is_reserved OR needed IS NULL OR mnemic.expire_reservations(entered) = 0;
+    END LOOP;
+    IF is_reserved THEN
+        INSERT INTO traces.model_calls (tenant_id, purpose, model, is_price_known, reserved_microdollars, leased_until)
+        VALUES (
+            entered, for_purpose, of_model, needed IS NOT NULL, coalesce(needed, 0),
+            clock_timestamp() + make_interval(secs => lease_s)
+        )
+        RETURNING model_calls.call_id INTO reserved_id;
+        RETURN QUERY SELECT reserved_id, NULL::text, NULL::bigint, NULL::numeric, needed;
+        RETURN;
+    END IF;
+    account := mnemic.spend_account(entered);
+    RETURN QUERY
+    SELECT NULL::uuid, refusing.name, refusing.cap, refusing.used + account.reserved_microdollars, needed
+    FROM (
+        VALUES
+            ('total', account.total_cap_microdollars, account.total_spent_microdollars, 1),
+            ('month', account.month_cap_microdollars, account.month_spent_microdollars, 2),
+            ('day', least(account.day_cap_microdollars, operator_cap), account.day_spent_microdollars, 3),
+            ('price', 0, 0, 4)
+    ) AS refusing (name, cap, used, place)
+    -- The cap that lasts longest, if several are too low.
+    WHERE CASE WHEN needed IS NULL THEN refusing.name = 'price'
+          ELSE refusing.name <> 'price' AND refusing.used + account.reserved_microdollars + needed > refusing.cap END
+    ORDER BY refusing.place
+    LIMIT 1;
 END
 $$;
 
@@ -3113,7 +3721,7 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
     memory_ids := NULL;
     IF SQLERRM = 'known' THEN
         SELECT found.item_ids, found.known_ids, found.forgotten_at INTO item_ids, known_ids, forgotten_at
-        FROM mnemic.known_items(entered, for_owner, firsts) AS found;
+        FROM mnemic.known_items(entered, for_owner, in_channel, firsts) AS found;
     END IF;
 END
 $$;
@@ -3257,8 +3865,11 @@ BEGIN
             -- If the clock went back, skip times from before the schedule was created or changed.
             IF (due.next_run_at <= moment OR due_time >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
-                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
-                  AND run_at < clock_timestamp() - long_wait
+                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND (
+                    (state = 'waiting' AND run_at < clock_timestamp() - long_wait)
+                    -- A spend cap has parked it: another one would be parked, too.
+                    OR (state = 'scheduled' AND claims > attempts AND run_at > clock_timestamp())
+                )
             ) THEN
                 added := mnemic.enqueue_scheduled_job(due, coalesce(due_time, due.next_run_at));
             END IF;
@@ -3434,6 +4045,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.settle_spend(entered uuid, settled_id uuid, used_input bigint, used_output bigint, given_microdollars bigint, has_failed boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    account state.spend_accounts := mnemic.spend_account(entered);
+    called traces.model_calls;
+    cost bigint;
+BEGIN
+    SELECT * INTO called FROM traces.model_calls
+    WHERE tenant_id = entered AND call_id = settled_id AND state IN ('reserved', 'expired') FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    cost := CASE
+        WHEN has_failed THEN 0
+        WHEN used_input IS NULL THEN called.reserved_microdollars
+        ELSE mnemic.priced_call(entered, called.model, used_input, used_output, given_microdollars)
+    END;
+    UPDATE traces.model_calls
+    SET state = CASE WHEN has_failed THEN 'failed' ELSE 'settled' END,
+        spent_microdollars = coalesce(cost, 0),
+        is_price_known = CASE WHEN has_failed OR used_input IS NULL THEN is_price_known ELSE cost IS NOT NULL END,
+        input_tokens = coalesce(used_input, 0), output_tokens = coalesce(used_output, 0)
+    WHERE tenant_id = entered AND call_id = settled_id;
+    UPDATE state.spend_accounts
+    SET reserved_microdollars = reserved_microdollars
+            - CASE called.state WHEN 'reserved' THEN called.reserved_microdollars ELSE 0 END,
+        total_spent_microdollars = total_spent_microdollars + coalesce(cost, 0),
+        month_spent_microdollars = month_spent_microdollars
+            + CASE WHEN called.called_at >= account.month::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END,
+        day_spent_microdollars = day_spent_microdollars
+            + CASE WHEN called.called_at >= account.day::timestamp AT TIME ZONE 'UTC' THEN coalesce(cost, 0) ELSE 0 END
+    WHERE tenant_id = entered;
+    RETURN cost;
+END
+$$;
+
 CREATE FUNCTION mnemic.signature(purpose text, subject text, place text) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3455,6 +4103,73 @@ CREATE FUNCTION mnemic.skip_imported_member() RETURNS trigger
 BEGIN
     RETURN NULL;
 END
+$$;
+
+CREATE TABLE state.spend_accounts (
+    tenant_id uuid NOT NULL,
+    day date NOT NULL,
+    month date NOT NULL,
+    day_cap_microdollars bigint,
+    month_cap_microdollars bigint,
+    total_cap_microdollars bigint,
+    day_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    month_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    total_spent_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    reserved_microdollars numeric(30,0) DEFAULT 0 NOT NULL,
+    CONSTRAINT spend_accounts_day_cap_microdollars_check CHECK ((day_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_day_spent_microdollars_check CHECK ((day_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_month_cap_microdollars_check CHECK ((month_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_month_spent_microdollars_check CHECK ((month_spent_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_reserved_microdollars_check CHECK ((reserved_microdollars >= (0)::numeric)),
+    CONSTRAINT spend_accounts_total_cap_microdollars_check CHECK ((total_cap_microdollars >= 0)),
+    CONSTRAINT spend_accounts_total_spent_microdollars_check CHECK ((total_spent_microdollars >= (0)::numeric))
+);
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_cap_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN day_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN month_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN total_spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY state.spend_accounts ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+
+ALTER TABLE ONLY state.spend_accounts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.spend_accounts IS 'Caps on what calls of language models may cost, and what they have cost.';
+
+CREATE FUNCTION mnemic.spend_account(entered uuid) RETURNS state.spend_accounts
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    utc_now CONSTANT timestamp := clock_timestamp() AT TIME ZONE 'UTC';
+    today CONSTANT date := utc_now::date;
+    this_month CONSTANT date := date_trunc('month', utc_now)::date;
+    account state.spend_accounts;
+BEGIN
+    SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO state.spend_accounts (tenant_id, day, month) VALUES (entered, today, this_month)
+        ON CONFLICT DO NOTHING;
+        SELECT * INTO account FROM state.spend_accounts WHERE tenant_id = entered FOR UPDATE;
+    END IF;
+    IF account.day <> today THEN
+        UPDATE state.spend_accounts
+        SET day = today, month = this_month,
+            day_spent_microdollars = mnemic.spent_since(entered, today),
+            month_spent_microdollars = mnemic.spent_since(entered, this_month)
+        WHERE tenant_id = entered
+        RETURNING * INTO account;
+    END IF;
+    RETURN account;
+END
+$$;
+
+CREATE FUNCTION mnemic.spent_since(entered uuid, first_day date) RETURNS numeric
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(sum(spent_microdollars), 0) FROM traces.model_calls
+    WHERE tenant_id = entered AND called_at >= first_day::timestamp AT TIME ZONE 'UTC';
 $$;
 
 CREATE FUNCTION mnemic.store_memories(entered uuid, for_owner text, in_channel text, by_process text, firsts json, others json, first_position integer, positions integer[], other_positions integer[], is_changing_model boolean) RETURNS uuid[]
@@ -3726,6 +4441,26 @@ BEGIN
     LEFT JOIN mnemic.vector_models AS next_one ON next_one.model = used.next_model
     JOIN pg_extension ON extname = 'vector'
     JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec';
+END
+$$;
+
+CREATE FUNCTION mnemic.wake_parked_jobs() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    woken bigint;
+BEGIN
+    UPDATE queue.jobs SET run_at = clock_timestamp()
+    WHERE jobs.tenant_id = verified_tenant AND jobs.state = 'scheduled' AND jobs.run_at > clock_timestamp()
+      AND EXISTS (
+          SELECT FROM queue.attempts
+          WHERE attempts.tenant_id = verified_tenant AND attempts.job_id = jobs.job_id AND attempts.claim = jobs.claims
+            AND attempts.outcome = 'handed_back' AND attempts.error ->> 'type' = 'SpendCapError'
+      );
+    GET DIAGNOSTICS woken = ROW_COUNT;
+    RETURN woken;
 END
 $$;
 
@@ -4440,6 +5175,164 @@ ALTER TABLE ONLY state.archived_entities FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.archived_entities IS 'Deleted entities, which can be restored.';
 
+CREATE TABLE state.attribute_kinds (
+    tenant_id uuid NOT NULL,
+    attribute text NOT NULL,
+    is_single_valued boolean NOT NULL,
+    CONSTRAINT attribute_kinds_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 256)))
+);
+ALTER TABLE ONLY state.attribute_kinds ALTER COLUMN attribute SET STATISTICS 0;
+ALTER TABLE ONLY state.attribute_kinds ALTER COLUMN is_single_valued SET STATISTICS 0;
+
+ALTER TABLE ONLY state.attribute_kinds FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.attribute_kinds IS 'Attributes that a tenant declares as single-valued or many-valued.';
+
+CREATE TABLE state.branch_tombstones (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    memory_id uuid NOT NULL,
+    hidden_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    shown_at timestamp with time zone,
+    replaced_by uuid,
+    reason text,
+    changeset_id uuid,
+    CONSTRAINT branch_tombstones_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT hidden_before_shown CHECK ((shown_at > hidden_at))
+);
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN hidden_at SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN shown_at SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN replaced_by SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN changeset_id SET STATISTICS 0;
+
+ALTER TABLE ONLY state.branch_tombstones FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.branch_tombstones IS 'Memories that are hidden in a branch.';
+
+CREATE TABLE state.changesets (
+    tenant_id uuid NOT NULL,
+    changeset_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    channel text,
+    purpose text NOT NULL,
+    state text DEFAULT 'staged'::text NOT NULL,
+    reason text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    process text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    decided_at timestamp with time zone,
+    undone_at timestamp with time zone,
+    CONSTRAINT changesets_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT changesets_details_check CHECK ((jsonb_typeof(details) = 'object'::text)),
+    CONSTRAINT changesets_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT changesets_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT changesets_purpose_check CHECK ((purpose = ANY (ARRAY['curation'::text, 'contradiction'::text, 'consolidation'::text, 'promotion'::text, 'demotion'::text, 'merge'::text, 'cleanup'::text]))),
+    CONSTRAINT changesets_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT changesets_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'applied'::text, 'rejected'::text, 'undone'::text])))
+);
+ALTER TABLE ONLY state.changesets ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.changesets ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN purpose SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN details SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN decided_at SET STATISTICS 0;
+ALTER TABLE ONLY state.changesets ALTER COLUMN undone_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.changesets FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.changesets IS 'Groups of changes that curation proposed or made, with their state.';
+
+CREATE TABLE state.channel_branches (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    parent text NOT NULL,
+    reason text,
+    process text NOT NULL,
+    forked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    merged_at timestamp with time zone,
+    changeset_id uuid,
+    CONSTRAINT channel_branches_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT channel_branches_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT channel_branches_parent_check CHECK (((char_length(parent) >= 1) AND (char_length(parent) <= 256))),
+    CONSTRAINT channel_branches_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT channel_branches_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT global_is_no_branch CHECK ((channel <> '_global'::text)),
+    CONSTRAINT merged_by_a_changeset CHECK (((changeset_id IS NULL) OR (merged_at IS NOT NULL))),
+    CONSTRAINT not_its_own_parent CHECK ((parent <> channel))
+);
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN parent SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN forked_at SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN merged_at SET STATISTICS 0;
+ALTER TABLE ONLY state.channel_branches ALTER COLUMN changeset_id SET STATISTICS 0;
+
+ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
+
+CREATE VIEW state.branches WITH (security_invoker='true') AS
+ SELECT forked.tenant_id,
+    forked.owner,
+    forked.channel,
+    forked.parent,
+    forked.reason,
+    forked.process,
+    forked.forked_at,
+    forked.merged_at,
+    forked.changeset_id,
+        CASE
+            WHEN ((forked.merged_at IS NULL) OR (merge.state = 'undone'::text)) THEN 'open'::text
+            ELSE 'merged'::text
+        END AS state
+   FROM (state.channel_branches forked
+     LEFT JOIN state.changesets merge ON (((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id))));
+
+CREATE TABLE state.consolidated_conversations (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    conversation text NOT NULL,
+    next_position integer DEFAULT 0 NOT NULL,
+    summary_id uuid,
+    consolidated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT consolidated_conversations_next_position_check CHECK ((next_position >= 0))
+);
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN next_position SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN summary_id SET STATISTICS 0;
+ALTER TABLE ONLY state.consolidated_conversations ALTER COLUMN consolidated_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.consolidated_conversations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.consolidated_conversations IS 'How far consolidation has read each conversation.';
+
+CREATE TABLE state.contradiction_policies (
+    tenant_id uuid NOT NULL,
+    channel text DEFAULT ''::text NOT NULL,
+    policy text NOT NULL,
+    CONSTRAINT contradiction_policies_channel_check CHECK ((char_length(channel) <= 256)),
+    CONSTRAINT contradiction_policies_policy_check CHECK ((policy = ANY (ARRAY['prefer_new'::text, 'prefer_old'::text, 'flag_review'::text])))
+);
+ALTER TABLE ONLY state.contradiction_policies ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.contradiction_policies ALTER COLUMN policy SET STATISTICS 0;
+
+ALTER TABLE ONLY state.contradiction_policies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.contradiction_policies IS 'What happens to statements that contradict older ones.';
+
 CREATE TABLE state.conversations (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -4467,6 +5360,39 @@ ALTER TABLE ONLY state.conversations ALTER COLUMN archived_at SET STATISTICS 0;
 ALTER TABLE ONLY state.conversations FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.conversations IS 'Conversations of an owner; their turns are memories.';
+
+CREATE TABLE state.curation_cursors (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    after_id uuid,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_cursors_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN after_id SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_cursors ALTER COLUMN read_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_cursors FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the memories of each owner.';
+
+CREATE TABLE state.curation_policies (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    kind text NOT NULL,
+    is_automatic boolean NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
+    CONSTRAINT curation_policies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN is_automatic SET STATISTICS 0;
+ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -4632,6 +5558,20 @@ ALTER TABLE ONLY state.entity_names FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.entity_names IS 'Names of entities: each one''s own name and its aliases.';
 
+CREATE TABLE state.memory_entities (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    memory_id uuid NOT NULL,
+    entity_id uuid NOT NULL
+);
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
+
+ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
+
 CREATE VIEW state.entity_records WITH (security_invoker='true') AS
  SELECT entity_id,
     owner,
@@ -4644,7 +5584,12 @@ CREATE VIEW state.entity_records WITH (security_invoker='true') AS
     ( SELECT COALESCE(jsonb_object_agg(facts.attribute, facts.value), '{}'::jsonb) AS "coalesce"
            FROM state.entity_facts facts
           WHERE ((facts.tenant_id = entities.tenant_id) AND (facts.entity_id = entities.entity_id) AND (facts.retired_at IS NULL))) AS facts,
-    salience,
+    mnemic.entity_salience(salience, updated_at, ( SELECT mentioning.created_at
+           FROM (state.memory_entities links
+             JOIN state.memories mentioning ON (((mentioning.tenant_id = links.tenant_id) AND (mentioning.memory_id = links.memory_id))))
+          WHERE ((links.tenant_id = entities.tenant_id) AND (links.entity_id = entities.entity_id))
+          ORDER BY links.memory_id DESC
+         LIMIT 1), now()) AS salience,
     metadata,
     process,
     version,
@@ -4721,6 +5666,27 @@ ALTER TABLE ONLY state.error_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.error_events IS 'What went wrong in the systems that use this memory.';
 
+CREATE TABLE state.extraction_runs (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    extractor text NOT NULL,
+    statement_count integer NOT NULL,
+    rejected_count integer NOT NULL,
+    extracted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT extraction_runs_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT extraction_runs_rejected_count_check CHECK ((rejected_count >= 0)),
+    CONSTRAINT extraction_runs_statement_count_check CHECK ((statement_count >= 0))
+);
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN extractor SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN statement_count SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN rejected_count SET STATISTICS 0;
+ALTER TABLE ONLY state.extraction_runs ALTER COLUMN extracted_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.extraction_runs FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.extraction_runs IS 'Memories that an extractor has read.';
+
 CREATE TABLE state.flagged_actors (
     tenant_id uuid NOT NULL,
     flag_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -4756,6 +5722,83 @@ ALTER TABLE ONLY state.flagged_actors FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.flagged_actors IS 'Actors that an owner should not trust, and why.';
 
+CREATE TABLE state.goal_blockers (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    goal_id uuid NOT NULL,
+    blocked_by uuid NOT NULL,
+    CONSTRAINT no_self_loop CHECK ((goal_id <> blocked_by))
+);
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN goal_id SET STATISTICS 1;
+ALTER TABLE ONLY state.goal_blockers ALTER COLUMN blocked_by SET STATISTICS 1;
+
+ALTER TABLE ONLY state.goal_blockers FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.goal_blockers IS 'Goals that cannot go on before others are completed.';
+
+CREATE TABLE state.goals (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    priority smallint DEFAULT 5 NOT NULL,
+    deadline timestamp with time zone,
+    result text,
+    parent_id uuid,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT goals_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT goals_priority_check CHECK (((priority >= 0) AND (priority <= 10))),
+    CONSTRAINT goals_result_check CHECK (((char_length(result) >= 1) AND (char_length(result) <= 8192))),
+    CONSTRAINT goals_status_check CHECK ((status = ANY (ARRAY['active'::text, 'completed'::text, 'abandoned'::text, 'blocked'::text]))),
+    CONSTRAINT no_own_parent CHECK ((parent_id <> memory_id))
+);
+ALTER TABLE ONLY state.goals ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.goals ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN status SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN priority SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN deadline SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN parent_id SET STATISTICS 0;
+ALTER TABLE ONLY state.goals ALTER COLUMN updated_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.goals FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.goals IS 'Status, priority, deadline and result of memories that are goals.';
+
+CREATE VIEW state.goal_records WITH (security_invoker='true') AS
+ SELECT goals.memory_id AS goal_id,
+    goals.owner,
+    memories.channel,
+    memories.content,
+        CASE
+            WHEN ((goals.status = 'active'::text) AND (cardinality(blockers.not_completed) > 0)) THEN 'blocked'::text
+            ELSE goals.status
+        END AS status,
+    goals.priority,
+    goals.deadline,
+    goals.result,
+    ( SELECT parent.memory_id
+           FROM state.memories parent
+          WHERE ((parent.tenant_id = goals.tenant_id) AND (parent.memory_id = goals.parent_id) AND (parent.deleted_at IS NULL) AND (parent.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) AS parent_id,
+    blockers.blocked_by,
+    blockers.not_completed AS open_blockers,
+    memories.tags,
+    memories.metadata,
+    memories.created_at,
+    goals.updated_at,
+    goals.status AS stored_status,
+    goals.tenant_id
+   FROM ((state.goals
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id) AND (memories.owner = goals.owner))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
+            COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
+           FROM ((state.goal_blockers link
+             JOIN state.goals blocker ON (((blocker.tenant_id = link.tenant_id) AND (blocker.memory_id = link.blocked_by))))
+             JOIN state.memories text ON (((text.tenant_id = blocker.tenant_id) AND (text.memory_id = blocker.memory_id))))
+          WHERE ((link.tenant_id = goals.tenant_id) AND (link.goal_id = goals.memory_id) AND (text.deleted_at IS NULL) AND (text.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])))) blockers)
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = ANY (ARRAY['active'::text, 'archived'::text, 'pending_review'::text])));
+
 CREATE TABLE state.groups (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -4768,6 +5811,20 @@ ALTER TABLE ONLY state.groups ALTER COLUMN created_at SET STATISTICS 0;
 ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
+
+CREATE VIEW state.hidden_memories WITH (security_invoker='true') AS
+ SELECT tenant_id,
+    owner,
+    channel,
+    memory_id,
+    hidden_at,
+    shown_at,
+    replaced_by,
+    reason
+   FROM state.branch_tombstones hidden
+  WHERE (NOT (EXISTS ( SELECT
+           FROM state.changesets merge
+          WHERE ((merge.tenant_id = hidden.tenant_id) AND (merge.changeset_id = hidden.changeset_id) AND (merge.state = 'undone'::text)))));
 
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
@@ -4802,19 +5859,87 @@ ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.journal_events IS 'Cycles of agents: what was evaluated, what was done, what comes next.';
 
-CREATE TABLE state.memory_entities (
+CREATE TABLE state.memory_changes (
     tenant_id uuid NOT NULL,
+    change_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    changeset_id uuid NOT NULL,
+    "position" integer NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    state text DEFAULT 'staged'::text NOT NULL,
+    fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version_before integer NOT NULL,
+    version_after integer,
+    applied_at timestamp with time zone,
+    related_id uuid,
+    relationship text,
+    relationship_added boolean DEFAULT false NOT NULL,
+    reason text NOT NULL,
+    evidence uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    signals jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
+    CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
+    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_position_check CHECK (("position" >= 0)),
+    CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
+    CONSTRAINT memory_changes_signals_check CHECK ((jsonb_typeof(signals) = 'object'::text)),
+    CONSTRAINT memory_changes_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'approved'::text, 'applied'::text, 'rejected'::text, 'undone'::text]))),
+    CONSTRAINT memory_changes_version_after_check CHECK ((version_after > 0)),
+    CONSTRAINT memory_changes_version_before_check CHECK ((version_before > 0)),
+    CONSTRAINT relationship_has_both CHECK (((related_id IS NULL) = (relationship IS NULL)))
+);
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN change_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN evidence SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN signals SET STATISTICS 0;
+
+ALTER TABLE ONLY state.memory_changes FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.memory_changes IS 'Changes of single memories, each part of a changeset.';
+
+CREATE TABLE state.memory_feedback (
+    tenant_id uuid NOT NULL,
+    feedback_id uuid DEFAULT mnemic.new_id() NOT NULL,
     owner text NOT NULL,
     memory_id uuid NOT NULL,
-    entity_id uuid NOT NULL
+    kind text NOT NULL,
+    conversation text,
+    note text,
+    process text NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT memory_feedback_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT memory_feedback_kind_check CHECK ((kind = ANY (ARRAY['useful'::text, 'not_useful'::text, 'cited'::text]))),
+    CONSTRAINT memory_feedback_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 1024))),
+    CONSTRAINT memory_feedback_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_feedback_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256)))
 );
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN owner SET STATISTICS 0;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.memory_entities ALTER COLUMN entity_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN feedback_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN note SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_feedback ALTER COLUMN at SET STATISTICS 0;
 
-ALTER TABLE ONLY state.memory_entities FORCE ROW LEVEL SECURITY;
+ALTER TABLE ONLY state.memory_feedback FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.memory_entities IS 'Which memories mention which entities.';
+COMMENT ON TABLE state.memory_feedback IS 'Whether memories that were recalled were useful, once per conversation.';
 
 CREATE TABLE state.memory_versions (
     known_until timestamp with time zone DEFAULT now() NOT NULL,
@@ -4861,7 +5986,8 @@ CREATE TABLE state.memory_versions (
     last_retrieved_at timestamp with time zone,
     last_injected_at timestamp with time zone,
     content_hash bytea NOT NULL,
-    words tsvector NOT NULL
+    words tsvector NOT NULL,
+    branch text
 );
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN known_until SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN memory_id SET STATISTICS 1;
@@ -4907,6 +6033,7 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_retrieved_at SET STATIS
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN branch SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_versions FORCE ROW LEVEL SECURITY;
 
@@ -4955,6 +6082,7 @@ CREATE VIEW state.memory_history WITH (security_invoker='true') AS
     records.last_injected_at,
     records.outdated_by,
     records.tenant_id,
+    records.branch,
     NULL::timestamp with time zone AS known_until
    FROM state.memory_records records
 UNION ALL
@@ -5000,6 +6128,7 @@ UNION ALL
     memory_versions.last_injected_at,
     NULL::uuid AS outdated_by,
     memory_versions.tenant_id,
+    memory_versions.branch,
     memory_versions.known_until
    FROM state.memory_versions;
 
@@ -5062,6 +6191,25 @@ ALTER TABLE ONLY state.metrics_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.metrics_events IS 'What was measured, one value each; read as summaries.';
 
+CREATE TABLE state.model_prices (
+    tenant_id uuid NOT NULL,
+    model text NOT NULL,
+    input_usd numeric(12,6) NOT NULL,
+    output_usd numeric(12,6) NOT NULL,
+    set_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT model_prices_input_usd_check CHECK ((input_usd >= (0)::numeric)),
+    CONSTRAINT model_prices_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_prices_output_usd_check CHECK ((output_usd >= (0)::numeric))
+);
+ALTER TABLE ONLY state.model_prices ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN input_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN output_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.model_prices ALTER COLUMN set_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.model_prices FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.model_prices IS 'Prices of language models that the tenant set by hand.';
+
 CREATE TABLE state.near_duplicates (
     tenant_id uuid NOT NULL,
     memory_id uuid NOT NULL,
@@ -5115,6 +6263,63 @@ ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
 
+CREATE VIEW state.promotion_evidence WITH (security_invoker='true') AS
+ SELECT memories.tenant_id,
+    memories.memory_id,
+    memories.owner,
+    memories.channel,
+    memories.status,
+    memories.deleted_at,
+    memories.confidence,
+    (((COALESCE(counts.retrieval_count, 0))::bigint + memories.reinforcement_count) + COALESCE(counts.useful_count, 0)) AS uses,
+    ( SELECT count(*) AS count
+           FROM ( SELECT feedback.conversation
+                   FROM state.memory_feedback feedback
+                  WHERE ((feedback.tenant_id = memories.tenant_id) AND (feedback.memory_id = memories.memory_id) AND (feedback.kind <> 'not_useful'::text) AND (feedback.conversation IS NOT NULL))
+                UNION
+                 SELECT turns.conversation
+                   FROM (state.memory_relationships derived
+                     JOIN state.memories turns ON (((turns.tenant_id = derived.tenant_id) AND (turns.memory_id = derived.to_id))))
+                  WHERE ((derived.tenant_id = memories.tenant_id) AND (derived.from_id = memories.memory_id) AND (derived.kind = 'derived_from'::text) AND (turns.conversation IS NOT NULL) AND (turns.deleted_at IS NULL))) used_in) AS conversations,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness
+   FROM (state.memories
+     LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
+
+CREATE TABLE state.promotions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    state text DEFAULT 'promoted'::text NOT NULL,
+    origin_channel text NOT NULL,
+    thresholds jsonb NOT NULL,
+    measured jsonb NOT NULL,
+    changeset_id uuid NOT NULL,
+    promoted_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    ending_reason text,
+    CONSTRAINT ended_with_a_reason CHECK ((((state = 'promoted'::text) = (ended_at IS NULL)) AND ((ended_at IS NULL) = (ending_reason IS NULL)))),
+    CONSTRAINT promotions_ending_reason_check CHECK (((char_length(ending_reason) >= 1) AND (char_length(ending_reason) <= 1024))),
+    CONSTRAINT promotions_measured_check CHECK ((jsonb_typeof(measured) = 'object'::text)),
+    CONSTRAINT promotions_origin_channel_check CHECK (((char_length(origin_channel) >= 1) AND (char_length(origin_channel) <= 256))),
+    CONSTRAINT promotions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT promotions_state_check CHECK ((state = ANY (ARRAY['promoted'::text, 'demoted'::text, 'undone'::text]))),
+    CONSTRAINT promotions_thresholds_check CHECK ((jsonb_typeof(thresholds) = 'object'::text))
+);
+ALTER TABLE ONLY state.promotions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.promotions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN origin_channel SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN thresholds SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN measured SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN changeset_id SET STATISTICS 1;
+ALTER TABLE ONLY state.promotions ALTER COLUMN promoted_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ended_at SET STATISTICS 0;
+ALTER TABLE ONLY state.promotions ALTER COLUMN ending_reason SET STATISTICS 0;
+
+ALTER TABLE ONLY state.promotions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.promotions IS 'Memories that were promoted to `_global`, with the thresholds and what was measured.';
+
 CREATE TABLE state.reference_documents (
     tenant_id uuid NOT NULL,
     document_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5153,6 +6358,29 @@ ALTER TABLE ONLY state.reference_documents ALTER COLUMN updated_at SET STATISTIC
 ALTER TABLE ONLY state.reference_documents FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.reference_documents IS 'Documents by name; their text is memories of the category reference.';
+
+CREATE TABLE state.rejected_statements (
+    tenant_id uuid NOT NULL,
+    rejected_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    memory_id uuid NOT NULL,
+    extractor text NOT NULL,
+    reason text NOT NULL,
+    statement jsonb NOT NULL,
+    rejected_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT rejected_statements_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT rejected_statements_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 256))),
+    CONSTRAINT rejected_statements_statement_check CHECK ((jsonb_typeof(statement) = 'object'::text))
+);
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN rejected_id SET STATISTICS 1;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN extractor SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN statement SET STATISTICS 0;
+ALTER TABLE ONLY state.rejected_statements ALTER COLUMN rejected_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.rejected_statements FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.rejected_statements IS 'Statements that were proposed and not accepted, with the reason.';
 
 CREATE TABLE state.revenue_events (
     tenant_id uuid NOT NULL,
@@ -5216,6 +6444,140 @@ ALTER TABLE ONLY state.state_documents ALTER COLUMN updated_at SET STATISTICS 0;
 ALTER TABLE ONLY state.state_documents FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.state_documents IS 'What a part of a system knows now, one JSON document per key.';
+
+CREATE TABLE state.statement_sources (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    source_id uuid NOT NULL,
+    quotation text NOT NULL,
+    recorded_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT statement_sources_quotation_check CHECK (((char_length(quotation) >= 1) AND (char_length(quotation) <= 8192)))
+);
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN source_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN quotation SET STATISTICS 0;
+ALTER TABLE ONLY state.statement_sources ALTER COLUMN recorded_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.statement_sources FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.statement_sources IS 'Turns that statements rest on, each with the verbatim quotation.';
+
+CREATE TABLE state.statements (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    subject text NOT NULL,
+    subject_key text GENERATED ALWAYS AS (mnemic.name_key(subject)) STORED NOT NULL,
+    attribute text NOT NULL,
+    value text NOT NULL,
+    value_key text GENERATED ALWAYS AS (mnemic.name_key(value)) STORED NOT NULL,
+    is_single_valued boolean NOT NULL,
+    is_negated boolean DEFAULT false NOT NULL,
+    certainty text NOT NULL,
+    tense text DEFAULT 'current'::text NOT NULL,
+    extractor text NOT NULL,
+    CONSTRAINT statements_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 256))),
+    CONSTRAINT statements_certainty_check CHECK ((certainty = ANY (ARRAY['explicit'::text, 'implied'::text, 'inferred'::text, 'uncertain'::text]))),
+    CONSTRAINT statements_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT statements_extractor_check CHECK (((char_length(extractor) >= 1) AND (char_length(extractor) <= 128))),
+    CONSTRAINT statements_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT statements_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 256))),
+    CONSTRAINT statements_tense_check CHECK ((tense = ANY (ARRAY['current'::text, 'past'::text, 'future'::text]))),
+    CONSTRAINT statements_value_check CHECK (((char_length(value) >= 1) AND (char_length(value) <= 2048)))
+);
+ALTER TABLE ONLY state.statements ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.statements ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN subject SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN subject_key SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN attribute SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN value_key SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN is_single_valued SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN is_negated SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN certainty SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN tense SET STATISTICS 0;
+ALTER TABLE ONLY state.statements ALTER COLUMN extractor SET STATISTICS 0;
+
+ALTER TABLE ONLY state.statements FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.statements IS 'Subject, attribute and value of memories that extraction made.';
+
+CREATE TABLE state.strategies (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    task text NOT NULL,
+    tools text[] DEFAULT '{}'::text[] NOT NULL,
+    is_mined boolean DEFAULT false NOT NULL,
+    success_count integer DEFAULT 0 NOT NULL,
+    failure_count integer DEFAULT 0 NOT NULL,
+    last_used_at timestamp with time zone,
+    CONSTRAINT strategies_failure_count_check CHECK ((failure_count >= 0)),
+    CONSTRAINT strategies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT strategies_success_count_check CHECK ((success_count >= 0)),
+    CONSTRAINT strategies_task_check CHECK (((char_length(task) >= 1) AND (char_length(task) <= 2048))),
+    CONSTRAINT strategies_tools_check CHECK ((cardinality(tools) <= 32))
+);
+ALTER TABLE ONLY state.strategies ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategies ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN task SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN tools SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN is_mined SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN success_count SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN failure_count SET STATISTICS 0;
+ALTER TABLE ONLY state.strategies ALTER COLUMN last_used_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.strategies FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.strategies IS 'Task, tools and outcomes of memories that are strategies.';
+
+CREATE TABLE state.strategy_uses (
+    tenant_id uuid NOT NULL,
+    use_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    strategy_id uuid NOT NULL,
+    conversation text,
+    succeeded boolean NOT NULL,
+    note text,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT strategy_uses_conversation_check CHECK (((char_length(conversation) >= 1) AND (char_length(conversation) <= 256))),
+    CONSTRAINT strategy_uses_note_check CHECK (((char_length(note) >= 1) AND (char_length(note) <= 2048)))
+);
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN use_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN strategy_id SET STATISTICS 1;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN succeeded SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN note SET STATISTICS 0;
+ALTER TABLE ONLY state.strategy_uses ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.strategy_uses FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.strategy_uses IS 'When a strategy was used, and with what outcome.';
+
+CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
+ SELECT strategies.memory_id AS strategy_id,
+    strategies.owner,
+    memories.channel,
+    strategies.task,
+    memories.content,
+    strategies.tools,
+    strategies.is_mined,
+    strategies.success_count,
+    strategies.failure_count,
+    ARRAY( SELECT strategy_uses.note
+           FROM state.strategy_uses
+          WHERE ((strategy_uses.tenant_id = strategies.tenant_id) AND (strategy_uses.strategy_id = strategies.memory_id) AND (NOT strategy_uses.succeeded) AND (strategy_uses.note IS NOT NULL))
+          ORDER BY strategy_uses.at DESC, strategy_uses.use_id DESC
+         LIMIT 3) AS failure_notes,
+    strategies.last_used_at,
+    memories.created_at,
+    strategies.tenant_id
+   FROM (state.strategies
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id) AND (memories.owner = strategies.owner))))
+  WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
 
 CREATE TABLE state.tenants (
     tenant_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5305,6 +6667,38 @@ ALTER TABLE ONLY state.triples ALTER COLUMN recorded_at SET STATISTICS 0;
 ALTER TABLE ONLY state.triples FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.triples IS 'Subject, predicate, object: statements with their provenance.';
+
+CREATE UNLOGGED TABLE state.working_items (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    conversation text DEFAULT ''::text NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    value jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT readable_goal CHECK (((kind <> 'goal'::text) OR ((jsonb_typeof(value) = 'string'::text) AND ((value #>> '{}'::text[]) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT readable_thought CHECK (((kind <> 'thought'::text) OR ((jsonb_typeof(value) = 'string'::text) AND (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text)))),
+    CONSTRAINT working_items_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT working_items_conversation_check CHECK ((char_length(conversation) <= 256)),
+    CONSTRAINT working_items_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 256))),
+    CONSTRAINT working_items_kind_check CHECK ((kind = ANY (ARRAY['value'::text, 'thought'::text, 'goal'::text]))),
+    CONSTRAINT working_items_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT working_items_value_check CHECK ((octet_length((value)::text) <= 65536))
+);
+ALTER TABLE ONLY state.working_items ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN conversation SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN value SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.working_items ALTER COLUMN expires_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.working_items FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.working_items IS 'Working memory: values, thoughts and the active goal, until they expire.';
 
 CREATE TABLE traces.audit_log (
     tenant_id uuid NOT NULL,
@@ -5437,6 +6831,43 @@ CREATE VIEW traces.metrics_24h WITH (security_invoker='true') AS
   GROUP BY operation;
 
 COMMENT ON VIEW traces.metrics_24h IS 'The calls of the last 24 hours by operation, and how long they took.';
+
+CREATE TABLE traces.model_calls (
+    tenant_id uuid NOT NULL,
+    call_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    purpose text NOT NULL,
+    model text NOT NULL,
+    state text DEFAULT 'reserved'::text NOT NULL,
+    is_price_known boolean NOT NULL,
+    reserved_microdollars bigint NOT NULL,
+    spent_microdollars bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    called_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    leased_until timestamp with time zone NOT NULL,
+    CONSTRAINT model_calls_input_tokens_check CHECK ((input_tokens >= 0)),
+    CONSTRAINT model_calls_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT model_calls_output_tokens_check CHECK ((output_tokens >= 0)),
+    CONSTRAINT model_calls_purpose_check CHECK ((purpose = ANY (ARRAY['extraction'::text, 'summary'::text, 'query_expansion'::text, 'hyde'::text, 'self_query'::text, 'reranking'::text, 'strategy'::text, 'context'::text, 'proxy'::text, 'other'::text]))),
+    CONSTRAINT model_calls_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
+    CONSTRAINT model_calls_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
+    CONSTRAINT model_calls_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'failed'::text, 'expired'::text])))
+);
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN call_id SET STATISTICS 1;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN purpose SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN state SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN is_price_known SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN reserved_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN input_tokens SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN output_tokens SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN called_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.model_calls ALTER COLUMN leased_until SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.model_calls FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.model_calls IS 'The spend ledger: calls of language models with tokens and price.';
 
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL,
@@ -5651,8 +7082,35 @@ ALTER TABLE ONLY state.api_keys
 ALTER TABLE ONLY state.archived_entities
     ADD CONSTRAINT archived_entities_pkey PRIMARY KEY (tenant_id, entity_id);
 
+ALTER TABLE ONLY state.attribute_kinds
+    ADD CONSTRAINT attribute_kinds_pkey PRIMARY KEY (tenant_id, attribute);
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_pkey PRIMARY KEY (tenant_id, owner, channel, memory_id, hidden_at);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_pkey PRIMARY KEY (tenant_id, changeset_id);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_tenant_id_owner_changeset_id_key UNIQUE (tenant_id, owner, changeset_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_pkey PRIMARY KEY (tenant_id, owner, channel);
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
+
+ALTER TABLE ONLY state.contradiction_policies
+    ADD CONSTRAINT contradiction_policies_pkey PRIMARY KEY (tenant_id, channel);
+
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
+
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_pkey PRIMARY KEY (tenant_id, owner);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_pkey PRIMARY KEY (tenant_id, owner, kind);
 
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_pkey PRIMARY KEY (tenant_id, document_id, content_hash, occurrence);
@@ -5684,8 +7142,20 @@ ALTER TABLE ONLY state.entity_relations
 ALTER TABLE ONLY state.error_events
     ADD CONSTRAINT error_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.extraction_runs
+    ADD CONSTRAINT extraction_runs_pkey PRIMARY KEY (tenant_id, memory_id, extractor);
+
 ALTER TABLE ONLY state.flagged_actors
     ADD CONSTRAINT flagged_actors_pkey PRIMARY KEY (tenant_id, flag_id);
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_pkey PRIMARY KEY (tenant_id, goal_id, blocked_by);
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_owner_memory_id_key UNIQUE (tenant_id, owner, memory_id);
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (tenant_id, grant_id);
@@ -5702,8 +7172,17 @@ ALTER TABLE ONLY state.journal_events
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (tenant_id, memory_id);
 
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_pkey PRIMARY KEY (tenant_id, change_id);
+
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_pkey PRIMARY KEY (tenant_id, memory_id, entity_id);
+
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_pkey PRIMARY KEY (tenant_id, feedback_id);
+
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_tenant_id_memory_id_conversation_key UNIQUE NULLS NOT DISTINCT (tenant_id, memory_id, conversation);
 
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind);
@@ -5714,6 +7193,9 @@ ALTER TABLE ONLY state.memory_versions
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_pkey PRIMARY KEY (tenant_id, model);
+
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_pkey PRIMARY KEY (tenant_id, memory_id, like_id);
 
@@ -5722,6 +7204,9 @@ ALTER TABLE ONLY state.outdated_memories
 
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_pkey PRIMARY KEY (tenant_id, owner, process, attribute);
+
+ALTER TABLE ONLY state.promotions
+    ADD CONSTRAINT promotions_pkey PRIMARY KEY (tenant_id, memory_id);
 
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_pkey PRIMARY KEY (tenant_id, memory_id);
@@ -5732,11 +7217,32 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.reference_documents
     ADD CONSTRAINT reference_documents_tenant_id_owner_name_key UNIQUE (tenant_id, owner, name);
 
+ALTER TABLE ONLY state.rejected_statements
+    ADD CONSTRAINT rejected_statements_pkey PRIMARY KEY (tenant_id, rejected_id);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_pkey PRIMARY KEY (tenant_id);
+
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_pkey PRIMARY KEY (tenant_id, owner, key);
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_pkey PRIMARY KEY (tenant_id, memory_id, source_id);
+
+ALTER TABLE ONLY state.statements
+    ADD CONSTRAINT statements_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_tenant_id_owner_memory_id_key UNIQUE (tenant_id, owner, memory_id);
+
+ALTER TABLE ONLY state.strategy_uses
+    ADD CONSTRAINT strategy_uses_pkey PRIMARY KEY (tenant_id, use_id);
 
 ALTER TABLE ONLY state.tenants
     ADD CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id);
@@ -5750,11 +7256,17 @@ ALTER TABLE ONLY state.triples
 ALTER TABLE ONLY state.triples
     ADD CONSTRAINT triples_tenant_id_owner_statement_hash_key UNIQUE (tenant_id, owner, statement_hash);
 
+ALTER TABLE ONLY state.working_items
+    ADD CONSTRAINT working_items_pkey PRIMARY KEY (tenant_id, owner, channel, conversation, kind, key);
+
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
 
 ALTER TABLE ONLY traces.memory_log
     ADD CONSTRAINT memory_log_pkey PRIMARY KEY (tenant_id, log_id, logged_at);
+
+ALTER TABLE ONLY traces.model_calls
+    ADD CONSTRAINT model_calls_pkey PRIMARY KEY (tenant_id, call_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
@@ -5802,6 +7314,14 @@ CREATE INDEX archived_entities_name ON state.archived_entities USING btree (tena
 
 CREATE INDEX archived_entities_recent ON state.archived_entities USING btree (tenant_id, owner, archived_at DESC, entity_id DESC);
 
+CREATE INDEX branch_tombstones_of_memory ON state.branch_tombstones USING btree (tenant_id, memory_id);
+
+CREATE INDEX branch_tombstones_replacing ON state.branch_tombstones USING btree (tenant_id, replaced_by) WHERE (replaced_by IS NOT NULL);
+
+CREATE INDEX changesets_newest ON state.changesets USING btree (tenant_id, owner, changeset_id DESC);
+
+CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
+
 CREATE INDEX conversations_recent ON state.conversations USING btree (tenant_id, owner, last_turn_at DESC);
 
 CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant_id, memory_id);
@@ -5832,6 +7352,12 @@ CREATE INDEX flagged_actors_open ON state.flagged_actors USING btree (tenant_id,
 
 CREATE INDEX flagged_actors_recent ON state.flagged_actors USING btree (tenant_id, owner, flagged_at DESC, flag_id DESC);
 
+CREATE INDEX goal_blockers_by ON state.goal_blockers USING btree (tenant_id, blocked_by);
+
+CREATE INDEX goals_of_parent ON state.goals USING btree (tenant_id, owner, parent_id) WHERE (parent_id IS NOT NULL);
+
+CREATE INDEX goals_open ON state.goals USING btree (tenant_id, owner, status, deadline);
+
 CREATE INDEX grants_given ON state.grants USING btree (tenant_id, owner, created_at DESC, grant_id DESC);
 
 CREATE INDEX grants_held ON state.grants USING btree (tenant_id, owner, granted_to) WHERE (COALESCE(revoked_at, dropped_at) IS NULL);
@@ -5852,11 +7378,11 @@ CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_i
 
 CREATE INDEX memories_browse ON state.memories USING btree (tenant_id, owner, category, memory_id DESC);
 
-CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner) WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
+CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_expiring ON state.memories USING btree (tenant_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (status = ANY (ARRAY['active'::text, 'pending_review'::text])) AND (deleted_at IS NULL));
 
-CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner) WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
+CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner, branch) NULLS NOT DISTINCT WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
@@ -5867,6 +7393,8 @@ CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merg
 
 CREATE INDEX memories_metadata ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), metadata jsonb_path_ops) WITH (gin_pending_list_limit='512') WHERE (metadata <> '{}'::jsonb);
 ALTER INDEX state.memories_metadata ALTER COLUMN 1 SET STATISTICS 0;
+
+CREATE INDEX memories_of_branch ON state.memories USING btree (tenant_id, owner, branch, memory_id DESC) WHERE (branch IS NOT NULL);
 
 CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
 
@@ -5879,7 +7407,15 @@ CREATE INDEX memories_whole ON state.memories USING btree (tenant_id, whole_id, 
 CREATE INDEX memories_words ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), words, tags) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memories_words ALTER COLUMN 1 SET STATISTICS 0;
 
+CREATE UNIQUE INDEX memory_changes_of_changeset ON state.memory_changes USING btree (tenant_id, changeset_id, "position");
+
+CREATE INDEX memory_changes_of_memory ON state.memory_changes USING btree (tenant_id, memory_id, change_id DESC);
+
+CREATE INDEX memory_changes_of_relationship ON state.memory_changes USING btree (tenant_id, memory_id, related_id) WHERE (related_id IS NOT NULL);
+
 CREATE INDEX memory_entities_entity ON state.memory_entities USING btree (tenant_id, entity_id, memory_id DESC);
+
+CREATE INDEX memory_feedback_newest ON state.memory_feedback USING btree (tenant_id, owner, feedback_id DESC);
 
 CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (tenant_id, to_id);
 
@@ -5896,13 +7432,27 @@ CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenan
 
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
 
+CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
+
+CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
+
 CREATE INDEX revenue_events_recent ON state.revenue_events USING btree (tenant_id, owner, at DESC, event_id DESC);
+
+CREATE INDEX statement_sources_of_source ON state.statement_sources USING btree (tenant_id, source_id);
+
+CREATE INDEX statements_by_attribute ON state.statements USING btree (tenant_id, owner, channel, subject_key, attribute);
+
+CREATE INDEX strategies_of_owner ON state.strategies USING btree (tenant_id, owner);
+
+CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses USING btree (tenant_id, strategy_id);
 
 CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
 
 CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree (tenant_id, owner, conversation, at);
 
 CREATE INDEX tool_invocations_memory ON state.tool_invocations USING btree (tenant_id, memory_id);
+
+CREATE INDEX tool_invocations_newest ON state.tool_invocations USING btree (tenant_id, at);
 
 CREATE INDEX triples_evidence ON state.triples USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
@@ -5914,6 +7464,8 @@ CREATE INDEX triples_recent ON state.triples USING btree (tenant_id, owner, trip
 
 CREATE INDEX triples_subject ON state.triples USING btree (tenant_id, owner, subject, triple_id DESC);
 
+CREATE INDEX working_items_expiry ON state.working_items USING btree (tenant_id, expires_at);
+
 CREATE UNIQUE INDEX audit_log_outcome ON traces.audit_log USING btree (tenant_id, intent_id);
 
 CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, at DESC, audit_id DESC);
@@ -5922,13 +7474,27 @@ CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DES
 
 CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, owner, logged_at DESC, log_id DESC);
 
+CREATE INDEX model_calls_by_time ON traces.model_calls USING btree (tenant_id, called_at);
+
+CREATE INDEX model_calls_reserved ON traces.model_calls USING btree (tenant_id, leased_until) WHERE (state = 'reserved'::text);
+
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR EACH ROW WHEN ((CURRENT_USER <> 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.request_job_wakeup();
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
+CREATE TRIGGER erase_without_source AFTER DELETE ON state.statement_sources FOR EACH ROW EXECUTE FUNCTION mnemic.erase_without_source();
+
+CREATE TRIGGER follow_channel BEFORE UPDATE OF channel ON state.memories FOR EACH ROW WHEN ((old.channel IS DISTINCT FROM new.channel)) EXECUTE FUNCTION mnemic.follow_channel();
+
+CREATE TRIGGER follow_sources AFTER UPDATE OF deleted_at ON state.memories FOR EACH ROW WHEN (((old.deleted_at IS NULL) <> (new.deleted_at IS NULL))) EXECUTE FUNCTION mnemic.follow_sources();
+
+CREATE TRIGGER follow_status AFTER UPDATE OF status, deleted_at ON state.memories FOR EACH ROW WHEN ((((old.status = 'active'::text) AND (old.deleted_at IS NULL)) <> ((new.status = 'active'::text) AND (new.deleted_at IS NULL)))) EXECUTE FUNCTION mnemic.follow_status();
+
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
+
+CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
@@ -5953,6 +7519,16 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
+
+CREATE TRIGGER publish_forked AFTER INSERT ON state.channel_branches REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_branch_events('channel.forked');
+
+CREATE TRIGGER publish_merged AFTER UPDATE ON state.channel_branches REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_branch_events('channel.merged');
+
+CREATE TRIGGER publish_rejected AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'rejected'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.rejected');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.staged');
+
+CREATE TRIGGER publish_undone AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'undone'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.undone');
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
@@ -5994,8 +7570,47 @@ ALTER TABLE ONLY state.api_keys
 ALTER TABLE ONLY state.archived_entities
     ADD CONSTRAINT archived_entities_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.attribute_kinds
+    ADD CONSTRAINT attribute_kinds_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE SET NULL (changeset_id);
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_owner_channel_fkey FOREIGN KEY (tenant_id, owner, channel) REFERENCES state.channel_branches(tenant_id, owner, channel) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_replaced_by_fkey FOREIGN KEY (tenant_id, replaced_by) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (replaced_by);
+
+ALTER TABLE ONLY state.changesets
+    ADD CONSTRAINT changesets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE SET NULL (changeset_id);
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_tenant_id_owner_conversation_fkey FOREIGN KEY (tenant_id, owner, conversation) REFERENCES state.conversations(tenant_id, owner, conversation) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.consolidated_conversations
+    ADD CONSTRAINT consolidated_conversations_tenant_id_summary_id_fkey FOREIGN KEY (tenant_id, summary_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (summary_id);
+
+ALTER TABLE ONLY state.contradiction_policies
+    ADD CONSTRAINT contradiction_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.conversations
     ADD CONSTRAINT conversations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.curation_cursors
+    ADD CONSTRAINT curation_cursors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.curation_policies
+    ADD CONSTRAINT curation_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.document_chunks
     ADD CONSTRAINT document_chunks_tenant_id_document_id_fkey FOREIGN KEY (tenant_id, document_id) REFERENCES state.document_sources(tenant_id, document_id) ON DELETE CASCADE;
@@ -6033,8 +7648,23 @@ ALTER TABLE ONLY state.entity_relations
 ALTER TABLE ONLY state.error_events
     ADD CONSTRAINT error_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.extraction_runs
+    ADD CONSTRAINT extraction_runs_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.flagged_actors
     ADD CONSTRAINT flagged_actors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_tenant_id_owner_blocked_by_fkey FOREIGN KEY (tenant_id, owner, blocked_by) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goal_blockers
+    ADD CONSTRAINT goal_blockers_tenant_id_owner_goal_id_fkey FOREIGN KEY (tenant_id, owner, goal_id) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.goals
+    ADD CONSTRAINT goals_tenant_id_owner_parent_id_fkey FOREIGN KEY (tenant_id, owner, parent_id) REFERENCES state.goals(tenant_id, owner, memory_id) ON DELETE SET NULL (parent_id) DEFERRABLE;
 
 ALTER TABLE ONLY state.grants
     ADD CONSTRAINT grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -6058,16 +7688,28 @@ ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_merged_into_fkey FOREIGN KEY (tenant_id, merged_into) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (merged_into) DEFERRABLE;
 
 ALTER TABLE ONLY state.memories
+    ADD CONSTRAINT memories_tenant_id_owner_branch_fkey FOREIGN KEY (tenant_id, owner, branch) REFERENCES state.channel_branches(tenant_id, owner, channel);
+
+ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_owner_conversation_fkey FOREIGN KEY (tenant_id, owner, conversation) REFERENCES state.conversations(tenant_id, owner, conversation) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_superseded_by_fkey FOREIGN KEY (tenant_id, superseded_by) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (superseded_by) DEFERRABLE;
+
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.memory_changes
+    ADD CONSTRAINT memory_changes_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memory_entities
     ADD CONSTRAINT memory_entities_tenant_id_owner_entity_id_fkey FOREIGN KEY (tenant_id, owner, entity_id) REFERENCES state.entities(tenant_id, owner, entity_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.memory_feedback
+    ADD CONSTRAINT memory_feedback_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.memory_relationships
     ADD CONSTRAINT memory_relationships_tenant_id_from_id_fkey FOREIGN KEY (tenant_id, from_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -6080,6 +7722,9 @@ ALTER TABLE ONLY state.memory_versions
 
 ALTER TABLE ONLY state.metrics_events
     ADD CONSTRAINT metrics_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.model_prices
+    ADD CONSTRAINT model_prices_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.near_duplicates
     ADD CONSTRAINT near_duplicates_tenant_id_like_id_fkey FOREIGN KEY (tenant_id, like_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -6096,17 +7741,41 @@ ALTER TABLE ONLY state.outdated_memories
 ALTER TABLE ONLY state.process_attributes
     ADD CONSTRAINT process_attributes_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.promotions
+    ADD CONSTRAINT promotions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.recall_counts
     ADD CONSTRAINT recall_counts_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.reference_documents
     ADD CONSTRAINT reference_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.rejected_statements
+    ADD CONSTRAINT rejected_statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY state.spend_accounts
+    ADD CONSTRAINT spend_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY state.state_documents
     ADD CONSTRAINT state_documents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.statement_sources
+    ADD CONSTRAINT statement_sources_tenant_id_source_id_fkey FOREIGN KEY (tenant_id, source_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.statements
+    ADD CONSTRAINT statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.strategies
+    ADD CONSTRAINT strategies_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.strategy_uses
+    ADD CONSTRAINT strategy_uses_tenant_id_owner_strategy_id_fkey FOREIGN KEY (tenant_id, owner, strategy_id) REFERENCES state.strategies(tenant_id, owner, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.tool_invocations
     ADD CONSTRAINT tool_invocations_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
@@ -6230,7 +7899,23 @@ ALTER TABLE state.api_keys ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.archived_entities ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.attribute_kinds ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.branch_tombstones ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.changesets ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.channel_branches ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.consolidated_conversations ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.contradiction_policies ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.curation_cursors ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.curation_policies ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.document_chunks ENABLE ROW LEVEL SECURITY;
 
@@ -6248,7 +7933,13 @@ ALTER TABLE state.entity_relations ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.error_events ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.extraction_runs ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.flagged_actors ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.goal_blockers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.goals ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.grants ENABLE ROW LEVEL SECURITY;
 
@@ -6266,13 +7957,19 @@ CREATE POLICY key_lookup ON state.tenants FOR SELECT TO mnemic_definer USING ((E
 
 ALTER TABLE state.memories ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.memory_changes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.memory_entities ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.memory_feedback ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.memory_relationships ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.memory_versions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.metrics_events ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.model_prices ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.near_duplicates ENABLE ROW LEVEL SECURITY;
 
@@ -6284,9 +7981,13 @@ CREATE POLICY own_defaults ON state.tenants FOR UPDATE USING ((tenant_id = ( SEL
 
 ALTER TABLE state.process_attributes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.promotions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.recall_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.reference_documents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.rejected_statements ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.revenue_events ENABLE ROW LEVEL SECURITY;
 
@@ -6294,7 +7995,23 @@ CREATE POLICY same_tenant ON state.api_keys USING ((tenant_id = ( SELECT mnemic.
 
 CREATE POLICY same_tenant ON state.archived_entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.attribute_kinds USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.branch_tombstones USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.changesets USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.channel_branches USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.consolidated_conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.contradiction_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_cursors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.curation_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.document_chunks USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6312,7 +8029,13 @@ CREATE POLICY same_tenant ON state.entity_relations USING ((tenant_id = ( SELECT
 
 CREATE POLICY same_tenant ON state.error_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.extraction_runs USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.flagged_actors USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.goal_blockers USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.goals USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.grants USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6324,7 +8047,11 @@ CREATE POLICY same_tenant ON state.journal_events USING ((tenant_id = ( SELECT m
 
 CREATE POLICY same_tenant ON state.memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.memory_changes USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.memory_entities USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.memory_feedback USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.memory_relationships USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6332,19 +8059,35 @@ CREATE POLICY same_tenant ON state.memory_versions USING ((tenant_id = ( SELECT 
 
 CREATE POLICY same_tenant ON state.metrics_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.model_prices USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.near_duplicates USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.outdated_memories USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.process_attributes USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.promotions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.recall_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.reference_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.spend_accounts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.state_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.statement_sources USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.strategies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.strategy_uses USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.tenants FOR SELECT USING (((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)) OR (name = ( SELECT mnemic.verified_claim('opening'::text) AS verified_claim))));
 
@@ -6352,11 +8095,23 @@ CREATE POLICY same_tenant ON state.tool_invocations USING ((tenant_id = ( SELECT
 
 CREATE POLICY same_tenant ON state.triples USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.working_items USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer USING (true);
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE state.spend_accounts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.statement_sources ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.statements ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.strategies ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.strategy_uses ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.tenants ENABLE ROW LEVEL SECURITY;
 
@@ -6366,13 +8121,19 @@ ALTER TABLE state.triples ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY workers ON state.tenants FOR SELECT TO mnemic_definer USING ((( SELECT mnemic.verified_claim('working'::text) AS verified_claim) = 'queue'::text));
 
+ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.model_calls USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -6443,6 +8204,9 @@ GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most 
 REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.drop_branch(of_owner text, dropped text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.drop_branch(of_owner text, dropped text) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) TO mnemic_app;
 
@@ -6475,8 +8239,13 @@ GRANT UPDATE(last_job_id) ON TABLE queue.schedules TO mnemic_definer;
 REVOKE ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.enqueue_scheduled_job(planned queue.schedules, due_time timestamp with time zone) TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp with time zone, last_mentioned_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.erase_without_source() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_definer;
@@ -6489,6 +8258,10 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.follow_channel() FROM PUBLIC;
+
+GRANT ALL ON FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
 
@@ -6534,6 +8307,9 @@ GRANT ALL ON FUNCTION mnemic.memories_in_window(wanted_owner text, filter mnemic
 REVOKE ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.memories_with_phrases(wanted_owner text, phrases text[], newest_max integer, most integer) TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.memories_with_words(of_tenant uuid, wanted_owner text, texts text[], statement_most integer, most integer) TO mnemic_app;
+
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.model_lock_key() TO mnemic_definer;
 
@@ -6550,6 +8326,10 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_branch_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 
@@ -6579,6 +8359,12 @@ GRANT UPDATE(accepted_at) ON TABLE state.grants TO mnemic_app;
 GRANT UPDATE(dropped_at) ON TABLE state.grants TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) TO mnemic_definer;
+
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.memories TO mnemic_app;
 GRANT SELECT,INSERT,REFERENCES,DELETE ON TABLE state.memories TO mnemic_definer;
@@ -6640,6 +8426,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.recall_counts TO mnemic_definer;
 GRANT UPDATE(retrieval_count) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT UPDATE(last_retrieved_at) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(not_useful_count) ON TABLE state.recall_counts TO mnemic_app;
+
+GRANT UPDATE(last_useful_at) ON TABLE state.recall_counts TO mnemic_app;
 
 GRANT SELECT ON TABLE state.memory_records TO mnemic_app;
 
@@ -6710,6 +8502,9 @@ GRANT ALL ON FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) TO mnemic_
 REVOKE ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.signature(purpose text, subject text, place text) TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.spend_accounts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.spend_accounts TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.switch_model(wanted text, lacking_most integer) TO mnemic_app;
 
@@ -6732,6 +8527,9 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.wake_parked_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.wake_parked_jobs() TO mnemic_app;
 
 REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
 
@@ -6864,8 +8662,37 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.archived_entities TO mnemic_definer;
 
 GRANT UPDATE(snapshot) ON TABLE state.archived_entities TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.attribute_kinds TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.attribute_kinds TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.branch_tombstones TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.branch_tombstones TO mnemic_definer;
+
+GRANT UPDATE(shown_at) ON TABLE state.branch_tombstones TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.changesets TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.changesets TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.channel_branches TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.channel_branches TO mnemic_definer;
+
+GRANT UPDATE(merged_at) ON TABLE state.channel_branches TO mnemic_app;
+
+GRANT UPDATE(changeset_id) ON TABLE state.channel_branches TO mnemic_app;
+
+GRANT SELECT ON TABLE state.branches TO mnemic_app;
+GRANT SELECT ON TABLE state.branches TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.consolidated_conversations TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.consolidated_conversations TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.contradiction_policies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.contradiction_policies TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.conversations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.conversations TO mnemic_definer;
+
+GRANT UPDATE(channel) ON TABLE state.conversations TO mnemic_definer;
 
 GRANT UPDATE(turn_count) ON TABLE state.conversations TO mnemic_app;
 
@@ -6876,6 +8703,12 @@ GRANT UPDATE(started_at) ON TABLE state.conversations TO mnemic_app;
 GRANT UPDATE(last_turn_at) ON TABLE state.conversations TO mnemic_app;
 
 GRANT UPDATE(archived_at) ON TABLE state.conversations TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_cursors TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_cursors TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.curation_policies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.curation_policies TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.document_chunks TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.document_chunks TO mnemic_definer;
@@ -6904,6 +8737,9 @@ GRANT UPDATE(retired_at) ON TABLE state.entity_facts TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_names TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
+
 GRANT SELECT ON TABLE state.entity_records TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE state.entity_relations TO mnemic_app;
@@ -6922,6 +8758,9 @@ GRANT UPDATE(updated_at) ON TABLE state.entity_relations TO mnemic_app;
 GRANT SELECT,INSERT ON TABLE state.error_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.error_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.extraction_runs TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.extraction_runs TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.flagged_actors TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.flagged_actors TO mnemic_definer;
 
@@ -6929,14 +8768,28 @@ GRANT UPDATE(cleared_at) ON TABLE state.flagged_actors TO mnemic_app;
 
 GRANT UPDATE(clearing_reason) ON TABLE state.flagged_actors TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goal_blockers TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.goal_blockers TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.goals TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.goals TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.goal_records TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.hidden_memories TO mnemic_app;
+GRANT SELECT ON TABLE state.hidden_memories TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_app;
-GRANT SELECT,INSERT,DELETE ON TABLE state.memory_entities TO mnemic_definer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_feedback TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.memory_feedback TO mnemic_definer;
 
 GRANT SELECT ON TABLE state.memory_versions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_versions TO mnemic_definer;
@@ -6949,20 +8802,47 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.memory_relationships TO mnemic_definer
 GRANT SELECT,INSERT ON TABLE state.metrics_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.metrics_events TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.model_prices TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.model_prices TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.near_duplicates TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE state.process_attributes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.process_attributes TO mnemic_definer;
 
+GRANT SELECT ON TABLE state.promotion_evidence TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.promotions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.promotions TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.reference_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.reference_documents TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.rejected_statements TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.rejected_statements TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.revenue_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.revenue_events TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.state_documents TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.state_documents TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.statement_sources TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.statement_sources TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.statements TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.statements TO mnemic_definer;
+
+GRANT UPDATE(channel) ON TABLE state.statements TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategies TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategy_uses TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.strategy_uses TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.strategy_records TO mnemic_app;
 
 GRANT SELECT,INSERT ON TABLE state.tenants TO mnemic_app;
 GRANT SELECT ON TABLE state.tenants TO mnemic_definer;
@@ -6985,6 +8865,9 @@ GRANT UPDATE(memory_id) ON TABLE state.triples TO mnemic_app;
 
 GRANT UPDATE(process) ON TABLE state.triples TO mnemic_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.working_items TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.working_items TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE traces.audit_log TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
 
@@ -6993,6 +8876,9 @@ GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 GRANT SELECT ON TABLE traces.growth_7d TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.model_calls TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.model_calls TO mnemic_definer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE traces.snapshots TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;

@@ -3,8 +3,8 @@
 Without a model nobody knows what two sentences mean, so several weak signs are added, and the logistic
 function makes them a certainty: the statements are near neighbours by vector, they share names and an
 attribute, they give different values of the same kind, the newer one announces a change ("now", "no longer",
-"moved", "raised to"). Two statements that are equal up to their last words ("The capital of X is …") are
-about the same by their form alone.
+"moved", "raised to"). Two statements of one frame ("The capital of X is …", `frames`) are about the same by
+their form alone, and need not be neighbours.
 
 The weights were fitted once (logistic regression on the pairs of ten small stores, 38 of them outdated, and
 on 1,200 facts of conversations, none of them), then rounded; the weight of another relative was set by hand.
@@ -18,27 +18,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from mnemic.text_analysis.frames import CERTAINTY_OF_FRAMES, REASON_OF_FRAMES
 from mnemic.text_analysis.statement_words import (
     ATTRIBUTES_OF_ONE_VALUE,
-    FRAME_VERBS,
     KIN,
-    STATEMENT_STOPWORDS,
     WEAK_CHANGES,
-    WEAK_FRAME_VERBS,
 )
 from mnemic.text_analysis.statements import Statement
 
 CERTAINTY_MIN = 0.2
 """Pairs below this are not reported: most of them would be wrong."""
-CERTAINTY_OF_FRAMES = 0.9
+ATTRIBUTE_MAX_CHARACTERS = 64
 SESSION = timedelta(hours=1)
 """Statements of one sitting tell different things; only equal frames outdate each other within it."""
 COMPARED_MAX = 12
 """How many of a statement's neighbours are compared with it, the nearest ones."""
-FRAME_MIN_WORDS = 3
-FRAME_MIN_SHARE = 0.5
-VALUE_MAX_WORDS = 6
-"""A value is short; what differs in more words is a sentence of its own."""
 RESTATED_SHARE = 0.8
 """Statements that share this many of their words and give no other value say the same again."""
 STANDARD_SCORE_MAX = 5.0
@@ -69,11 +63,17 @@ WEIGHT_RESTATED = -0.2
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A statement of a memory, and when it happened or was stored."""
+    """A statement of a memory, when it happened or was stored, and who said it, if anybody."""
 
     memory_id: UUID
     statement: Statement
     at: datetime
+    speaker: str | None = None
+
+    @property
+    def frame_key(self) -> str | None:
+        """The key that statements about the same attribute of the same subject share; None without frame."""
+        return self.statement.frame.key_of(self.speaker) if self.statement.frame is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,19 @@ def find_outdated(
             yield found
 
 
+def find_replaced(stated: Stated, others: Sequence[Stated]) -> Iterator[Outdated]:
+    """Pairs of a statement and others of the same frame that give another value, near or not."""
+    key, frame = stated.frame_key, stated.statement.frame
+    for other in others:
+        other_frame = other.statement.frame
+        if frame is None or other_frame is None or other.frame_key != key or other is stated:
+            continue
+        if frame.gives_other_value(other_frame):
+            older, newer = sorted((stated, other), key=lambda each: (each.at, each.memory_id))
+            attribute = frame.attribute[:ATTRIBUTE_MAX_CHARACTERS]
+            yield Outdated(older.memory_id, newer.memory_id, CERTAINTY_OF_FRAMES, attribute, REASON_OF_FRAMES)
+
+
 def _smoothed(mean: float, deviation: float, count: int) -> tuple[float, float]:
     """Mean and standard deviation of the cosines, shrunk towards the prior when few are known."""
     share = PRIOR_MEMORIES / (PRIOR_MEMORIES + count)
@@ -127,9 +140,7 @@ def _compare(
 ) -> Outdated:
     before, after = older.statement, newer.statement
     attributes = before.attributes & after.attributes
-    if has_same_frame(before, after):
-        certainty, reason = CERTAINTY_OF_FRAMES, "It gives another value in the same words."
-    elif newer.at - older.at < SESSION or before.words == after.words:
+    if newer.at - older.at < SESSION or before.words == after.words or _both_hold(before, after):
         certainty, reason = 0.0, ""
     else:
         names = sum(math.log(total / frequencies[name]) for name in _shared_names(before, after))
@@ -137,6 +148,29 @@ def _compare(
         certainty, reason = 1 / (1 + math.exp(-signs - OFFSET)), _reason(before, after, attributes)
     attribute = min(attributes, key=lambda name: (name not in ATTRIBUTES_OF_ONE_VALUE, name), default=None)
     return Outdated(older.memory_id, newer.memory_id, certainty, attribute, reason)
+
+
+def _both_hold(before: Statement, after: Statement) -> bool:
+    """Whether the form of two statements says that the newer one leaves the older one as it is."""
+    announced = after.changes - before.changes
+    if before.frame is not None and after.frame is not None:
+        shared = before.attributes & after.attributes & ATTRIBUTES_OF_ONE_VALUE
+        return (
+            before.frame.key == after.frame.key or before.frame.subject != after.frame.subject or not shared
+        )
+    if not after.is_assertion and not announced:
+        return True
+    if announced - WEAK_CHANGES:
+        return False
+    is_elaborated = before.words <= after.words and not _compared_values(before, after)[0]
+    # "lives in Bath", "lives with two cats": nothing in the newer one could take the place of the name.
+    gives_no_name = (
+        before.frame is not None
+        and before.frame.gives_name
+        and after.names <= before.words
+        and before.values.keys().isdisjoint(after.values)
+    )
+    return is_elaborated or gives_no_name or (before.is_event and after.is_event)
 
 
 def _signs(before: Statement, after: Statement) -> float:
@@ -160,27 +194,6 @@ def _signs(before: Statement, after: Statement) -> float:
         + WEIGHT_MANY_VALUED * (before.is_many_valued and after.is_many_valued)
         + WEIGHT_RESTATED * (shared >= RESTATED_SHARE * fewer and not has_other)
     )
-
-
-def has_same_frame(before: Statement, after: Statement) -> bool:
-    """Whether two statements begin alike, with a verb and what it is about, and end differently."""
-    fewer = min(len(before.tokens), len(after.tokens))
-    equal = next((n for n in range(fewer) if before.tokens[n] != after.tokens[n]), fewer)
-    rest = max(len(before.tokens), len(after.tokens)) - equal
-    if equal < FRAME_MIN_WORDS or equal < FRAME_MIN_SHARE * fewer or equal == fewer or rest > VALUE_MAX_WORDS:
-        return False
-    frame = before.tokens[:equal]
-    verbs = [place for place, word in enumerate(frame) if word in FRAME_VERBS]
-    content = [word for word in frame if word not in STATEMENT_STOPWORDS | WEAK_FRAME_VERBS]
-    if not verbs or verbs[0] == 0 or before.is_many_valued or _is_activity(frame, verbs[0]):
-        return False
-    # "Tom is a nurse" and "Tom is a father" are both true: a frame says more than who is meant.
-    return len(content) > 1
-
-
-def _is_activity(frame: Sequence[str], verb: int) -> bool:
-    """Whether the verb is one of doing, of which there may be several: "is working on …"."""
-    return verb + 1 < len(frame) and frame[verb + 1].endswith("ing")
 
 
 def _shared_names(before: Statement, after: Statement) -> frozenset[str]:

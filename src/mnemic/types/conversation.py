@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 from uuid import UUID
+
+ConversationOutcome = Literal["success", "failure"]
+CONVERSATION_OUTCOMES: tuple[ConversationOutcome, ...] = get_args(ConversationOutcome)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation. Its turns are the memories with this `conversation`, ordered by `position`."""
+    """A conversation. Its turns are the memories with this `conversation`, ordered by `position`.
+
+    `metadata` has the key `outcome` if somebody stated how the conversation ended.
+    """
 
     owner: str
     conversation: str

@@ -33,7 +33,8 @@ class JobProgress:
 class JobAttempt:
     """One attempt of a worker: how it ended, and how long it took.
 
-    `handed_back` means that the worker was stopped and returned the job; it does not count as an attempt.
+    `handed_back` means that the worker was stopped and returned the job, or that a spend cap parked it, which
+    `error` then says; it does not count as an attempt.
     """
 
     outcome: AttemptOutcome

@@ -1,17 +1,21 @@
 """The result of `recall`: hits with explanations, which may be marked as weak, or a refusal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
+from mnemic.types.goal import Goal
 from mnemic.types.memory import MemoryRecord
+from mnemic.types.profile import Profile
+from mnemic.types.strategy import Strategy
+from mnemic.types.working import WorkingMemory
 
 Technique = Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]
 TECHNIQUES: tuple[Technique, ...] = get_args(Technique)
 
-Include = Literal["neighbours", "entities"]
+Include = Literal["neighbours", "entities", "goals", "strategies", "profile", "working"]
 INCLUDES: tuple[Include, ...] = get_args(Include)
 
 Outcome = Literal["found", "weak", "refused"]
@@ -68,6 +72,9 @@ Pack = Callable[[Sequence[Hit]], tuple[str, int]]
 """Returns the text of hits, and its number of tokens."""
 
 
+_PACKED = ("text", "token_count")
+
+
 class _PackedOnFirstRead:
     """Computes `text` and `token_count` when one of them is first read: many callers need only the hits.
 
@@ -81,7 +88,7 @@ class _PackedOnFirstRead:
     if not TYPE_CHECKING:  # With it, a type checker would accept any attribute name.
 
         def __getattr__(self, name: str) -> Any:
-            if name not in ("text", "token_count"):
+            if name not in _PACKED:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             text, token_count = self._pack(self.hits)
             object.__setattr__(self, "text", text)
@@ -98,6 +105,9 @@ class Recalled(_PackedOnFirstRead):
     the answer to the query is among the hits; it decides the outcome. `text` is the hits packed for a prompt.
     `timings` are milliseconds per stage, `counts` the candidates of each technique, `notes` what was skipped
     or failed.
+
+    `goals`, `strategies`, `profile` and `working` are what `include` asked for, and None otherwise; then
+    `text` has them before the hits. A refusal has them, too.
     """
 
     query: str
@@ -111,6 +121,10 @@ class Recalled(_PackedOnFirstRead):
     timings: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    goals: tuple[Goal, ...] | None = None
+    working: WorkingMemory | None = None
+    profile: Profile | None = None
+    strategies: tuple[Strategy, ...] | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""
@@ -136,3 +150,9 @@ def packed_on_first_read(recalled: Recalled, pack: Pack) -> Recalled:
     object.__delattr__(unpacked, "text")
     object.__delattr__(unpacked, "token_count")
     return unpacked
+
+
+def without_text(recalled: Recalled, **changes: Any) -> Recalled:
+    """The same result with other fields and without a text, which is not packed for that."""
+    kept = {each.name: getattr(recalled, each.name) for each in fields(Recalled) if each.name not in _PACKED}
+    return Recalled(**kept | changes)

@@ -17,7 +17,11 @@ from mnemic.recall.candidates.cosines import (
     smoothed_statistics,
 )
 from mnemic.recall.candidates.lexical import LexicalMatches
-from mnemic.recall.candidates.outdated import OutdatedCandidates, outdated_candidates
+from mnemic.recall.candidates.outdated import (
+    OutdatedCandidates,
+    outdated_candidates,
+    same_frame_candidates,
+)
 from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.candidates.semantic import SemanticMatches
 from mnemic.recall.readable_owners import ReadableOwner
@@ -143,13 +147,21 @@ def build_pool(
         found_by=found_by,
         hops=_hops(lookup.entity_hops, keys),
         cosines=aligned_cosines(keys, semantic_cosines(semantic.row)),
-        outdated=outdated_candidates([semantic.row]).among(keys),
+        outdated=_outdated(row, keys),
         cosine_mean=mean,
         cosine_deviation=deviation,
         counts=_counts(found, found_by, request),
         lacks_word_statistics=lookup.terms.lacks_statistics and lookup.readable.covers_everything,
         lacks_vector_index=semantic.lacks_index,
     )
+
+
+def _outdated(row: Row, keys: Sequence[Key]) -> OutdatedCandidates:
+    """The candidates that are marked as outdated, and those of which another one shows it."""
+    if not keys:
+        return {}
+    marks = outdated_candidates([row])
+    return {**same_frame_candidates(row, marks), **marks.among(keys)}
 
 
 _FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")

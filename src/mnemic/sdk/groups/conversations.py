@@ -8,8 +8,13 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.checks import check_flag, check_id, check_number, check_text, check_time
-from mnemic.types.conversation import Conversation, ToolInvocation
+from mnemic.types.checks import check_choice, check_flag, check_id, check_number, check_text, check_time
+from mnemic.types.conversation import (
+    CONVERSATION_OUTCOMES,
+    Conversation,
+    ConversationOutcome,
+    ToolInvocation,
+)
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.scope import check_name
 
@@ -106,6 +111,21 @@ class AsyncConversations(CallGroup):
         """Return the tool calls of a conversation, in order."""
         return await conversations.list_tool_invocations(
             self._caller.database, self._caller.scoped(owner), conversation, limit=limit
+        )
+
+    @routed("conversations.set_outcome")
+    async def set_outcome(
+        self, conversation: str, outcome: ConversationOutcome, *, owner: str | None = None
+    ) -> Conversation:
+        """State how a conversation ended: its `metadata` gets the key `outcome`.
+
+        Mnemic learns from it which sequences of tools work. Without it, the last tool call decides.
+        """
+        return await conversations.set_outcome(
+            self._caller.database,
+            self._caller.scoped(owner),
+            conversation,
+            check_choice("outcome", outcome, CONVERSATION_OUTCOMES),
         )
 
 

@@ -7,14 +7,25 @@ FROM state.conversations
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 
 -- name: list
--- Conversations of an owner, the latest first, a page at a time.
+-- Conversations of an owner, the latest first, a page at a time. Without a channel, those outside of open branches.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
-  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND CASE WHEN %(channel)s::text IS NOT NULL THEN channel = %(channel)s ELSE NOT EXISTS (
+      SELECT FROM state.branches
+      WHERE branches.tenant_id = %(tenant_id)s AND branches.owner = %(owner)s AND branches.channel = conversations.channel
+        AND branches.state = 'open'
+  ) END
   AND (%(before)s::timestamptz IS NULL OR last_turn_at < %(before)s)
 ORDER BY last_turn_at DESC, conversation
 LIMIT %(limit)s
+
+-- name: set_outcome
+-- Notes how a conversation ended, beside its other metadata.
+UPDATE state.conversations
+SET metadata = metadata || jsonb_build_object('outcome', %(outcome)s::text)
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
+RETURNING owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 
 -- name: turns
 -- Turns of a conversation in order, from a position on; the chunks of a long turn follow each other.
@@ -25,9 +36,10 @@ ORDER BY "position", chunk_index
 LIMIT %(limit)s
 
 -- name: recent
--- The last turns of an owner in all conversations, the newest first.
+-- The last turns of an owner in all conversations outside of branches, the newest first.
 SELECT * FROM state.memory_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation IS NOT NULL AND deleted_at IS NULL
+  AND branch IS NULL
 ORDER BY memory_id DESC
 LIMIT %(limit)s
 

@@ -58,9 +58,10 @@ ORDER BY wanted.place
 SELECT entities.entity_id, entities.name_key = names.name_key AS is_own_name
 FROM state.entity_names AS names
 JOIN state.entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = names.entity_id
+JOIN state.entity_records AS records ON records.tenant_id = %(tenant_id)s AND records.entity_id = names.entity_id
 WHERE names.tenant_id = %(tenant_id)s AND names.owner = %(owner)s AND names.name_key = mnemic.name_key(%(name)s)
   AND (%(category)s::text IS NULL OR entities.category = mnemic.name_key(%(category)s))
-ORDER BY is_own_name DESC, entities.salience DESC, entities.entity_id
+ORDER BY is_own_name DESC, records.salience DESC, entities.entity_id
 LIMIT %(limit)s
 
 -- name: list

@@ -65,7 +65,8 @@ SELECT entities.entity_id, entities.category, entities.name, entities.salience, 
     (SELECT bool_or(is_cut) FROM walk) AS is_cut
 FROM walk
 CROSS JOIN unnest(walk.frontier) WITH ORDINALITY AS reached (entity_id, place)
-JOIN state.entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = reached.entity_id
+JOIN state.entity_records AS entities
+    ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = reached.entity_id
 WHERE entities.owner = %(owner)s
 ORDER BY walk.depth, reached.place
 

@@ -63,7 +63,7 @@ LIMIT %(limit)s
 -- The entities that a memory mentions, the most salient first.
 SELECT entities.entity_id
 FROM state.memory_entities AS links
-JOIN state.entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = links.entity_id
+JOIN state.entity_records AS entities ON entities.tenant_id = %(tenant_id)s AND entities.entity_id = links.entity_id
 WHERE links.tenant_id = %(tenant_id)s AND links.owner = %(owner)s AND links.memory_id = %(memory_id)s
 ORDER BY entities.salience DESC, entities.entity_id
 LIMIT %(limit)s

@@ -1,6 +1,7 @@
 -- Ends attempts at jobs, many at once. Each of `outcomes` has tenant_id, job_id, claim, outcome (done, failed,
--- cancelled, handed_back) and optionally result, error, progress, is_final (no attempt after this failure). Jobs that the worker no longer holds, by its
--- name and claim, are skipped: they were requeued. Called only by settle_and_claim_jobs.
+-- cancelled, handed_back) and optionally result, error, progress, is_final (no attempt after this failure), parked_until
+-- (when a job that is handed back runs again). Jobs that the worker no longer holds, by its name and claim, are skipped:
+-- they were requeued. Called only by settle_and_claim_jobs.
 CREATE OR REPLACE FUNCTION mnemic.settle_jobs(holder text, outcomes jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp

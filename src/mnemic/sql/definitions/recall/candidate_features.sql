@@ -6,9 +6,11 @@
 -- with certainty and reason.
 --
 -- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
--- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
+-- using an index by owner. Earlier versions are read only for a time in the past (`as_of`) or in a
+-- branch. Runs with the caller's
 -- privileges and policies; the plan does not depend on the arguments and is kept. `granted` is what a grant covers, NULL
--- for an owner's own memories; see mnemic.is_granted_today.
+-- for an owner's own memories; see mnemic.is_granted_today. Salience and usefulness are those of now, or of `as_of`; for the
+-- reader of a grant those of a memory that nobody used, since a grant does not cover its use by others.
 CREATE OR REPLACE FUNCTION mnemic.candidate_features(
     wanted_owner text, ids uuid[], expanded_ids uuid[], reach int, wanted_terms text[], filter mnemic.recall_filter,
     granted mnemic.recall_filter, as_of timestamptz, along_bytes int
@@ -49,18 +51,20 @@ BEGIN
     newer AS MATERIALIZED (
         -- Memories that outdate candidates become candidates themselves, if they match the filter. Not for readers of a
         -- grant: whether a mark was found depends on all memories of the giver (mnemic.pending_neighbours).
-        SELECT marked.older_id, marked.newer_id, marked.certainty, marked.reason
+        SELECT
+            marked.older_id, marked.newer_id, marked.reason,
+            CASE WHEN marked.decision = 'current' THEN 0 ELSE marked.certainty END AS certainty
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
-            SELECT older_id, newer_id, certainty, reason FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (decision <> 'current') IS TRUE AND (granted).statuses IS NULL
-            ORDER BY newer_id DESC LIMIT 3
+            SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
+            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
     pool AS MATERIALIZED (
         SELECT memory_id FROM unnest(ids) AS given (memory_id)
         UNION
-        SELECT newer_id FROM newer
+        SELECT newer_id FROM newer WHERE certainty > 0
         UNION
         SELECT around.memory_id
         FROM expanded
@@ -105,35 +109,50 @@ BEGIN
                 <= along_bytes AS comes_along
         FROM (
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
-                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness,
-                salience, reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
+                recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
+                mnemic.usefulness(usefulness, counts.useful_count, counts.not_useful_count) AS usefulness,
+                mnemic.salience(
+                    salience, category, conversation, anchored, created_at, counts.retrieval_count,
+                    counts.last_retrieved_at, counts.useful_count, counts.not_useful_count, counts.last_useful_at,
+                    coalesce(as_of, now())
+                ) AS salience,
+                reinforcement_count, coalesce(counts.retrieval_count, 0) AS retrieval_count,
                 counts.last_retrieved_at, last_injected_at, words
-            FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id)
+            FROM state.memories
+            LEFT JOIN (
+                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+            ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR recorded_at <= as_of)
+              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+                  (granted).statuses IS NULL
+                  OR branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
             UNION ALL
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
-                change_reason, whole_id, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count,
-                retrieval_count, last_retrieved_at, last_injected_at, words
+                change_reason, whole_id, chunk_index, chunk_count, external_id,
+                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
+                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND recorded_at <= as_of AND known_until > as_of
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+              AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND recorded_at <= mnemic.known_at(filter, channel, as_of)
+              AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
                   (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+                  OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE mnemic.matches_filter(
+        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
             valid_from, valid_to, role, name, source, metadata
         )

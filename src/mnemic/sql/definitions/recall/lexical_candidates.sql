@@ -71,10 +71,15 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR now.branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
               AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
               AND (now.expires_at IS NULL OR now.expires_at > moment)
@@ -94,12 +99,18 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE as_of IS NOT NULL
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
+              AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,

@@ -1,0 +1,1 @@
+"""Consolidation: learn from what was said since the last pass."""

@@ -1,0 +1,1 @@
+"""Statements from what was said: extractors, the checks of what they propose, and storing."""

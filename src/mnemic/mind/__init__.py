@@ -1,0 +1,1 @@
+"""What an agent wants, does and has learnt to do: goals, working memory and strategies."""

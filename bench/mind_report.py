@@ -74,12 +74,16 @@ def _halumem_lines(result: HaluMemResult) -> Iterator[ReportLine]:
     target = f"≤ {PLANTED_TARGET:.0%}"
     what = "HaluMem, planted false memories stored"
     yield ReportLine(what, f"{stored:.1%} {of}", target, stored <= PLANTED_TARGET)
+    quoted = result.planted_in_summaries / result.planted_count
+    what = "HaluMem, planted false memories in sentences of summaries"
+    yield ReportLine(what, f"{quoted:.1%} {of}", target, quoted <= PLANTED_TARGET)
     in_turns = result.planted_in_turns / result.planted_count
     yield ReportLine("HaluMem, planted false memories in the user's turns", f"{in_turns:.1%} {of}")
     gold = {
         "statements": result.gold_covered,
+        "sentences of summaries": result.gold_in_summaries,
         "the user's turns": result.gold_in_turns,
-        "either": result.gold_in_either,
+        "statements or turns": result.gold_in_either,
     }
     for name, count in gold.items():
         share, of = count / result.gold_count, f"of {result.gold_count}"

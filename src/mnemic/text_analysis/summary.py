@@ -1,8 +1,8 @@
 """Extractive summaries: the sentences of a conversation that say most of what it is about, without a model.
 
 A sentence scores by the frequency of its content words in the conversation (the stems that several turns
-share weigh most), by names and numbers, and by its speaker: what users say weighs more than what assistants
-answer. Sentences are chosen one by one, and words that were covered already count little, so that the summary
+share weigh most), and by names and numbers. Only what people say is quoted: what assistants say about their
+users is often wrong. Sentences are chosen one by one, and words that were covered already count little, so that the summary
 does not repeat itself.
 """
 
@@ -28,7 +28,6 @@ COVERED_SHARE = 0.2
 """What a word that a chosen sentence has already still counts."""
 NAME_WEIGHT = 0.5
 QUESTION_WEIGHT = 0.4
-OTHER_SPEAKER_WEIGHT = 0.6
 LENGTH_POWER = 0.6
 """Long sentences have more words: between no correction (0) and the mean (1)."""
 
@@ -84,7 +83,7 @@ def summarise(turns: Sequence[Said]) -> list[ChosenSentence]:
 def _candidates(turns: Sequence[Said], min_words: int) -> list[_Candidate]:
     found: list[_Candidate] = []
     seen: set[str] = set()
-    for turn in turns:
+    for turn in (turn for turn in turns if turn.is_person):
         for sentence in sentences_of(turn.text):
             text = " ".join(sentence.text.split())
             if len(found) >= CANDIDATES_MAX:
@@ -93,9 +92,7 @@ def _candidates(turns: Sequence[Said], min_words: int) -> list[_Candidate]:
             if len(text) > SENTENCE_MAX_CHARACTERS or len(stems) < min_words or text in seen:
                 continue
             seen.add(text)
-            weight = (QUESTION_WEIGHT if text.endswith("?") else 1.0) * (
-                1.0 if turn.is_person else OTHER_SPEAKER_WEIGHT
-            )
+            weight = QUESTION_WEIGHT if text.endswith("?") else 1.0
             names = sum(
                 any(map(str.isupper, word)) or any(map(str.isdigit, word)) for word in text.split()[1:]
             )

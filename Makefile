@@ -112,8 +112,8 @@ bench-quality: $(INSTALLED)  ## Measure how well recall finds what matters; DATA
 bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, beside cosine and BM25; DATA=folder
 	@$(BIN)/python -m bench.stores "$(DATA)" $(ARGS)
 
-bench-mind: $(INSTALLED)  ## Measure facts that change and statements from dialogues; DATA=folder
-	@$(BIN)/python -m bench.mind "$(DATA)" $(ARGS)
+bench-mind: $(INSTALLED)  ## Measure facts that change and statements from dialogues; DATA=folder; with LLM=provider:model, by it
+	@$(BIN)/python -m $(if $(LLM),bench.mind_llm,bench.mind) "$(DATA)" $(if $(LLM),--llm "$(LLM)") $(ARGS)
 
 bench-qa: $(INSTALLED)  ## Measure question answering; DATA=folder LLM=provider:model; shows the cost first
 	@$(if $(LLM),,echo "Name the model that answers: make bench-qa DATA=folder LLM=provider:model" >&2; exit 2)

@@ -2,9 +2,9 @@
 
     python -m bench.mind DATA [--only conflicts] [--cache FOLDER] [--json bench/results/mind.json]
 
-DATA is a folder with the files `conflicts_*`, `small_*` and `halumem_*`. Everything goes through the public
-API on an embedded server in a temporary folder, with the local embedder, no language model and one
-configuration.
+DATA is a folder with the files `conflicts_*`, `small_*`, `halumem_*`, `locomo_*`, `beam_*`. Everything goes
+through the public API on an embedded server in a temporary folder, with the local embedder, no language model
+and one configuration. The part `idle` also moves the stored times, as an administrator.
 Prints tables with the targets; the exit code is 1 when one is missed.
 """
 
@@ -17,18 +17,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
 from bench.cached_embedder import CachedEmbedder
-from bench.datasets import MissingDataError
+from bench.datasets import SOURCES, MissingDataError, load
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
+from bench.mind_halumem import CAN_CONSOLIDATE, measure_halumem, read_halumem
+from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
-from bench.quality import STATEMENT_TIMEOUT_S
+from bench.mind_unrelated import measure_unrelated
+from bench.quality import STATEMENT_TIMEOUT_S, Bench
 from bench.report import as_json
+from bench.stores import StoreBench
+from bench.stores_data import read_stores
 from mnemic import AsyncMemory
 from mnemic.config import load_settings
 from mnemic.db.embedded import EmbeddedServer, stop
 from mnemic.models.local import MiniLM
+
+IDLE_SETS = ("locomo", "beam")
 
 
 def main() -> int:
@@ -58,6 +66,17 @@ def _options() -> argparse.Namespace:
 
 
 @dataclass(frozen=True)
+class MindRun:
+    """What a part needs: a memory with a tenant of its own, and where its results go."""
+
+    memory: AsyncMemory
+    engine: CachedEmbedder
+    data: Path
+    data_dir: Path
+    results: MindResults
+
+
+@dataclass(frozen=True)
 class MindBench:
     """Measures parts on one embedded server, each in a tenant of its own."""
 
@@ -83,7 +102,7 @@ class MindBench:
                 async with AsyncMemory(
                     data_dir=self.data_dir, tenant=part, embedder=engine, settings=settings
                 ) as memory:
-                    await PARTS[part](memory, self.data, results)
+                    await PARTS[part](MindRun(memory, engine, self.data, self.data_dir, results))
                 self._write(results)
         finally:
             await engine.aclose()
@@ -95,14 +114,39 @@ class MindBench:
             self.json.write_text(as_json(results.measured(), report_lines(results)), "utf-8")
 
 
-async def _conflicts(memory: AsyncMemory, data: Path, results: MindResults) -> None:
-    for conflicts in read_conflicts(data):
-        results.conflicts.append(await measure_conflicts(memory, conflicts))
+async def _conflicts(run: MindRun) -> None:
+    for conflicts in read_conflicts(run.data):
+        run.results.conflicts.append(await measure_conflicts(run.memory, conflicts))
 
 
-Part = Callable[[AsyncMemory, Path, MindResults], Awaitable[None]]
+async def _small(run: MindRun) -> None:
+    with Progress(console=Console(stderr=True)) as progress:
+        bench = StoreBench(run.memory, run.engine, progress)
+        result = await bench.measure("small", list(read_stores("small", run.data)))
+    run.results.small = result.of("update")
 
-PARTS: dict[str, Part] = {"conflicts": _conflicts}
+
+async def _halumem(run: MindRun) -> None:
+    if CAN_CONSOLIDATE:
+        run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
+
+
+async def _idle(run: MindRun) -> None:
+    bench = Bench(run.memory, run.engine, run.data_dir, Console(stderr=True))
+    run.results.idle = await measure_idle(bench, [load(SOURCES[name], run.data) for name in IDLE_SETS])
+
+
+async def _unrelated(run: MindRun) -> None:
+    run.results.unrelated = await measure_unrelated(run.memory)
+
+
+PARTS: dict[str, Callable[[MindRun], Awaitable[None]]] = {
+    "conflicts": _conflicts,
+    "small": _small,
+    "halumem": _halumem,
+    "unrelated": _unrelated,
+    "idle": _idle,
+}
 """The parts that a user chooses; each adds to the results."""
 
 

@@ -14,9 +14,11 @@ from statistics import fmean
 from bench.mind_data import ConflictQuestion, ConflictSet
 from bench.quality import NEVER_REFUSE
 from mnemic import AsyncMemory
+from mnemic.record.outdated_memories import OutdatedMemory
 
 HITS = 10
 STALE_HITS = 5
+MARKS_MAX = 1_000
 COMPARED_PER_CALL = 2_000
 """A call that lists outdated memories compares at most so many pending ones first."""
 
@@ -38,7 +40,7 @@ class ConflictResult:
     among_five: float
     among_ten: float
     stale: float
-    mark_count: int
+    outdated_count: int
     stored_again_count: int
 
 
@@ -75,17 +77,17 @@ async def measure_conflicts(memory: AsyncMemory, conflicts: ConflictSet) -> Conf
         among_five=fmean(each.is_among(STALE_HITS) for each in answered),
         among_ten=fmean(each.is_among(HITS) for each in answered),
         stale=fmean(each.has_stale for each in answered),
-        mark_count=marks,
+        outdated_count=len({mark.memory_id for mark in marks}),
         stored_again_count=again.stored_count,
     )
 
 
-async def compare_all(memory: AsyncMemory, owner: str, memory_count: int) -> int:
-    """Have all memories of an owner compared; returns how many are outdated, as far as one page shows."""
-    marks = []
+async def compare_all(memory: AsyncMemory, owner: str, memory_count: int) -> Sequence[OutdatedMemory]:
+    """Have all memories of an owner compared; returns the marks, as far as one page shows."""
+    marks: Sequence[OutdatedMemory] = ()
     for _ in range(1 + memory_count // COMPARED_PER_CALL):
-        marks = await memory.memories.outdated(owner=owner, limit=1_000)
-    return len({mark.memory_id for mark in marks})
+        marks = await memory.memories.outdated(owner=owner, limit=MARKS_MAX)
+    return marks
 
 
 async def _ask_all(memory: AsyncMemory, conflicts: ConflictSet) -> list[_Answered]:

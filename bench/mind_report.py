@@ -7,10 +7,18 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.mind_conflicts import ConflictResult
+from bench.mind_halumem import HaluMemResult
+from bench.mind_idle import IdleResult
+from bench.mind_unrelated import UnrelatedResult
 from bench.report import ReportLine, report_table, table_of
+from bench.stores_metrics import KindResult
+from bench.stores_report import HIT_TARGETS, MNEMIC
 
 CURRENT_FIRST_TARGETS = {"sh_6k": 0.95, "sh_32k": 0.92}
 STALE_TARGET = 0.01
+UPDATE_TARGET = HIT_TARGETS["small", "update"][1]
+PLANTED_TARGET = 0.03
+IDLE_TARGET = 0.002
 
 
 @dataclass
@@ -18,15 +26,24 @@ class MindResults:
     """What was measured so far."""
 
     conflicts: list[ConflictResult] = field(default_factory=list)
+    small: KindResult | None = None
+    halumem: HaluMemResult | None = None
+    unrelated: UnrelatedResult | None = None
+    idle: IdleResult | None = None
 
     def measured(self) -> dict[str, object]:
         """The results for JSON."""
-        return {"conflicts": [asdict(each) for each in self.conflicts]}
+        return asdict(self)
 
 
 def report_lines(results: MindResults) -> list[ReportLine]:
     """Measurements beside their targets."""
-    return [line for each in results.conflicts for line in _conflict_lines(each)]
+    lines = [line for each in results.conflicts for line in _conflict_lines(each)]
+    lines += _small_lines(results.small) if results.small is not None else ()
+    lines += _halumem_lines(results.halumem) if results.halumem is not None else ()
+    lines += _unrelated_lines(results.unrelated) if results.unrelated is not None else ()
+    lines += _idle_lines(results.idle) if results.idle is not None else ()
+    return lines
 
 
 def _conflict_lines(result: ConflictResult) -> Iterator[ReportLine]:
@@ -43,6 +60,58 @@ def _conflict_lines(result: ConflictResult) -> Iterator[ReportLine]:
         )
     again = result.stored_again_count
     yield ReportLine(f"{name}, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _small_lines(result: KindResult) -> Iterator[ReportLine]:
+    first = result.hits[MNEMIC][0]
+    what = f"small stores, update, newest first, {result.question_count} questions"
+    yield ReportLine(what, f"{first:.3f}", f"≥ {UPDATE_TARGET:.2f}", first >= UPDATE_TARGET)
+
+
+def _halumem_lines(result: HaluMemResult) -> Iterator[ReportLine]:
+    stored = result.planted_stored / result.planted_count
+    of = f"of {result.planted_count}"
+    target = f"≤ {PLANTED_TARGET:.0%}"
+    what = "HaluMem, planted false memories stored"
+    yield ReportLine(what, f"{stored:.1%} {of}", target, stored <= PLANTED_TARGET)
+    in_turns = result.planted_in_turns / result.planted_count
+    yield ReportLine("HaluMem, planted false memories in the user's turns", f"{in_turns:.1%} {of}")
+    gold = {
+        "statements": result.gold_covered,
+        "the user's turns": result.gold_in_turns,
+        "either": result.gold_in_either,
+    }
+    for name, count in gold.items():
+        share, of = count / result.gold_count, f"of {result.gold_count}"
+        yield ReportLine(f"HaluMem, gold memories covered by {name}", f"{share:.1%} {of}")
+    if result.statement_count:
+        useful, of = result.useful_count / result.statement_count, f"of {result.statement_count:,}"
+        yield ReportLine("HaluMem, statements that cover a gold memory", f"{useful:.1%} {of}")
+    again = result.stored_again_count
+    yield ReportLine("HaluMem, stored again by a second run", f"{again:,}", "0", again == 0)
+    if result.python_s:
+        speed = result.turn_count / result.python_s
+        yield ReportLine("HaluMem, turns consolidated per second of CPU time in Python", f"{speed:,.0f}")
+
+
+def _unrelated_lines(result: UnrelatedResult) -> Iterator[ReportLine]:
+    count, of = len(result.superseded), f"of {result.pair_count:,}"
+    yield ReportLine("unrelated facts superseded, hard pairs", f"{count:,} {of}", "0", count == 0)
+    yield ReportLine("unrelated facts with a weak mark, hard pairs", f"{len(result.weak):,} {of}")
+    again = result.stored_again_count
+    yield ReportLine("hard pairs, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:
+    for each in result.recalls:
+        for when, recall in (("", each.after), (", asked as of the later day", each.asked_later)):
+            lost = each.before - recall
+            what = f"{each.dataset}, R@10 lost in {result.days} idle days{when}"
+            measured = f"{lost:+.4f} of {each.before:.3f}"
+            yield ReportLine(what, measured, f"≤ {IDLE_TARGET}", lost <= IDLE_TARGET)
+    gone = result.active_before - result.active_after
+    what = f"memories archived or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
+    yield ReportLine(what, f"{gone:,} of {result.active_before:,}", "0", gone == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:
@@ -63,7 +132,7 @@ def _conflicts_table(conflicts: Sequence[ConflictResult]) -> Table:
         "stale @5",
         "at once: first",
         "stale @5",
-        "marks",
+        "outdated",
     )
     table = table_of("Conflicts", *columns)
     for each in conflicts:
@@ -80,6 +149,6 @@ def _conflicts_table(conflicts: Sequence[ConflictResult]) -> Table:
             f"{each.fact_count:,}",
             f"{each.question_count:,}",
             *(f"{share:.3f}" for share in shares),
-            f"{each.mark_count:,}",
+            f"{each.outdated_count:,}",
         )
     return table

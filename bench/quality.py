@@ -112,9 +112,9 @@ class Bench:
         self.progress.print(f"{dataset.name}: retaining …")
         memory_count = 0
         for owner in dataset.owners:
-            memory_count += await self._retain(dataset, owner)
+            memory_count += await self.retain(dataset, owner)
         self.progress.print(f"{dataset.name}: asking …")
-        answered, times_ms = await self._ask_all(dataset)
+        answered, times_ms = await self.ask_all(dataset)
         self.progress.print(f"{dataset.name}: baselines …")
         rankings = {MNEMIC: answered} | await self._baselines(dataset)
         self.progress.print(f"{dataset.name}: refusal …")
@@ -129,13 +129,14 @@ class Bench:
             refusal=await self._refusal(dataset),
         )
 
-    async def _retain(self, dataset: Dataset, owner: Owner) -> int:
+    async def retain(self, dataset: Dataset, owner: Owner) -> int:
+        """Store the turns of an owner; returns how many."""
         items = (turn.item() for turn in owner.turns)
         retained = await self.memory.retain_many(items, owner=_owner_name(dataset, owner))
         assert retained.stored_count == len(owner.turns), "each turn is one memory"
         return retained.stored_count
 
-    async def _ask_all(self, dataset: Dataset) -> tuple[list[Answered], list[float]]:
+    async def ask_all(self, dataset: Dataset) -> tuple[list[Answered], list[float]]:
         """The ranking of each answerable question, and the time of each call."""
         answered, times_ms = [], []
         for owner in dataset.owners:

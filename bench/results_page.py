@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.markdown import ResultsJson, markdown_table, optional_number, optional_share, report_table
+from bench.mind_page import describe_mind
 from bench.plots import Bar, Bars, Points, Series
 from bench.stores_page import describe_stores, overview_rows
 
@@ -264,6 +265,7 @@ def _speed_plot(sizes: Sequence[ResultsJson]) -> Points:
 SECTIONS: dict[str, Callable[[ResultsJson, Path], Iterator[str]]] = {
     "quality": describe_quality,
     "stores": describe_stores,
+    "mind": describe_mind,
     "qa": describe_qa,
     "speed": describe_speed,
 }

@@ -103,6 +103,22 @@ class Settings(BaseSettings):
         le=600,
         description="Longest wait for an answer of the language model during recall, in seconds.",
     )
+    extractor: Literal["rules", "llm"] = Field(
+        default="rules",
+        description=(
+            "What finds statements in turns: `rules`, which need no model, or `llm`, which sends turns to "
+            "the language model."
+        ),
+    )
+    extraction_timeout_s: float = Field(
+        default=60.0,
+        gt=0,
+        le=600,
+        description=(
+            "Longest wait for the statements that a language model finds in 20 turns, in seconds. Then the "
+            "turns are read by rules."
+        ),
+    )
     spend_cap_usd_per_day: Decimal | None = Field(
         default=None,
         ge=0,
@@ -112,9 +128,12 @@ class Settings(BaseSettings):
             "can set lower caps. Unset: no limit."
         ),
     )
-    reranker: Literal["llm"] | None = Field(
+    reranker: Literal["local", "llm"] | None = Field(
         default=None,
-        description="What reranks the hits of recall: `llm`. Unset: no reranking.",
+        description=(
+            "What reranks the hits of recall: `local`, a model of the extra `reranker`, or `llm`. "
+            "Unset: no reranking."
+        ),
     )
     techniques: frozenset[
         Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]

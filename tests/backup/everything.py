@@ -11,6 +11,8 @@ from mnemic.govern import idempotent_requests
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
+from mnemic.promotion.promoting import promote_memories
+from mnemic.promotion.thresholds import Thresholds
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until
 from tests.opened import core_of
@@ -21,10 +23,13 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     """Write to every group of calls; returns the id of a memory that has a bit of everything."""
     own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
     memory_id = await _remember(own, word)
+    await _promote(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
+    await _curate(own, word)
     await _intend(own, word)
     await _share(own, word)
+    await _branch(own, word)
     await _call(own, owner, word)
     await _follow(own, word)
     await _have_done(own, word)
@@ -63,6 +68,34 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await core_of(own).write_recalled_counts()
     await _ingest(own, word)
     return first
+
+
+async def _promote(own: AsyncMemory, word: str) -> None:
+    """A memory that was useful in two conversations, and was promoted."""
+    (fact,) = (await own.retain(f"Everybody knows {word}.", confidence=0.9)).memory_ids
+    for number in range(5):
+        await own.memories.feedback(fact, conversation=f"conversation {number} {word}", note=f"about {word}")
+    database = core_of(own).storage.tenant_database
+    promoted = await promote_memories(database, Thresholds(), own.owner)
+    assert promoted["promoted_count"] == 1
+
+
+async def _curate(own: AsyncMemory, word: str) -> None:
+    """Changes that are undone, and others that are staged."""
+    for number in (1, 2):
+        older, newer = (
+            await own.retain(
+                [f"The {word} club {number} meets daily.", f"Club {number} of {word} has closed."]
+            )
+        ).memory_ids
+        await own.memories.decide_outdated(older, newer, "outdated")
+        run = await own.curation.propose(kinds=["supersede"])
+        assert run.changeset_id is not None
+        if number == 1:
+            await own.curation.approve(run.changeset_id)
+            await own.curation.apply(run.changeset_id)
+            await own.curation.undo(run.changeset_id)
+    await own.curation.set_policy("archive", automatic=True)
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:
@@ -161,6 +194,14 @@ async def _share(own: AsyncMemory, word: str) -> None:
     )
     await own.shares.revoke(grant.grant_id, reason=f"no longer for {word}")
     await _join(own)
+
+
+async def _branch(own: AsyncMemory, word: str) -> None:
+    parent, channel = f"channel {word}", f"branch {word}"
+    (kept,) = (await own.retain(f"A plan about {word}.")).memory_ids
+    await own.channels.fork(channel, parent=parent, reason=f"what if {word}")
+    await own.retain(f"Another plan about {word}.", channel=channel)
+    await own.memories.forget(kept, channel=channel, reason=f"not {word}")
 
 
 async def _join(own: AsyncMemory) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from bench.markdown import markdown_table
+from bench.mind_conflicts import ConflictResult
+from bench.mind_report import MindResults
+from bench.mind_report import report_lines as mind_lines
 from bench.plots import Bar, Bars, Points, Series
 from bench.quality_metrics import Averages
 from bench.quality_report import MNEMIC, Quality
@@ -148,12 +151,12 @@ def test_the_page_in_the_docs_has_all_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text("utf-8"), "utf-8")
     write_page(page, tmp_path / "no results")
-    assert page.read_text("utf-8").count(NOT_MEASURED) == 5
+    assert page.read_text("utf-8").count(NOT_MEASURED) == 6
 
 
 def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    sections = ("overview", "quality", "stores", "qa", "speed")
+    sections = ("overview", "quality", "stores", "mind", "qa", "speed")
     page.write_text("".join(f"<!-- {each} -->\n<!-- /{each} -->\n" for each in sections), "utf-8")
     qualities, results, sets = [quality(0.875)], speed(), [stores()]
     (tmp_path / "stores.json").write_text(
@@ -169,6 +172,10 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
         "scores": [{"set": "locomo", "category": "all", "question_count": 4, "score": 0.75}],
     }
     (tmp_path / "qa.json").write_text(as_json(answered, []), "utf-8")
+    changed = MindResults(
+        conflicts=[ConflictResult("sh_6k", 455, 100, True, 0.9, 0.1, 0.75, 1, 1, 0, 160, 0)]
+    )
+    (tmp_path / "mind.json").write_text(as_json(changed.measured(), mind_lines(changed)), "utf-8")
     write_page(page, tmp_path)
     written = page.read_text("utf-8")
     assert "| Mnemic | 0.875 | 0.875 | 0.875 | 0.875 |" in written
@@ -183,6 +190,8 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 |" in written
     assert "| facts, facts, hit@1, 5 questions | 0.600 | ≥ 0.60 | met |" in written
     assert "| foreign | 3 | 90.0% | 10.0% | 0.0% | – |" in written
+    assert "| conflicts sh_6k, current value first | 0.750 | ≥ 0.95 | **missed** |" in written
+    assert "| sh_6k | 455 | 100 | 0.750 | 1.000 | 1.000 | 0.000 | 0.900 | 0.100 | 160 |" in written
     for plot in ("quality-locomo.svg", "speed-sizes.svg", "stores.svg"):
         assert f"(plots/{plot})" in written
         ElementTree.parse(tmp_path / "plots" / plot)

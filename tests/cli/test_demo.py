@@ -84,8 +84,10 @@ def test_what_was_never_said_is_refused(shown: str) -> None:
 
 
 def test_facts_change_and_walls_hold(shown: str) -> None:
-    assert "now: Alice lives in Paris." in shown
-    assert "as of a moment ago: Alice lives in Berlin." in shown
+    assert "Alice lives in Paris. (active, current)" in shown
+    assert "Alice lives in Berlin. (superseded, until 2026-04-07)" in shown
+    why = shown[shown.index("Why do you believe this?") :]
+    assert '- "I moved to Paris." (2026-04-07, Alice (user)' in why
     assert re.search(r"this tenant holds \d+ memories, another one finds 0", shown)
     assert re.search(r"\d+ rows are gone, 0 are left", shown)
 

@@ -64,7 +64,36 @@ def test_a_memory_is_shown_forgotten_restored_and_its_history_told(mnemic: Run, 
     assert "forgotten" in shown
 
 
-@pytest.mark.parametrize("command", ["get", "forget", "restore", "history"])
+def test_feedback_is_given(mnemic: Run, memory: Memory) -> None:
+    memory_id = memory.retain("Alice likes tea.").memory_ids[0]
+    said = mnemic("memories", "feedback", memory_id, "--cited", "--conversation", "c", "--note", "Right.")
+    assert (said.code, said.out) == (0, "Counted: usefulness 0.60, salience 0.60: Alice likes tea.\n")
+    given = mnemic("memories", "feedback", memory_id, "--not-useful", "--conversation", "d", "--json").json
+    assert given["usefulness"] == pytest.approx(0.5)
+    kinds = {each.conversation: each.kind for each in memory.memories.list_feedback()}
+    assert kinds == {"c": "cited", "d": "not_useful"}
+    assert mnemic("memories", "feedback", memory_id, "--cited", "--not-useful").code == 1
+
+
+def test_promotions_are_listed(mnemic: Run, memory: Memory) -> None:
+    assert mnemic("memories", "promotions").out == "No memory has been promoted.\n"
+    work = memory.scope(channel="work")
+    memory_id = work.retain("Alice likes tea.", confidence=0.9).memory_ids[0]
+    for number in range(5):
+        work.memories.feedback(memory_id, conversation=f"c{number}")
+    memory.jobs.wait(memory.jobs.enqueue("mind.promote").job_id)
+    (listed,) = mnemic("memories", "promotions", "--json").json
+    assert (listed["memory_id"], listed["origin_channel"], listed["state"]) == (
+        str(memory_id),
+        "work",
+        "promoted",
+    )
+    shown = mnemic("memories", "promotions").out
+    assert "promoted" in shown
+    assert "work" in shown
+
+
+@pytest.mark.parametrize("command", ["get", "forget", "restore", "history", "feedback"])
 def test_what_is_not_there_is_an_error(mnemic: Run, memory: Memory, command: str) -> None:
     missing = mnemic("memories", command, "0190a000-0000-7000-8000-000000000000")
     assert (missing.code, missing.out, "There is no memory" in missing.said) == (1, "", True)

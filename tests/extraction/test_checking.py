@@ -76,7 +76,8 @@ def test_an_assistant_testifies_only_about_itself(subtests: pytest.Subtests) -> 
         with subtests.test(f"{role} {name} about {subject}"):
             source = turn("They live in Oslo, Ana and Ben.", role, name)
             other = turn("Right.", None, "Ben") if name else turn("Right.")
-            proposal = proposed(source, "They live in Oslo", subject=subject)
+            statement = f"{subject} lives in Oslo."
+            proposal = proposed(source, "They live in Oslo", subject=subject, statement=statement)
             assert (reason(proposal, source, other) is None) == is_accepted
 
 

@@ -219,6 +219,29 @@ async def test_erasing_a_member_removes_it_from_its_groups(tenant_memory: AsyncM
     assert await tenant_memory.groups.members("support") == []
 
 
+async def test_erasing_a_giver_removes_what_members_recorded_about_its_grants(
+    tenant_memory: AsyncMemory, admin: AppConnection
+) -> None:
+    await tenant_memory.groups.create("support")
+    for member in ("bob", "carol"):
+        await tenant_memory.groups.add("support", member)
+    erased = await tenant_memory.groups.grant("support", owner="handbook")
+    kept = await tenant_memory.groups.grant("support", owner="glossary")
+    for member, grant in (("bob", erased), ("carol", erased), ("bob", kept)):
+        await tenant_memory.shares.drop(grant.grant_id, owner=member)
+    receipt = await tenant_memory.admin.erase("handbook")
+    assert receipt.rows["state.dropped_group_grants"] == 2
+    assert Rows(admin).select("SELECT grant_id, owner FROM state.dropped_group_grants") == [
+        (kept.grant_id, "bob")
+    ]
+    assert [
+        each.state
+        for each in await tenant_memory.shares.list(
+            given=False, received=True, include_ended=True, owner="bob"
+        )
+    ] == ["dropped"]
+
+
 async def test_an_export_has_the_memberships_and_an_import_makes_none(
     tenant_memory: AsyncMemory, foreign_memory: AsyncMemory, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
 MIND = ["get_goals", "set_goal", "find_strategies", "learn_strategy", "get_working", "set_working"]
-OWN = ["retain", "recall", "query_archive", "forget", "get_entity", *MIND]
+OWN = ["retain", "recall", "query_archive", "forget", "get_entity", "why", "give_feedback", *MIND]
 BERLIN = "Alice moved to Berlin in March."
 
 
@@ -39,7 +39,7 @@ async def test_hints_say_what_reads_and_what_destroys(connect: Connect) -> None:
     assert all(hint is not None for hint in hints.values())
     reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
     destroying = {name for name, hint in hints.items() if hint and hint.destructive_hint}
-    assert reading == {"recall", "query_archive", "get_entity", *MIND[::2]}
+    assert reading == {"recall", "query_archive", "get_entity", "why", *MIND[::2]}
     assert destroying == {"forget"}
 
 
@@ -65,6 +65,20 @@ async def test_a_retained_memory_is_recalled(connect: Connect, memory: AsyncMemo
         "conversation": None,
         "shared_by": None,
     }
+
+
+async def test_feedback_on_a_recalled_memory_counts_once(connect: Connect, memory: AsyncMemory) -> None:
+    (memory_id,) = (await memory.retain(BERLIN)).memory_ids
+    async with connect() as client:
+        for _ in range(2):
+            given = await called(
+                client, "give_feedback", memory_id=str(memory_id), cited=True, conversation="today"
+            )
+        assert given == {"memory_id": str(memory_id), "usefulness": pytest.approx(0.6)}
+        await refused(client, "give_feedback", memory_id=str(uuid4()))
+        await refused(client, "give_feedback", memory_id=str(memory_id), useful=False, cited=True)
+    (stored,) = await memory.memories.list_feedback()
+    assert (stored.kind, stored.conversation) == ("cited", "today")
 
 
 async def test_a_bare_date_is_midnight_utc(connect: Connect, memory: AsyncMemory) -> None:
@@ -225,6 +239,34 @@ async def test_a_forgotten_memory_is_not_recalled(connect: Connect, memory: Asyn
     assert "It was a joke." in [version.change_reason for version in versions]
 
 
+async def test_a_memory_is_explained_by_the_turn_that_it_rests_on(
+    connect: Connect, memory: AsyncMemory
+) -> None:
+    (turn,) = (
+        await memory.retain(
+            {"role": "user", "name": "Alice", "content": "I moved to Berlin."},
+            conversation="c-1",
+            at="2026-03-01",
+        )
+    ).memory_ids
+    (fact,) = (await memory.retain(BERLIN, provenance="reasoned")).memory_ids
+    await memory.memories.relate(fact, turn, "derived_from")
+    async with connect() as client:
+        why = await called(client, "why", memory_id=str(fact))
+        assert "There is no memory" in await refused(client, "why", memory_id=str(uuid4()))
+    assert (why["status"], why["provenance"], why["confidence"]) == ("active", "reasoned", 1)
+    assert why["sources"] == [
+        {
+            "memory_id": str(turn),
+            "words": "I moved to Berlin.",
+            "who": "Alice",
+            "conversation": "c-1",
+            "when": "2026-03-01T00:00:00+00:00",
+        }
+    ]
+    assert "It rests on:" in why["explanation"]
+
+
 async def test_an_entity_is_shown_with_facts_relations_and_mentions(
     connect: Connect, memory: AsyncMemory
 ) -> None:
@@ -353,7 +395,7 @@ async def test_the_archive_is_offered_only_while_the_embedder_works(
         names = [tool.name for tool in (await client.list_tools()).tools]
         message = await refused(client, "query_archive", question="Where did Alice move?")
         found = await called(client, "recall", query="Where did Alice move in March to Berlin?")
-    assert names == ["retain", "recall", "forget", "get_entity", *MIND]
+    assert names == ["retain", "recall", "forget", "get_entity", "why", "give_feedback", *MIND]
     assert "Use recall, which also searches by words" in message
     assert [hit["content"] for hit in found["memories"]] == [BERLIN]
     assert "vector was left out" in found["notes"][0]

@@ -93,9 +93,18 @@ async def test_every_metric_has_a_help_text_and_names_no_tenant(tenants: Tenants
     await memory.retain("Zenobia keeps bees.")
     families = await collect(tenants.database, tenants.call_metrics)
     assert {family.name for family in families} >= {name for name, _ in FROM_DATABASE.values()}
-    assert len(families) == 4 + len(FROM_POOL) + len(FROM_DATABASE)
+    assert len(families) == 7 + len(FROM_POOL) + len(FROM_DATABASE)
     assert all(family.help.endswith(".") and family.name.startswith("mnemic_") for family in families)
-    assert names_in(families) <= {"operation", "le", "type", "state", "quantile", "outcome"}
+    assert names_in(families) <= {
+        "operation",
+        "le",
+        "type",
+        "state",
+        "quantile",
+        "outcome",
+        "purpose",
+        "direction",
+    }
     assert [
         word for word in ("zenobia", "acme", "bees", str(tenant_a.id)) if word in repr(families).lower()
     ] == []

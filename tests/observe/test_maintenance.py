@@ -22,6 +22,7 @@ PRUNED = {
     "delivery_count": 0,
     "secret_count": 0,
     "answer_count": 0,
+    "model_call_count": 0,
     "working_item_count": 0,
 }
 RECALLED = "INSERT INTO state.recall_counts SELECT tenant_id, memory_id, 1, %s FROM state.memories"
@@ -52,7 +53,8 @@ async def test_expired_memories_are_archived_by_the_system(memory: AsyncMemory, 
     assert await clean_up(memory, job) == NOTHING | {"expired_count": 1}
     assert await clean_up(memory, job) == NOTHING
     archived = await memory.memories.get(gone.memory_ids[0])
-    assert (archived.status, archived.changed_by, archived.change_reason) == ("archived", "system", "expired")
+    assert (archived.status, archived.changed_by) == ("archived", "system")
+    assert archived.change_reason == "It has expired."
     assert archived.version == 2
     assert (await memory.memories.get(kept.memory_ids[0])).status == "active"
 
@@ -71,6 +73,35 @@ async def test_unused_memories_of_low_salience_are_archived_unless_anchored(
     assert await clean_up(memory, job) == NOTHING | {"faint_count": 1}
     archived = [content for content, status in (await statuses(memory)).items() if status == "archived"]
     assert archived == ["faint"]
+
+
+async def test_turns_and_documents_are_never_archived_for_low_salience(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    """400 idle days: nothing that was said is hidden, and nothing is deleted."""
+    await memory.retain([{"role": "user", "content": "I keep bees."}], conversation="c")
+    await memory.retain("An event.", category="episodic")
+    await memory.documents.put("manual", "A page of a manual.")
+    admin.execute("UPDATE state.memories SET salience = 0, created_at = now() - interval '400 days'")
+    assert await clean_up(memory, job) == NOTHING
+    assert set((await statuses(memory)).values()) == {"active"}
+
+
+async def test_what_was_archived_is_listed_and_undone_and_not_archived_again(
+    memory: AsyncMemory, job: RunningJob
+) -> None:
+    over = datetime.now(UTC) - timedelta(seconds=1)
+    (memory_id,) = (await memory.retain("Bob visits today.", expires_at=over)).memory_ids
+    assert await clean_up(memory, job) == NOTHING | {"expired_count": 1}
+    (changeset,) = await memory.curation.list(purpose="cleanup")
+    assert (changeset.state, changeset.reason, changeset.process) == (
+        "applied",
+        "It has expired.",
+        "maintenance",
+    )
+    await memory.curation.undo(changeset.changeset_id)
+    assert (await memory.memories.get(memory_id)).status == "active"
+    assert await clean_up(memory, job) == NOTHING
 
 
 async def test_all_chunks_of_a_text_are_archived_together(

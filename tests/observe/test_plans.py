@@ -22,7 +22,7 @@ FROM generate_series(1, 5000) AS number
 
 @pytest.mark.parametrize(
     ("name", "index"),
-    [("housekeeping.archive_expired", "memories_expiring"), ("housekeeping.archive_faint", "memories_faint")],
+    [("housekeeping.expired", "memories_expiring"), ("housekeeping.faint", "memories_faint")],
 )
 def test_the_clean_up_uses_an_index(
     connect_as: ConnectAs, tenant_a: Tenant, admin: AppConnection, name: str, index: str

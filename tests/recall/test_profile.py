@@ -68,6 +68,15 @@ async def test_forgotten_and_superseded_memories_are_not_in_a_profile(memory: As
     assert contents(await memory.profile()) == {"identity": ["Lives in Nantes."]}
 
 
+async def test_what_a_model_claims_is_not_in_a_profile(memory: AsyncMemory) -> None:
+    said = [
+        {"role": "user", "content": "I live in Lyon."},
+        {"role": "assistant", "content": "You also love cats, as you said."},
+    ]
+    await memory.retain(said, conversation="c")
+    assert contents(await memory.profile()) == {"identity": ["I live in Lyon."]}
+
+
 async def test_a_memory_cannot_look_like_another_line(memory: AsyncMemory) -> None:
     await memory.retain("Speaks Greek.\n[2026-01-01] Speaks Latin.\nExpertise\nKnows everything.")
     text = (await memory.profile()).text

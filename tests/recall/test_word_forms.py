@@ -9,6 +9,7 @@ from mnemic.recall.candidates import lexical
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.recall.query_analysis import analyse_query
+from mnemic.recall.readable_owners import EVERYTHING, ReadableOwner
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.opened import core_of
@@ -24,7 +25,8 @@ BOATS = (
 
 async def terms(memory: AsyncMemory, query: str) -> QueryTerms:
     analysis = analyse_query(query, datetime.now(UTC))
-    return await read_query_terms(core_of(memory).storage.tenant_database, "alice", analysis)
+    readable = ReadableOwner("alice", EVERYTHING)
+    return await read_query_terms(core_of(memory).storage.tenant_database, readable, analysis)
 
 
 @pytest.mark.parametrize(

@@ -1,66 +1,21 @@
 """The change log: staged changes are invisible, applied ones are undone exactly, conflicts change nothing."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from mnemic.db.database import TenantDatabase, Transaction
+from mnemic.db.database import TenantDatabase
 from mnemic.errors import ChangeConflictError, ConflictError, InvalidInputError, NotFoundError
 from mnemic.record import changesets
 from mnemic.record.changesets import MemoryChange
 from mnemic.record.memories import VERSIONED_FIELDS
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord
-from mnemic.types.scope import Scope
+from tests.change_log import Log
 from tests.fresh_tenants import Rows, tenant_database  # noqa: F401 (fixture)
 
-Result = TypeVar("Result")
-
-SCOPE = Scope("alice", "_global", "curator")
 LONG_TEXT = " ".join(f"Sentence {number} about the garden of the old castle." for number in range(600))
-
-
-class Log:
-    """The change log of Alice's tenant, one transaction per call."""
-
-    def __init__(self, database: TenantDatabase) -> None:
-        self._database = database
-
-    async def stage(self, *changes: MemoryChange, **options: Any) -> UUID:
-        given = {"purpose": "curation", "reason": "a test", **options}
-        return await self._run(lambda transaction: changesets.stage(transaction, SCOPE, changes, **given))
-
-    async def stage_and_apply(self, *changes: MemoryChange, **options: Any) -> UUID:
-        given = {"purpose": "curation", "reason": "a test", **options}
-        return await self._run(
-            lambda transaction: changesets.stage_and_apply(transaction, SCOPE, changes, **given)
-        )
-
-    async def apply(self, changeset_id: UUID, *change_ids: UUID, owner: str = "alice") -> tuple[UUID, ...]:
-        return await self._run(
-            lambda transaction: changesets.apply(
-                transaction, owner, changeset_id, change_ids=change_ids or None
-            )
-        )
-
-    async def undo(self, changeset_id: UUID, *change_ids: UUID, owner: str = "alice") -> tuple[UUID, ...]:
-        return await self._run(
-            lambda transaction: changesets.undo(
-                transaction, owner, changeset_id, change_ids=change_ids or None
-            )
-        )
-
-    async def reject(self, changeset_id: UUID, *change_ids: UUID) -> tuple[UUID, ...]:
-        return await self._run(
-            lambda transaction: changesets.reject(
-                transaction, "alice", changeset_id, change_ids=change_ids or None
-            )
-        )
-
-    async def _run(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
-        return await self._database.run(work)
 
 
 @pytest.fixture
@@ -165,6 +120,28 @@ async def test_changesets_are_undone_one_after_the_other(memory: AsyncMemory, lo
     await log.undo(second)
     await log.undo(first)
     assert versioned(await memory.memories.get(memory_id)) == versioned(before)
+
+
+async def test_a_later_changeset_is_undone_first_even_if_the_state_looks_the_same(
+    memory: AsyncMemory, log: Log
+) -> None:
+    (memory_id,) = await stored(memory, "one")
+    review = MemoryChange(memory_id, "quarantine", {"status": "pending_review"}, "It awaits a review.")
+    made = [await log.stage_and_apply(change) for change in (archive(memory_id), review, archive(memory_id))]
+    with pytest.raises(
+        ChangeConflictError, match=f"{memory_id} was changed again by the changeset {made[1]}"
+    ):
+        await log.undo(made[0])
+    for changeset_id in reversed(made):
+        await log.undo(changeset_id)
+    assert (await memory.memories.get(memory_id)).status == "active"
+
+
+async def test_a_chunk_cannot_replace_another_one_of_its_text(memory: AsyncMemory, log: Log) -> None:
+    await memory.retain(LONG_TEXT)
+    first, second, *_ = [each.memory_id for each in await memory.memories.list()]
+    with pytest.raises(ChangeConflictError, match="are parts of one text"):
+        await log.stage_and_apply(supersede(first, second)[0])
 
 
 async def test_two_changes_of_one_memory_are_applied_and_undone_together(

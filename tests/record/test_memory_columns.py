@@ -17,8 +17,9 @@ from mnemic.types.memory import MemoryRecord
 from tests.fresh_tenants import Rows
 
 RECORD_COLUMNS = [field.name for field in fields(MemoryRecord)]
-# Columns that only the database uses: the tenant, what makes memories unique, and the lexical index.
-INTERNAL_COLUMNS = {"tenant_id", "whole_hash", "content_hash", "words"}
+# Columns that only the database uses: the tenant, what makes memories unique, the lexical index, and the
+# channel again if it is a branch.
+INTERNAL_COLUMNS = {"tenant_id", "whole_hash", "content_hash", "words", "branch"}
 # Counts of feedback, from which usefulness and salience are computed.
 FEEDBACK_COLUMNS = {"useful_count", "not_useful_count", "last_useful_at"}
 # From state.outdated_memories.
@@ -59,11 +60,11 @@ def columns(rows: Rows, table: str) -> list[str]:
 
 
 def test_the_view_has_the_fields_of_a_record_in_their_order(rows: Rows) -> None:
-    assert columns(rows, "state.memory_records") == [*RECORD_COLUMNS, "tenant_id"]
+    assert columns(rows, "state.memory_records") == [*RECORD_COLUMNS, "tenant_id", "branch"]
 
 
 def test_the_history_has_the_same_columns_and_the_end_of_a_version(rows: Rows) -> None:
-    assert columns(rows, "state.memory_history") == [*RECORD_COLUMNS, "tenant_id", "known_until"]
+    assert columns(rows, "state.memory_history") == [*RECORD_COLUMNS, "tenant_id", "branch", "known_until"]
 
 
 def test_a_record_has_every_column_of_the_tables_that_is_not_internal(rows: Rows) -> None:

@@ -183,6 +183,7 @@ async def test_one_backlog_job_serves_many_calls(open_memory: OpenMemory, rows: 
     assert jobs == [("embeddings.backlog", "waiting")]
 
 
+@pytest.mark.usefixtures("no_comparisons")
 async def test_another_dimension_under_the_same_name_is_a_conflict_and_nothing_is_written(
     open_memory: OpenMemory, rows: Rows
 ) -> None:

@@ -140,10 +140,10 @@ async def test_an_item_is_stored_if_its_duplicate_is_forgotten_at_that_moment(
     async def retain_twin() -> None:
         twins.extend((await other.retain("tea")).memory_ids)
 
-    async def forget_first(transaction: Any, owner: str, drafts: Any) -> Any:
+    async def forget_first(transaction: Any, scope: Any, drafts: Any) -> Any:
         if drafts and twins:
             await other.memories.forget(twins.pop())
-        return await look_again(transaction, owner, drafts)
+        return await look_again(transaction, scope, drafts)
 
     async def see_nothing(database: Any, plan: Any, batch: Any, log: Any) -> Deduplicated:
         return Deduplicated(batch.drafts)

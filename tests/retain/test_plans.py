@@ -22,6 +22,7 @@ SMALL_TENANTS = """
     SELECT tenant_id, 'bob', '_global', 'test', 'a fact', 'factual', 'imported' FROM small
 """
 KNOWN = {
+    "channel": "project",
     "owner": "alice",
     "external_indexes": [0],
     "external_ids": ["e"],

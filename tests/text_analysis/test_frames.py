@@ -19,23 +19,35 @@ def replaces(older: str, newer: str, *, speakers: tuple[str | None, str | None] 
 
 def test_a_statement_is_split_into_frame_and_value() -> None:
     expected = {
-        "The capital of Ruritania is Zenda.": ("the capital of ruritania is", "capital", "Zenda"),
-        "Omar's line manager is now Lena Roth": ("omar's line manager is", "manager", "Lena Roth"),
-        "My favourite colour is green": ("my favourite colour is", "colour", "green"),
+        "The capital of Ruritania is Zenda.": (
+            "the capital of ruritania is",
+            "ruritania",
+            "capital",
+            "Zenda",
+        ),
+        "Omar's line manager is now Lena Roth": ("omar's line manager is", "omar", "manager", "Lena Roth"),
+        "My favourite colour is green": ("my favourite colour is", "my", "colour", "green"),
         "The firm that built Pier 9 is Hale & Sons.": (
             "the firm that built pier 9 is (name)",
+            "built pier 9",
             "firm",
             "Hale & Sons",
         ),
-        "Ana plays the position of keeper": ("ana plays the position of", "plays the position of", "keeper"),
+        "Ana plays the position of keeper": (
+            "ana plays the position of",
+            "ana",
+            "plays the position of",
+            "keeper",
+        ),
         "Kiln Studio was founded in the city of Porto.": (
             "kiln studio was founded in the city of",
+            "kiln studio",
             "founded in the city of",
             "Porto",
         ),
     }
-    for text, (key, attribute, value) in expected.items():
-        assert frame(text) == Frame(key, attribute, value)
+    for text, parts in expected.items():
+        assert frame(text) == Frame(*parts)
 
 
 def test_another_value_in_the_same_frame_replaces_the_first() -> None:
@@ -52,6 +64,8 @@ def test_another_value_in_the_same_frame_replaces_the_first() -> None:
             "The university where Zelo was trained is Zenda",
         ),
         ("padel is associated with the sport of tennis", "padel is associated with the sport of squash"),
+        ("- Jo's desk number is 12", "17. Jo's desk number is 40"),
+        ("[3] Jo's desk number is 12", "Update 4: Jo's desk number is 40"),
         ("La capital de Ruritania es Zenda", "La capital de Ruritania es Strelsau"),
         ("Die Hauptstadt von Ruritanien ist Zenda", "Die Hauptstadt von Ruritanien ist Strelsau"),
     ]

@@ -53,6 +53,7 @@ def test_long_texts_and_texts_without_words_are_no_statements() -> None:
         ("The door code of the studio is 4417", "The studio's door code was changed to 9021"),
         ("The capital of Ruritania is Strelsau", "The capital of Ruritania is Zenda"),
         ("The review is planned for 3 May", "The review was postponed to 9 June"),
+        ("Omar's boss is Lena", "Omar now reports to Jo"),
     ],
 )
 def test_a_newer_statement_about_the_same_outdates_an_older_one(older: str, newer: str) -> None:
@@ -68,6 +69,16 @@ def test_a_newer_statement_about_the_same_outdates_an_older_one(older: str, newe
         ("The capital of Ruritania is Strelsau", "The capital of Graustark is Edelweiss"),
         ("Tom is a nurse", "Tom is a father"),
         ("Jo is working on a novel", "Jo is working on a garden shed"),
+        ("Jo lives in Bath", "Jo would love to live in Oslo"),
+        ("Jo lives in Bath", "Years ago Jo lived in Oslo"),
+        ("Jo lives in Bath", "Does Jo live in Oslo?"),
+        ("Jo lives in Bath", "Jo lives in Bath, near the harbour"),
+        ("Jo lives in Bath", "Jo lives with two cats"),
+        ("Jo lives in Bath", "Jo moved the couch to the garden"),
+        ("Jo flew to Bath on Monday", "Jo flew to Oslo on Friday"),
+        ("Jo reports to Ana", "Ana reports to Lena"),
+        ("Jo's phone number is 4417", "Jo's badge number is 9021"),
+        ("The kickoff of project Heron is on Monday", "The kickoff of project Stork is on Friday"),
     ],
 )
 def test_statements_that_are_both_true_do_not_outdate_each_other(older: str, newer: str) -> None:

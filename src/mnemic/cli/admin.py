@@ -53,7 +53,7 @@ def erase(
     if json:
         print_json(asdict(receipt))
         return
-    print_row_counts(receipt)
+    print_row_counts(receipt.rows)
     print_line(f"Receipt {receipt.receipt_id}: {receipt.row_count:,} rows.")
 
 

@@ -10,13 +10,17 @@ from mnemic.cli import (
     admin,
     backup,
     bench,
+    channels,
+    consolidate,
     conversations,
+    curate,
     demo,
     doctor,
     documents,
     embed,
     entities,
     events,
+    feedback,
     goals,
     groups,
     index,
@@ -34,6 +38,7 @@ from mnemic.cli import (
     serve,
     shares,
     spend,
+    statements,
     stop,
     strategies,
     tenants,
@@ -58,15 +63,21 @@ app.command("demo")(demo.demo)
 app.command("retain")(retain.retain)
 app.command("recall")(recall.recall)
 app.command("profile")(profile.profile)
+app.command("consolidate")(consolidate.consolidate)
+memories.app.command("feedback")(feedback.feedback)
+memories.app.command("promotions")(feedback.promotions)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+app.add_typer(curate.app, name="curate")
+app.add_typer(channels.app, name="channels")
 app.add_typer(goals.app, name="goals")
 app.add_typer(strategies.app, name="strategies")
 app.add_typer(working.app, name="working")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")
+app.add_typer(statements.app, name="statements")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("erase")(admin.erase)

@@ -9,7 +9,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,10 +47,14 @@ CONVERSATIONS: dict[str, list[tuple[str, str, str]]] = {
         ("2026-04-01T20:16:00Z", "Alice", "He wants to teach me the cello. My first lesson is on Friday."),
     ],
 }
+MOVES = (
+    ("2026-04-02T08:00:00Z", "I live in Berlin now, right by the Spree."),
+    ("2026-04-07T19:30:00Z", "I moved to Paris. Acme has an office there."),
+)
 
 
 def demo() -> None:
-    """Show retain, recall, explain and refusal on an embedded PostgreSQL, in a folder that is thrown away."""
+    """Show retain, recall, explain, refusal and learning on an embedded PostgreSQL, in a temporary folder."""
     with TemporaryDirectory(prefix="mnemic-demo-") as folder:
         _heading("A PostgreSQL of its own")
         with _timed("Memory(data_dir=…)", lambda: Memory(data_dir=folder)) as memory:
@@ -60,7 +63,7 @@ def demo() -> None:
             _recall_and_explain(alice)
             _ask_about_time(alice)
             _refuse(alice)
-            _change_a_mind(alice)
+            _learn(alice)
             _keep_apart_and_erase(memory, folder)
         stop(Path(folder))  # The folder goes next, so the server must be gone.
     _go_on()
@@ -104,14 +107,24 @@ def _refuse(alice: Memory) -> None:
     _ask(alice, "Which football club do I support?", strict=True)
 
 
-def _change_a_mind(alice: Memory) -> None:
+def _learn(alice: Memory) -> None:
+    _heading("Learn: facts from what was said, without a model")
+    for at, said in MOVES:
+        turn = {"role": "user", "name": "Alice", "at": at, "content": said}
+        alice.retain([turn], conversation=f"chat of {at[:10]}")
+        learnt = _timed("consolidate()", alice.consolidate)
+        out.print(
+            f"{said!r}: facts learnt: {learnt.statement_count}, superseded: {learnt.superseded_count}",
+            markup=False,
+        )
     _heading("Facts change, what was known stays")
-    (lives_in,) = alice.retain("Alice lives in Berlin.").memory_ids
-    before = datetime.now(UTC)
-    _timed("supersede(…)", lambda: alice.memories.supersede(lives_in, "Alice lives in Paris."))
-    for title, moment in (("now", None), ("as of a moment ago", before)):
-        found = alice.recall("Where does Alice live?", as_of=moment, limit=1)
-        out.print(f"{title}: {found.hits[0].memory.content if found else found.reason}")
+    found = alice.recall("Where does Alice live?", source="extracted", at=ASKED_AT, limit=1)
+    for version in alice.memories.list(statuses=["active", "superseded"]):
+        if version.source == "extracted" and "lives in" in version.content:
+            until = f"until {version.valid_to:%Y-%m-%d}" if version.valid_to else "current"
+            out.print(f"{version.content} ({version.status}, {until})", markup=False)
+    _heading("Why do you believe this?")
+    out.print(alice.memories.why(found.hits[0].memory.memory_id).text, markup=False, soft_wrap=True)
 
 
 def _keep_apart_and_erase(memory: Memory, folder: str) -> None:

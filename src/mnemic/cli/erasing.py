@@ -1,8 +1,9 @@
 """Shared by the commands that erase: the check for a confirmation and the receipt."""
 
+from collections.abc import Mapping
+
 from mnemic.cli.output import out, table
 from mnemic.errors import InvalidInputError
-from mnemic.types.receipt import ErasureReceipt
 
 
 def check_can_ask(*, json: bool) -> None:
@@ -11,10 +12,10 @@ def check_can_ask(*, json: bool) -> None:
         raise InvalidInputError("--json does not ask for a confirmation: add --yes.")
 
 
-def print_row_counts(receipt: ErasureReceipt) -> None:
+def print_row_counts(rows: Mapping[str, int]) -> None:
     """A table of the erased rows per table; tables without any are left out."""
     listing = table("table", "rows")
-    for name, count in receipt.rows.items():
+    for name, count in rows.items():
         if count:
             listing.add_row(name, f"{count:,}")
     out.print(listing)

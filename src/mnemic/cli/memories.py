@@ -14,6 +14,7 @@ from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
 from mnemic.types.memory import CATEGORIES, STATUSES, Category, MemoryRecord, Status
+from mnemic.types.why import Why
 
 app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
 
@@ -234,6 +235,28 @@ def history(
         print_json([asdict(version) for version in versions])
     else:
         _print_history(versions)
+
+
+@app.command("why")
+def why(
+    memory_id: MemoryId,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Show why a memory is believed: the turns that it rests on, and what it replaced."""
+
+    async def run() -> Why:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            return await memory.memories.why(memory_id)
+
+    found = asyncio.run(run())
+    if json:
+        print_json(asdict(found))
+    else:
+        print_line(found.text)
 
 
 def _print_table(records: Sequence[MemoryRecord]) -> None:

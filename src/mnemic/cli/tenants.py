@@ -100,5 +100,5 @@ def _print_table(tenants: Sequence[TenantRecord]) -> None:
 
 
 def _print_receipt(name: str, receipt: ErasureReceipt) -> None:
-    print_row_counts(receipt)
+    print_row_counts(receipt.rows)
     print_line(f"Deleted: {one_line(name)} ({receipt.row_count:,} rows).")

@@ -9,13 +9,16 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.extraction.attribution import is_about_another
 from mnemic.extraction.protocol import KnownStatement, ProposedStatement, SourceText
-from mnemic.extraction.speakers import is_testimony
+from mnemic.extraction.speakers import USER_SUBJECT, is_testimony, self_name
 from mnemic.text_analysis.assertions import MASK, Sentence, sentences_of, why_no_assertion
+from mnemic.text_analysis.instructions import orders_memory, overrides_instructions
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
 from mnemic.types.checks import check_choice, check_text
 from mnemic.types.memory import CATEGORIES
@@ -32,6 +35,8 @@ STATEMENTS_PER_SOURCE_MAX = 5
 QUOTATION_MIN_CHARACTERS = 6
 QUOTATION_MIN_WORDS = 2
 ENTITIES_MAX = 8
+PROMPT_RUN_WORDS = 6
+"""So many words of a model's instructions in a row make a statement a repetition of them."""
 
 Rejection = Literal[
     "unknown source",
@@ -40,12 +45,16 @@ Rejection = Literal[
     "quotation not found",
     "quotation too short",
     "speaker may not testify",
+    "another subject",
     "question",
     "hypothetical",
     "quoted",
     "recalled",
+    "instruction",
+    "prompt text",
     "unsupported name",
     "unsupported number",
+    "unsupported value",
     "unknown replacement",
     "too many",
     "forgotten",
@@ -53,7 +62,10 @@ Rejection = Literal[
 
 _WORD = re.compile(r"[^\W_](?:[\w]|[.,:/'’-](?=\w))*")
 _QUOTE_MARKS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " "})
+_POSSESSIVE = re.compile(r"'s?$")
+_PARTS = re.compile(r"[-/:]")
 _BLANKS = re.compile(r"\s{1,100}")
+_ARTICLES = frozenset({"the", "a", "an"})
 _USER_WORDS = frozenset({"the", "user", "user's", "users", "assistant", "assistant's", "i"})
 _MONTHS_TEXT = "january february march april may june july august september october november december"
 _MONTHS = _MONTHS_TEXT.split()
@@ -80,13 +92,15 @@ def check_statements(
     sources: Sequence[SourceText],
     known: Sequence[KnownStatement] = (),
     recalled: Collection[str] = (),
+    instructions: str = "",
 ) -> Checked:
     """Accept or reject every proposal.
 
     `sources` are all texts that the extractor read: names from one of them may complete a statement from
-    another. `recalled` are sentences, folded by `folded`, that repeat what is stored already.
+    another. `recalled` are sentences, folded by `folded`, that repeat what is stored already. `instructions`
+    are those that a language model got: no statement may repeat them.
     """
-    context = _Context.of(sources, known, recalled)
+    context = _Context.of(sources, known, recalled, instructions)
     accepted: list[ProposedStatement] = []
     rejected: list[Rejected] = []
     counts: dict[UUID, int] = {}
@@ -114,22 +128,33 @@ class _Context:
     sources: Mapping[UUID, SourceText]
     known: Mapping[UUID, KnownStatement]
     recalled: frozenset[str]
-    words: frozenset[str]
     speakers: frozenset[str]
+    prompt_runs: frozenset[tuple[str, ...]]
+    """Runs of words of the instructions that no source has."""
 
     @classmethod
     def of(
-        cls, sources: Sequence[SourceText], known: Sequence[KnownStatement], recalled: Collection[str]
+        cls,
+        sources: Sequence[SourceText],
+        known: Sequence[KnownStatement],
+        recalled: Collection[str],
+        instructions: str,
     ) -> "_Context":
-        texts = [part for source in sources for part in (source.text, source.name or "")]
-        texts += [part for each in known for part in (each.subject, each.value)]
+        texts = [source.text for source in sources]
         return cls(
             {source.memory_id: source for source in sources},
             {each.memory_id: each for each in known},
             frozenset(recalled),
-            frozenset().union(*map(_words, texts)),
             frozenset(source.name.casefold() for source in sources if source.name is not None),
+            _runs(instructions) - frozenset().union(*map(_runs, texts)) if instructions else frozenset(),
         )
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all sources, of their speakers' names and of the known statements."""
+        texts = [part for source in self.sources.values() for part in (source.text, source.name or "")]
+        texts += [part for each in self.known.values() for part in (each.subject, each.value)]
+        return frozenset().union(*map(_words, texts))
 
 
 def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection | None:
@@ -139,7 +164,8 @@ def _why_rejected(proposal: ProposedStatement, context: _Context) -> Rejection |
     return (
         _invalid_field(proposal)
         or _bad_quotation(proposal, source, context)
-        or (None if is_testimony(proposal.subject, source, context.speakers) else "speaker may not testify")
+        or _no_testimony(proposal, source, context)
+        or _instruction(proposal, source, context)
         or _unsupported(proposal, source, context)
         or _bad_replacement(proposal, context)
     )
@@ -199,10 +225,48 @@ def _overlap(sentence: str, quotation: str) -> bool:
     return quotation in sentence or sentence in quotation
 
 
+def _no_testimony(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
+    """The statement must be about its subject, and the speaker may testify about it."""
+    if not is_testimony(proposal.subject, source, context.speakers):
+        return "speaker may not testify"
+    said, about = _words(proposal.statement), _words(proposal.subject) - _ARTICLES
+    if about and about.isdisjoint(said):
+        return "another subject"
+    own_name = self_name(source)
+    is_about_speaker = own_name is not None and folded(own_name) == folded(proposal.subject)
+    replaces = proposal.replaces is not None
+    if is_about_speaker and is_about_another(proposal.quotation, proposal.attribute, replaces=replaces):
+        return "another subject"
+    # A statement about the user may not hide behind another subject.
+    if "user" in said - about and not is_testimony(USER_SUBJECT, source, context.speakers):
+        return "speaker may not testify"
+    return None
+
+
+def _instruction(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
+    """Orders to a language model are nobody's testimony, and its own instructions are no statement."""
+    quotation = folded(proposal.quotation)
+    sentences = [each.text for each in sentences_of(source.text) if _overlap(folded(each.text), quotation)]
+    if overrides_instructions(source.text) or any(map(orders_memory, (*sentences, proposal.quotation))):
+        return "instruction"
+    said = (proposal.statement, proposal.subject, proposal.value)
+    if context.prompt_runs and any(not context.prompt_runs.isdisjoint(_runs(text)) for text in said):
+        return "prompt text"
+    return None
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """All runs of `PROMPT_RUN_WORDS` words."""
+    words = [found[0].casefold() for found in _WORD.finditer(text)]
+    count = len(words) - PROMPT_RUN_WORDS + 1
+    return frozenset(tuple(words[start : start + PROMPT_RUN_WORDS]) for start in range(max(count, 0)))
+
+
 def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
     """Names and numbers must have been said; the words of dates may also come from the stated times."""
     dates = (proposal.valid_from, proposal.valid_to, source.at)
-    allowed = context.words | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
+    own_text = f"{proposal.quotation} {source.name or ''}"
+    own = _words(own_text) | _USER_WORDS | _date_words([moment for moment in dates if moment is not None])
     for text, is_sentence in ((proposal.statement, True), (proposal.value, False), (proposal.subject, False)):
         for place, found in enumerate(_WORD.finditer(text)):
             word = found[0]
@@ -212,9 +276,18 @@ def _unsupported(proposal: ProposedStatement, source: SourceText, context: _Cont
                 not word[0].isupper() or (is_start and word.casefold() in STATEMENT_STOPWORDS)
             ):
                 continue
-            if _forms(word).isdisjoint(allowed):
+            # The words of the whole batch are collected only if the quotation lacks one.
+            if _forms(word).isdisjoint(own) and _forms(word).isdisjoint(context.words):
                 return "unsupported number" if has_digit else "unsupported name"
+    content = [word for word in map(_forms, _content_words(proposal.value)) if word]
+    if content and all(word.isdisjoint(own) and word.isdisjoint(context.words) for word in content):
+        return "unsupported value"
     return None
+
+
+def _content_words(text: str) -> list[str]:
+    words = [found[0] for found in _WORD.finditer(text)]
+    return [word for word in words if word.casefold() not in STATEMENT_STOPWORDS]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -224,8 +297,9 @@ def _words(text: str) -> frozenset[str]:
 def _forms(word: str) -> set[str]:
     """A word without possessive and separators, and its parts: "Ana's", "10,000", "2026-03-01"."""
     whole = word.casefold().replace("’", "'")
-    plain = re.sub(r"'s?$", "", whole)
-    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *re.split(r"[-/:]", plain)} - {""}
+    plain = _POSSESSIVE.sub("", whole)
+    parts = _PARTS.split(plain)
+    return {whole, plain, plain.replace(",", ""), plain.removesuffix("s"), *parts} - {""}
 
 
 def _date_words(moments: Sequence[datetime]) -> frozenset[str]:

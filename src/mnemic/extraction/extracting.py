@@ -5,12 +5,12 @@ from hashlib import sha256
 
 from mnemic.db.database import TenantDatabase
 from mnemic.extraction.checking import check_statements, folded
-from mnemic.extraction.contradictions import Policy
 from mnemic.extraction.protocol import Extractor, KnownStatement, ProposedStatement, SourceText
 from mnemic.extraction.storing import AndThen, SourceBatch, StoredStatements, store_statements
 from mnemic.runtime.core import Caller
 from mnemic.text_analysis.assertions import sentences_of
 from mnemic.types.scope import Scope
+from mnemic.types.statement import ContradictionPolicy
 
 KNOWN_MAX = 20
 """Current statements that an extractor is shown, the newest ones."""
@@ -23,7 +23,7 @@ async def extract_batch(
     extractor: Extractor,
     batch: SourceBatch,
     *,
-    policy: Policy | None = None,
+    policy: ContradictionPolicy | None = None,
     and_then: AndThen | None = None,
 ) -> StoredStatements:
     """Extract statements from a batch of sources and store them; raises what the extractor raises.
@@ -33,7 +33,8 @@ async def extract_batch(
     known = await read_known(caller.database, batch.scope)
     proposals = await extractor.extract(batch.sources, known)
     recalled = await recalled_sentences(caller.database, batch.scope, proposals, batch.sources)
-    checked = check_statements(proposals, batch.sources, known, recalled)
+    instructions = getattr(extractor, "instructions", "")
+    checked = check_statements(proposals, batch.sources, known, recalled, instructions)
     return await store_statements(
         caller, batch, checked.accepted, checked.rejected, policy=policy, and_then=and_then
     )

@@ -17,7 +17,7 @@ from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError
 from mnemic.extraction.attributes import attribute_name, category_of, is_single_valued
 from mnemic.extraction.checking import Rejected, folded
-from mnemic.extraction.contradictions import NewStatement, Policy, resolve_contradictions
+from mnemic.extraction.contradictions import NewStatement, resolve_contradictions
 from mnemic.extraction.entities import link_statement_entities
 from mnemic.extraction.protocol import ProposedStatement, SourceText
 from mnemic.retain.deduplicate import reinforce
@@ -27,7 +27,7 @@ from mnemic.types.checks import EVIDENCE_MAX
 from mnemic.types.memory import Provenance
 from mnemic.types.retained import Duplicate, Retained
 from mnemic.types.scope import Scope
-from mnemic.types.statement import CONFIDENCES
+from mnemic.types.statement import CONFIDENCES, ContradictionPolicy
 
 PLAN_ATTEMPTS = 5
 REJECTED_KEPT_MAX = 20
@@ -79,7 +79,7 @@ async def store_statements(
     accepted: Sequence[ProposedStatement],
     rejected: Sequence[Rejected],
     *,
-    policy: Policy | None = None,
+    policy: ContradictionPolicy | None = None,
     and_then: AndThen | None = None,
 ) -> StoredStatements:
     """Store the statements of a batch and mark its sources, or nothing if they are marked already.
@@ -111,7 +111,8 @@ def _grouped(accepted: Sequence[ProposedStatement]) -> list[Group]:
         proposal = replace(given, attribute=attribute_name(given.attribute))
         subject, value = folded(proposal.subject), folded(proposal.value)
         key = (subject, proposal.attribute, value, proposal.is_negated, proposal.tense == "past")
-        groups.setdefault(key, []).append(proposal)
+        # The group said last comes last: ids decide between statements of the same moment.
+        groups[key] = [*groups.pop(key, []), proposal]
     return [tuple(group) for group in groups.values()]
 
 
@@ -140,7 +141,7 @@ async def _known(transaction: Transaction, batch: SourceBatch, groups: Sequence[
     }
     ids: dict[int, UUID] = {}
     forgotten: set[int] = set()
-    for row in await transaction.rows("statements.repeated", parameters):
+    for row in await transaction.rows_unprepared("statements.repeated", parameters):
         if row["is_forgotten"]:
             forgotten.add(row["index"])
         else:
@@ -156,7 +157,7 @@ class _Writer:
     groups: Sequence[Group]
     known: _Known
     rejected: Sequence[Rejected]
-    policy: Policy | None
+    policy: ContradictionPolicy | None
     and_then: AndThen | None
 
     async def write(self, caller: Caller) -> StoredStatements:
@@ -216,7 +217,7 @@ class _Writer:
         superseded = await resolve_contradictions(
             transaction,
             self.batch.scope,
-            [NewStatement(ids[index], self.groups[index][-1]) for index in sorted(ids)],
+            [NewStatement(ids[index], self.groups[index][-1], index in new) for index in sorted(ids)],
             policy=self.policy,
         )
         await transaction.execute("statements.add_triples", {"ids": list(new.values())})

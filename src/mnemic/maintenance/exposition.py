@@ -58,6 +58,10 @@ FROM_DATABASE: dict[str, tuple[str, str]] = {
         "mnemic_event_oldest_unsequenced_seconds",
         "Age of the oldest event that has no position yet.",
     ),
+    "consolidation_lag_s": (
+        "mnemic_consolidation_lag_seconds",
+        "How long ago consolidation was last scheduled to run, for the tenant that waits longest.",
+    ),
     "consumer_lag": ("mnemic_event_consumer_lag", "Events that the slowest consumer is behind."),
 }
 

@@ -12,6 +12,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.maintenance.archiving import archive
 from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.core import Core
@@ -27,13 +28,21 @@ LOG_DAYS_AHEAD = 7
 
 
 async def clean_up(core: Core, job: RunningJob) -> JsonValue:
-    """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations."""
+    """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations.
+
+    Memories are archived through the change log. Archiving a conversation only marks it: its turns are
+    recalled as before.
+    """
     database = core.storage.tenant_database
     return {
         "compared_count": await compare_pending(database, max_rows=None),
-        "expired_count": await _in_batches(database, "housekeeping.archive_expired", {}),
-        "faint_count": await _in_batches(
-            database, "housekeeping.archive_faint", {"unused_days": UNUSED_DAYS}
+        "expired_count": await archive(database, "housekeeping.expired", {}, "It has expired.", BATCH_ROWS),
+        "faint_count": await archive(
+            database,
+            "housekeeping.faint",
+            {"unused_days": UNUSED_DAYS},
+            f"Its salience is low, and it was not used for {UNUSED_DAYS} days.",
+            BATCH_ROWS,
         ),
         "conversation_count": await _in_batches(
             database, "housekeeping.archive_conversations", {"silent_days": SILENT_DAYS}

@@ -5,7 +5,14 @@ from mnemic.db.database import Transaction
 from mnemic.maintenance.jobs import refresh_snapshots
 from mnemic.runtime.call_metrics import OPERATIONS
 from mnemic.runtime.core import Core
-from mnemic.types.overview import EventOverview, Latency, Overview, QueueOverview, Snapshot
+from mnemic.types.overview import (
+    ConsolidationOverview,
+    EventOverview,
+    Latency,
+    Overview,
+    QueueOverview,
+    Snapshot,
+)
 
 
 async def read_overview(core: Core) -> Overview:
@@ -17,6 +24,7 @@ async def read_overview(core: Core) -> Overview:
             latency_24h=await _latency_24h(transaction),
             queue=QueueOverview(**await transaction.one("observing.queue")),
             events=EventOverview(**await transaction.one("observing.events")),
+            consolidation=ConsolidationOverview(**await transaction.one("consolidation.lag")),
             awaiting_embedding_count=awaiting["awaiting_embedding_count"],
             archived_per_day=await _archived_per_day(transaction),
         )

@@ -1,10 +1,11 @@
-"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; `mind_tools` has the others."""
+"""Mnemic's own tools: retain, recall, query_archive, forget, get_entity; others have files of their own."""
 
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from mnemic.errors import NotFoundError
+from mnemic.mcp.feedback_tool import GIVE_FEEDBACK
 from mnemic.mcp.mind_tools import MIND_TOOLS
 from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.mcp.tool_results import (
@@ -18,6 +19,7 @@ from mnemic.mcp.tool_results import (
     passages,
     recalled_hits,
 )
+from mnemic.mcp.why_tool import WHY
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.entity import CATEGORY_MAX_CHARACTERS
 from mnemic.types.memory import TAG_MAX_CHARACTERS, TAGS_MAX, Category
@@ -271,4 +273,4 @@ GET_ENTITY = MemoryTool(
     run=get_entity,
 )
 
-OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, *MIND_TOOLS)
+OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY, GIVE_FEEDBACK, *MIND_TOOLS)

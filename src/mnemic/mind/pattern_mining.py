@@ -15,11 +15,10 @@ from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.mind.strategies import TAG, TASK_MAX_CHARACTERS
 from mnemic.mind.tool_patterns import EndedConversation, ToolPattern, ended, find_patterns
 from mnemic.models.language import LanguageModel, usable_text
-from mnemic.recall.request import GLOBAL_CHANNEL
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.types.retained import Retained
-from mnemic.types.scope import Scope
+from mnemic.types.scope import GLOBAL_CHANNEL, Scope
 from mnemic.types.strategy import strategy_text
 
 PATTERNS = "mind.patterns"

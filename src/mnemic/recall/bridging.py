@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from mnemic.recall.ranking import Ranking, rank
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.text_analysis.name_matching import EVERYDAY_WORDS
-from mnemic.text_analysis.relations import RELATION_WORDS, names_beside, relations_in
+from mnemic.text_analysis.relations import KIND_OF, RELATION_WORDS, names_beside, relations_in
 
 BEST_MAX = 8
 """The best candidates of each owner, from which bridge terms are taken."""
@@ -73,7 +74,7 @@ _JOIN = re.compile(
 
 def looks_like_join(query: str) -> bool:
     """Whether a query describes somebody or something by another fact, or asks about two of them."""
-    if _JOIN.search(query) or not RELATION_WORDS.isdisjoint(_words(query)):
+    if _JOIN.search(query) or not RELATION_WORDS.isdisjoint(_words(KIND_OF.sub("", query))):
         return True
     return len(_SEPARATE_NAME.findall(query)) > 1
 
@@ -92,7 +93,11 @@ async def bridge_joins(
         return pools, rankings
     with timer.measure("bridge"):
         bridged = await _bridged(database, request, pools, rankings, embedding)
-        return bridged, [rank(pool, analysis, request.moment.timestamp()) for pool in bridged]
+        now_s = request.moment.timestamp()
+        return bridged, [
+            ranking if extended is pool else rank(extended, analysis, now_s)
+            for pool, extended, ranking in zip(pools, bridged, rankings, strict=True)
+        ]
 
 
 async def _bridged(
@@ -103,10 +108,11 @@ async def _bridged(
     embedding: QueryEmbedding | None,
 ) -> Sequence[CandidatePool]:
     """The pools with memories that have the names, and for each candidate how well it is bridged."""
+    words = _WordsOfTexts()
     bridges = [
         bridge
         for pool, ranking in zip(pools, rankings, strict=True)
-        for bridge in _bridges(pool, ranking, request.query)
+        for bridge in _bridges(pool, ranking, request.query, words)
     ]
     names = _names(bridges)
     extended = list(pools)
@@ -114,7 +120,23 @@ async def _bridged(
         for place, pool in enumerate(pools[:OWNERS_MAX]):
             if pool.lexical.terms.memory_count > len(pool):
                 extended[place] = await search_bridged(database, pool, request, names, embedding)
-    return [replace(pool, bridges=_values(pool, bridges)) for pool in extended]
+    return [
+        _with_values(pool, known, _values(pool, bridges, words))
+        for pool, known in zip(extended, pools, strict=True)
+    ]
+
+
+def _with_values(pool: CandidatePool, known: CandidatePool, values: Floats) -> CandidatePool:
+    """The pool with the values of its bridges; the known pool if there are none and nothing was added."""
+    return known if pool is known and not values.any() else replace(pool, bridges=values)
+
+
+class _WordsOfTexts(dict[str, frozenset[str]]):
+    """The distinct words of texts, each text split once."""
+
+    def __missing__(self, text: str) -> frozenset[str]:
+        words = self[text] = frozenset(_words(text))
+        return words
 
 
 @dataclass(frozen=True)
@@ -136,7 +158,7 @@ def _names(bridges: Sequence[_Bridge]) -> list[str]:
     return sorted(best, key=lambda term: (-best[term], term))[:TERMS_MAX]
 
 
-def _bridges(pool: CandidatePool, ranking: Ranking, query: str) -> list[_Bridge]:
+def _bridges(pool: CandidatePool, ranking: Ranking, query: str, words: _WordsOfTexts) -> list[_Bridge]:
     """The bridges of the candidates with a relation that the query names, and of the best candidates."""
     texts = pool.texts
     known = RELATION_WORDS.union(_words(query))
@@ -146,12 +168,24 @@ def _bridges(pool: CandidatePool, ranking: Ranking, query: str) -> list[_Bridge]
         beside = ((index, {_key(name) for name in names_beside(texts[index], relations)}) for index in order)
         named = [(index, dict.fromkeys(names - known, RELATION_VALUE)) for index, names in beside]
         found += [(index, terms) for index, terms in named if terms][:BEST_MAX]
-    counts = Counter(word for text in texts for word in set(_words(text)))
-    names = {_key(name) for text in texts for name in _NAME.findall(text[:TEXT_MAX_CHARACTERS])}
+    best = [texts[index] for index in order[:BEST_MAX]]
+    counts = Counter(chain.from_iterable(words[text] for text in texts))
+    names = _names_in(best, texts, words)
     found += [(index, _terms(texts[index], known, names, counts)) for index in order[:BEST_MAX]]
     return [
         _Bridge(pool.keys[index], terms, SUPPORT_DECAY**place) for place, (index, terms) in enumerate(found)
     ]
+
+
+def _names_in(best: Sequence[str], texts: Sequence[str], words: _WordsOfTexts) -> set[str]:
+    """The capitalised words of the best texts that any text has inside of a sentence."""
+    names = {_key(name) for text in best for name in _NAME.findall(text[:TEXT_MAX_CHARACTERS])}
+    found = chain.from_iterable(_WORD.findall(text[:TEXT_MAX_CHARACTERS]) for text in best)
+    doubtful = {_key(word) for word in found if word[:1].isupper()} - names - EVERYDAY_WORDS
+    for text in texts if doubtful else ():
+        if not doubtful.isdisjoint(words[text]):
+            names.update(_key(name) for name in _NAME.findall(text[:TEXT_MAX_CHARACTERS]))
+    return names
 
 
 def _terms(
@@ -171,20 +205,28 @@ def _terms(
     return terms
 
 
-def _values(pool: CandidatePool, bridges: Sequence[_Bridge]) -> Floats:
+def _values(pool: CandidatePool, bridges: Sequence[_Bridge], words: _WordsOfTexts) -> Floats:
     """For each candidate the value of its best bridge to another candidate."""
-    values = np.zeros(len(pool))
-    words = [frozenset(_words(text)) for text in pool.texts]
-    for bridge in bridges:
-        for index, own in enumerate(words):
-            if pool.keys[index] != bridge.key and (shared := own.intersection(bridge.terms)):
-                value = bridge.support * min(VALUE_MAX, sum(bridge.terms[term] for term in shared))
+    values = [0.0] * len(pool)
+    shareable = frozenset[str]().union(*(bridge.terms for bridge in bridges))
+    for index, text in enumerate(pool.texts):
+        shared = shareable.intersection(words[text])
+        if not shared:
+            continue
+        for bridge in bridges:
+            terms = shared.intersection(bridge.terms)
+            if terms and pool.keys[index] != bridge.key:
+                value = bridge.support * min(VALUE_MAX, sum(bridge.terms[term] for term in terms))
                 values[index] = max(values[index], value)
-    return values
+    return np.array(values)
 
 
 def _words(text: str) -> list[str]:
-    return [_key(word) for word in _WORD.findall(text[:TEXT_MAX_CHARACTERS])]
+    searched = text[:TEXT_MAX_CHARACTERS]
+    # Only letters beyond ASCII can change into several when case is folded, some of which are no letters.
+    if searched.isascii():
+        return [word[:-2] if word[-2:] == "'s" else word for word in _WORD.findall(searched.lower())]
+    return [_key(word) for word in _WORD.findall(searched)]
 
 
 def _key(word: str) -> str:

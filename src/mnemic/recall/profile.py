@@ -32,6 +32,8 @@ from mnemic.types.scope import Scope, check_name
 
 LINES_MAX = 80
 SECTION_LINES_MAX = 12
+MODEL_ROLES = ("assistant", "system", "tool")
+"""Turns of these roles are left out: a model may claim about a person what nobody said."""
 ABOUT_OWNER = "What do you know about me: my name, age, home, family, job, health, likes and plans?"
 """The text whose neighbours are candidates, besides the newest memories."""
 
@@ -116,7 +118,8 @@ def _pack(
     lines: dict[SectionName, list[ProfileLine]] = {name: [] for name in SECTION_NAMES}
     left_out: Counter[str] = Counter()
     for candidate in selected:
-        if (record := records.get(candidate.key)) is None:
+        record = records.get(candidate.key)
+        if record is None or record.role in MODEL_ROLES:
             continue
         section = _section(record)
         line = _line(record, candidate.score)

@@ -20,6 +20,7 @@ cross-validated by store, then rounded. docs/concepts/recall.md says what each p
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 import numpy as np
@@ -33,7 +34,7 @@ from mnemic.recall.outdating import outdated_part
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.time_evidence import listed_by_time, time_evidence
 
-WEIGHTS: Mapping[str, float] = {
+WEIGHTS: dict[str, float] = {
     "meaning": 1.3,
     "words": 1.0,
     "cosine": 0.0,
@@ -62,7 +63,7 @@ WEIGHTS: Mapping[str, float] = {
     "bridge": 1.5,
 }
 
-OUTSIDE_CONVERSATIONS: Mapping[str, float] = {
+OUTSIDE_CONVERSATIONS: dict[str, float] = {
     "meaning": 2.2,
     "words": 0.5,
     "cosine": 14.0,
@@ -140,8 +141,8 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     features = listed_by_time(features, pool, analysis)
     weighted = np.array(list(features.values())) * _weights(pool, features)
     parts = dict(zip(features, weighted, strict=True))
-    parts["on its own"] = _on_its_own(parts, features)
-    fused = sum(parts.values(), np.zeros(len(pool)))
+    on_its_own = parts["on its own"] = _on_its_own(parts, features)
+    fused = weighted.sum(axis=0) + on_its_own
     outdated = outdated_part(pool, fused, asks_for_past=analysis.asks_for_past)
     return Ranking(fused + outdated, parts | {"outdated": outdated})
 
@@ -160,12 +161,17 @@ def _on_its_own(parts: Mapping[str, Floats], features: Mapping[str, Floats]) -> 
 
 def _weights(pool: CandidatePool, features: Iterable[str]) -> Floats:
     """The weight of each part, a row, for each candidate, a column."""
-    in_conversation = np.array([conversation is not None for conversation in pool.conversations], bool)
-    return np.array(
-        [
-            np.where(in_conversation, WEIGHTS[name], OUTSIDE_CONVERSATIONS.get(name, WEIGHTS[name]))
-            for name in features
-        ]
+    of_turns, of_others = _weight_columns(tuple(features))
+    return np.where(pool.in_conversation, of_turns, of_others)
+
+
+@lru_cache
+def _weight_columns(features: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """The weights of turns and those of other memories, each as a column."""
+    of_others = WEIGHTS | OUTSIDE_CONVERSATIONS
+    return (
+        np.array([[WEIGHTS[name]] for name in features]),
+        np.array([[of_others[name]] for name in features]),
     )
 
 
@@ -178,14 +184,14 @@ def own_evidence(pool: CandidatePool) -> dict[str, Floats]:
     """The cosine and the lexical score, in standard deviations above the mean of the owner's memories."""
     lexical = pool.lexical
     mean_bytes = lexical.terms.mean_bytes or (float(pool.bytes.mean()) if len(pool) else 1.0)
-    scores = lexical_scores(lexical.weights_of(pool.terms), pool.bytes, mean_bytes)
+    scores = lexical_scores(pool.term_weights, pool.bytes, mean_bytes)
     mean, deviation = _lexical_statistics(lexical)
     meaning = (pool.cosines - pool.cosine_mean) / pool.cosine_deviation
     return {
         "meaning": np.clip(np.nan_to_num(meaning), -EVIDENCE_MAX, EVIDENCE_MAX),
         "words": np.clip((scores - mean) / deviation, -EVIDENCE_MAX, EVIDENCE_MAX),
         "cosine": np.nan_to_num(pool.cosines - UNRELATED_COSINE),
-        "coverage": lexical.weights_of(pool.terms) / (float(lexical.weights.sum()) or 1.0),
+        "coverage": pool.term_weights / (float(lexical.weights.sum()) or 1.0),
     }
 
 
@@ -252,9 +258,17 @@ def _conversation_meaning(pool: CandidatePool, meaning: Floats) -> Floats:
             turns.setdefault(conversation, []).append(value)
     if len(turns) < 2:
         return np.zeros(len(pool))
-    best = {name: fmean(sorted(values)[-BEST_TURNS:]) for name, values in turns.items()}
+    best = {name: _mean_of_best(values) for name, values in turns.items()}
     mean = fmean(best.values())
     return np.array([best[name] - mean if name is not None else 0.0 for name in pool.conversations])
+
+
+def _mean_of_best(values: list[float]) -> float:
+    """Of the `BEST_TURNS` highest values."""
+    if len(values) == 1:
+        return values[0]
+    best = sorted(values)[-BEST_TURNS:]
+    return math.fsum(best) / len(best)
 
 
 def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dict[str, Floats]:
@@ -277,7 +291,7 @@ def _metadata(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> dic
 
 def _turn_lengths(pool: CandidatePool) -> Floats:
     """The logarithm of a turn's length up to `BRIEF_BYTES`, minus the mean; 0 outside of conversations."""
-    is_turn = np.array([conversation is not None for conversation in pool.conversations], bool)
+    is_turn = pool.in_conversation
     lengths = np.zeros(len(pool))
     if is_turn.any():
         logarithms = np.log(np.clip(pool.bytes[is_turn], 1, BRIEF_BYTES))

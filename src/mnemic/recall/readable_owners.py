@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from mnemic.recall.request import Filter, Request
 from mnemic.types.memory import STATUSES
+from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.share import ReadableGrant
 
 OWNERS_MAX = 32
@@ -35,6 +36,13 @@ class ReadableOwner:
     def covers_everything(self) -> bool:
         """Whether the caller may read all memories of the owner."""
         return self.granted is None or self.granted == EVERYTHING
+
+    @property
+    def branch_candidates(self) -> list[str] | None:
+        """The channels of the request that may be branches; None through a grant, which opens no branch."""
+        if self.grant_id is not None:
+            return None
+        return [name for name in self.filter.channels or () if name != GLOBAL_CHANNEL]
 
     def parameters(self, request: Request) -> dict[str, Any]:
         """Parameters of the queries in recall.sql."""
@@ -64,10 +72,13 @@ def _written(wanted: Filter, moment: datetime, *, is_past: bool) -> tuple[Any, .
         wanted.name,
         wanted.source,
         Jsonb(wanted.metadata) if wanted.metadata is not None else None,
+        wanted.branch,
+        _list(wanted.past_channels),
+        _list(wanted.past_times),
     )
 
 
-def _list(values: tuple[str, ...] | None) -> list[str] | None:
+def _list(values: tuple[Any, ...] | None) -> list[Any] | None:
     """A list, which becomes an array in the database; a tuple would become a row."""
     return None if values is None else list(values)
 

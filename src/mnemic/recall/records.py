@@ -4,7 +4,7 @@ The searches return short records with the candidates, column by column (mnemic.
 ones are read here, since only few of the candidates are selected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from json import loads
@@ -13,9 +13,11 @@ from uuid import UUID
 
 import numpy as np
 
+from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
 from mnemic.recall.selection import RankedCandidate
 from mnemic.types.memory import MemoryRecord
@@ -37,11 +39,16 @@ async def read_records(
             pool = candidate.pool
             wanted |= {pool.keys[index]: (pool, index) for index in candidate.neighbour_indexes}
     records = {key: record for key, at in wanted.items() if (record := _record(*at)) is not None}
-    missing = [key for key in wanted if key not in records]
-    if missing:
-        records |= await _read(database, request, missing)
-    readable = {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
-    return {key: replace(record, outdated_by=_outdated_by(*wanted[key])) for key, record in readable.items()}
+    missing = {key: pool.readable for key, (pool, _) in wanted.items() if key not in records}
+    in_branch = [key for key, readable in missing.items() if readable.filter.branch is not None]
+    found: dict[Key, MemoryRecord] = {}
+    if in_branch:
+        found |= await _read_in_branch(database, request, missing[in_branch[0]], in_branch)
+    if others := [key for key in missing if key not in in_branch]:
+        found |= await _read(database, request, others)
+    for key, record in found.items():
+        records[key] = replace(record, outdated_by=_outdated_by(*wanted[key]))
+    return {key: _as_readable(record, *wanted[key]) for key, record in records.items()}
 
 
 def _as_readable(record: MemoryRecord, pool: CandidatePool, index: int) -> MemoryRecord:
@@ -79,6 +86,19 @@ async def _read(database: TenantDatabase, request: Request, keys: Sequence[Key])
         parameters = {"ids": IdArray(keys), "as_of": request.as_of}
         async with database.transaction() as transaction:
             rows = await transaction.rows_unprepared("recall.records_as_of", parameters)
+    return _by_key(rows)
+
+
+async def _read_in_branch(
+    database: TenantDatabase, request: Request, readable: ReadableOwner, keys: Sequence[Key]
+) -> dict[Key, MemoryRecord]:
+    """Records as the branch reads them: its own, and those of its parents as of the fork."""
+    parameters = {**readable.parameters(request), "ids": IdArray(keys)}
+    async with database.transaction() as transaction:
+        return _by_key(await transaction.rows_unprepared("recall.records_in_branch", parameters))
+
+
+def _by_key(rows: Iterable[Row]) -> dict[Key, MemoryRecord]:
     exact = ({**row, **{name: _exact(row[name]) for name in _FLOAT4_COLUMNS}} for row in rows)
     return {row["memory_id"].bytes: MemoryRecord.from_row(row) for row in exact}
 
@@ -130,6 +150,7 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
         retrieval_count=row["retrieval_count"][at],
         last_retrieved_at=row["last_retrieved_at"][at],
         last_injected_at=row["last_injected_at"][at],
+        outdated_by=_outdated_by(pool, index),
     )
 
 

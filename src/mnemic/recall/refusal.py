@@ -193,7 +193,7 @@ def _confidence(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, 
         calibration.cosine * (cosines.max() if has_cosines else 0.0)
         + calibration.mean * pool.cosine_mean
         + calibration.spread * pool.cosine_deviation
-        + calibration.best_words * lexical.weights_of(pool.terms).max() / total
+        + calibration.best_words * pool.term_weights.max() / total
         + calibration.known_words * weights[lexical.shares > 0].sum() / total
         + calibration.unknown_words * np.log1p(weights[_is_unknown(pool)].sum())
         + calibration.log_memories * _log_memories(lexical.terms.memory_count)

@@ -18,7 +18,7 @@ from mnemic.types.checks import (
 )
 from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.recalled import INCLUDES, TECHNIQUES
-from mnemic.types.scope import Scope, check_name
+from mnemic.types.scope import GLOBAL_CHANNEL, Scope, check_name
 from mnemic.types.tags import check_tags
 
 QUERY_MAX_CHARACTERS = 4_000
@@ -31,13 +31,15 @@ METADATA_MAX_BYTES = 4_096
 """As JSON. Metadata to filter by names a few keys; every candidate is compared with it."""
 DOCUMENT_KEY = "document"
 """The key under which the metadata of a chunk has the name of its document."""
-GLOBAL_CHANNEL = "_global"
 SEARCHING_TECHNIQUES = ("vector", "text", "graph", "time")
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which memories may be found; None does not restrict. The same fields as mnemic.recall_filter in SQL."""
+    """Which memories may be found; None does not restrict. The same fields as mnemic.recall_filter in SQL.
+
+    In a `branch`, each of `past_channels` is read as of the time at the same place in `past_times`.
+    """
 
     channels: tuple[str, ...] | None = None
     categories: tuple[str, ...] | None = None
@@ -52,6 +54,9 @@ class Filter:
     name: str | None = None
     source: str | None = None
     metadata: Mapping[str, Any] | None = None
+    branch: str | None = None
+    past_channels: tuple[str, ...] | None = None
+    past_times: tuple[datetime, ...] | None = None
 
     @property
     def leaves_few(self) -> bool:
@@ -61,6 +66,19 @@ class Filter:
         """
         labels = (self.tags, self.any_tags, self.metadata)
         return any((*labels, self.conversation, self.since, self.until, self.categories))
+
+    def in_branch(
+        self, branch: str, past_channels: Sequence[str], past_times: Sequence[datetime]
+    ) -> "Filter":
+        """The filter of a recall in a branch: all other channels are read as of the fork."""
+        others = [name for name in self.channels or () if name != branch and name not in past_channels]
+        return replace(
+            self,
+            channels=(branch, *past_channels, *others),
+            branch=branch,
+            past_channels=(*past_channels, *others),
+            past_times=(*past_times, *(min(past_times) for _ in others)),
+        )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ The states of changes and changesets are described in `types/changeset.py`. Stag
 anybody can recall. Applying and undoing first lock the memories and compare their states with those that the
 change log expects. If some were changed since, ChangeConflictError names them and what stands in the way, and
 nothing is changed. States are compared, not version numbers, so that changesets can be undone one after the
-other: undoing adds a version that equals the one before the change.
+other, the last one first: undoing adds a version that equals the one before the change.
 
 Every function is given an open transaction, so that a feature commits its own rows together with the changes.
 Reasons must not quote other memories: they stay when those are erased.
@@ -12,6 +12,7 @@ Reasons must not quote other memories: they stay when those are erased.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -22,7 +23,10 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.record.change_conflicts import (
     current_states,
     dependants,
+    later_changes,
+    put_state,
     raise_conflicts,
+    same_text_conflicts,
     state_conflicts,
     target_conflicts,
     undo_conflicts,
@@ -113,14 +117,16 @@ async def apply(
     before = await versions_of(
         transaction, owner, [(each.memory_id, each.version_before) for each in changes]
     )
-    raise_conflicts("applied", changeset_id, state_conflicts(changes, current, before))
+    conflicts = state_conflicts(changes, current, before)
+    conflicts += await same_text_conflicts(transaction, owner, changes)
+    raise_conflicts("applied", changeset_id, conflicts)
     targets = dict(current)
     for change in changes:
-        targets[change.memory_id] = _changed(targets[change.memory_id], change)
+        put_state(targets, _changed(targets[change.memory_id], change))
     conflicts = await target_conflicts(transaction, owner, changes, current, targets)
     raise_conflicts("applied", changeset_id, conflicts)
-    for change in changes:
-        await _apply_one(transaction, current, change, changeset)
+    applied = [await _apply_one(transaction, current, change, changeset) for change in changes]
+    await _mark_applied(transaction, owner, applied)
     await transaction.execute(
         "changesets.advance_open",
         {"owner": owner, "changeset_id": changeset_id, "ids": [change.memory_id for change in changes]},
@@ -159,8 +165,9 @@ async def undo(
     current = await current_states(transaction, owner, [change.memory_id for change in changes])
     pairs = [(each.memory_id, version) for each in changes for version in (each.version_before, _after(each))]
     versions = await versions_of(transaction, owner, pairs)
-    changes = sorted(changes, key=lambda each: _applied_at(each, versions), reverse=True)
+    changes = sorted(changes, key=_applied_at)[::-1]
     targets, conflicts = undo_conflicts(changes, current, versions)
+    conflicts += await later_changes(transaction, owner, changes)
     raise_conflicts("undone", changeset_id, conflicts)
     conflicts = await target_conflicts(transaction, owner, changes, current, targets)
     conflicts += await dependants(transaction, owner, current, targets)
@@ -179,6 +186,18 @@ async def approve(
 ) -> tuple[UUID, ...]:
     """Mark staged changes as approved, all or some; returns their ids."""
     return await _decide(transaction, owner, changeset_id, change_ids, ("staged",), "approve", "approved")
+
+
+async def approved_ids(transaction: Transaction, owner: str, changeset_id: UUID) -> list[UUID]:
+    """The ids of the approved changes; NotFoundError if the owner has no such changeset."""
+    await _lock_changeset(transaction, owner, changeset_id)
+    parameters = {
+        "owner": owner,
+        "changeset_id": changeset_id,
+        "states": ["approved"],
+        "change_ids": None,
+    }
+    return [row["change_id"] for row in await transaction.rows("changesets.changes", parameters)]
 
 
 async def reject(
@@ -257,7 +276,8 @@ async def _apply_one(
     current: dict[UUID, MemoryRecord],
     change: RecordedChange,
     changeset: Mapping[str, Any],
-) -> None:
+) -> RecordedChange:
+    """Write one change; returns it with the versions and what was added."""
     state = await _fresh(transaction, current[change.memory_id])
     changed_by: ChangedBy = "conflict_resolution" if changeset["purpose"] == "contradiction" else "system"
     new = await _write(transaction, state, _changed(state, change), changed_by, change.reason)
@@ -266,16 +286,20 @@ async def _apply_one(
     if change.relationship is not None:
         edge = _edge(state.owner, change) | {"process": changeset["process"]}
         is_added = await transaction.first("changesets.relate", edge) is not None
-    await transaction.execute(
-        "changesets.mark_applied",
-        {
-            "owner": state.owner,
-            "change_id": change.change_id,
-            "version_before": state.version,
-            "version_after": new.version,
-            "relationship_added": is_added,
-        },
+    return replace(
+        change, version_before=state.version, version_after=new.version, relationship_added=is_added
     )
+
+
+async def _mark_applied(transaction: Transaction, owner: str, applied: Sequence[RecordedChange]) -> None:
+    parameters = {
+        "owner": owner,
+        "change_ids": [change.change_id for change in applied],
+        "versions_before": [change.version_before for change in applied],
+        "versions_after": [change.version_after for change in applied],
+        "relationships_added": [change.relationship_added for change in applied],
+    }
+    await transaction.execute("changesets.mark_applied", parameters)
 
 
 async def _undo_one(
@@ -382,7 +406,6 @@ def _after(change: RecordedChange) -> int:
     return change.version_after if change.version_after is not None else change.version_before
 
 
-def _applied_at(change: RecordedChange, versions: Mapping[tuple[UUID, int], MemoryRecord]) -> Any:
-    """Sorts applied changes in the order in which they were applied."""
-    after = versions.get((change.memory_id, _after(change)))
-    return after.recorded_at.timestamp() if after is not None else 0.0
+def _applied_at(change: RecordedChange) -> datetime:
+    """Sorts applied changes in the order in which they were applied; those of one call have the same time."""
+    return change.applied_at or datetime.min.replace(tzinfo=UTC)

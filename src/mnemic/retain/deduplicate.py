@@ -14,6 +14,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.retain.items import Draft
 from mnemic.types.retained import Duplicate, Refused
+from mnemic.types.scope import Scope
 
 # About as much as a model embeds in one pass.
 SHORT_CALL_MAX_CHARACTERS = 2_000
@@ -37,7 +38,7 @@ class Deduplicated:
         return {item.index for item in self.duplicates} | {item.index for item in self.refused}
 
 
-async def deduplicate(database: TenantDatabase, owner: str, drafts: Sequence[Draft]) -> Deduplicated:
+async def deduplicate(database: TenantDatabase, scope: Scope, drafts: Sequence[Draft]) -> Deduplicated:
     """Look the drafts up before they are embedded, if that is cheaper than embedding them.
 
     A short call skips the lookup: most of its items are new, and embedding them takes less time than a
@@ -46,15 +47,15 @@ async def deduplicate(database: TenantDatabase, owner: str, drafts: Sequence[Dra
     if not any(map(has_identity, drafts)) or _is_short(drafts):
         return Deduplicated(tuple(drafts))
     async with database.transaction() as transaction:
-        return await deduplicate_in(transaction, owner, drafts)
+        return await deduplicate_in(transaction, scope, drafts)
 
 
-async def deduplicate_in(transaction: Transaction, owner: str, drafts: Sequence[Draft]) -> Deduplicated:
+async def deduplicate_in(transaction: Transaction, scope: Scope, drafts: Sequence[Draft]) -> Deduplicated:
     """Look the drafts up in a transaction that is already open."""
     if not drafts:
         return Deduplicated(())
     known: Known = {}
-    for row in await transaction.rows_unprepared("retain.known", _identities(owner, drafts)):
+    for row in await transaction.rows_unprepared("retain.known", _identities(scope, drafts)):
         known.setdefault(row["index"], (row["memory_id"], row["forgotten_at"]))
     return split_known(drafts, known)
 
@@ -93,7 +94,7 @@ def _is_short(drafts: Sequence[Draft]) -> bool:
     return characters <= SHORT_CALL_MAX_CHARACTERS and all(draft.item.external_id is None for draft in drafts)
 
 
-def _identities(owner: str, drafts: Sequence[Draft]) -> dict[str, Any]:
+def _identities(scope: Scope, drafts: Sequence[Draft]) -> dict[str, Any]:
     external = [
         (draft.index, draft.item.external_id) for draft in drafts if draft.item.external_id is not None
     ]
@@ -103,7 +104,8 @@ def _identities(owner: str, drafts: Sequence[Draft]) -> dict[str, Any]:
         if (content_hash := draft.chunks[0].content_hash) is not None
     ]
     return {
-        "owner": owner,
+        "owner": scope.require_owner(),
+        "channel": scope.channel,
         "external_indexes": [index for index, _ in external],
         "external_ids": [external_id for _, external_id in external],
         "hash_indexes": [index for index, _ in hashed],

@@ -123,7 +123,7 @@ async def _store(
     """Insert the drafts that are still new, each with all its chunks, and their vectors into `table`."""
     # Turns with an external id are looked up again: a position given to a duplicate would leave a gap.
     turns = [draft for draft in batch.drafts if draft.item.conversation is not None and has_identity(draft)]
-    known = await deduplicate_in(transaction, plan.owner, turns)
+    known = await deduplicate_in(transaction, plan.scope, turns)
     known_indexes = known.known_indexes
     unknown = [draft for draft in batch.drafts if draft.index not in known_indexes]
     distinct = _distinct(unknown)
@@ -134,7 +134,7 @@ async def _store(
         row = await _insert(transaction, parameters, batch, distinct, table)
         stored_ids, owner_has_names = set(row["memory_ids"]), row["has_names"]
     conflicting = [draft for draft in unknown if draft.chunks[0].memory_id not in stored_ids]
-    late = await deduplicate_in(transaction, plan.owner, conflicting)
+    late = await deduplicate_in(transaction, plan.scope, conflicting)
     if late.new:
         # The memory that the insert conflicted with was forgotten since. `TenantDatabase.run` runs again.
         raise SerializationFailure("an item is neither new nor known")

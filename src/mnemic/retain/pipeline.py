@@ -55,7 +55,7 @@ async def retain_items(
     log = CallLog(caller.core.settings.memory_log, scope, defaults.get("conversation"))
     with caller.core.call_metrics.call("retain") as call, Spool() as spool:
         for drafts in in_groups(check_items(items, defaults)):
-            found = await deduplicate(caller.database, plan.owner, drafts)
+            found = await deduplicate(caller.database, scope, drafts)
             vectors, error = await embed(embedder, found.new, contexts)
             batch = Batch(found.new, vectors, error, found.duplicates, found.refused)
             spool.append(batch)

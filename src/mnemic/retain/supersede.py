@@ -6,7 +6,9 @@ from uuid import UUID
 
 from mnemic.db.database import Transaction
 from mnemic.errors import ConflictError, InvalidInputError
+from mnemic.record.branches import read_in_branch
 from mnemic.record.memories import get_memory, write_change
+from mnemic.retain.branch_changes import replace_in_branch
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.types.checks import check_time
@@ -22,12 +24,19 @@ async def supersede(
     valid_from: datetime | str | None,
     reason: str | None,
     owner: str | None,
+    channel: str | None = None,
 ) -> MemoryRecord:
     """Store a new memory, exclude the old one from recall and relate both; returns the new memory.
 
-    Raises ConflictError if the old memory is superseded already, InvalidInputError if nothing changes.
+    In a branch, a memory of its parent is hidden there, and the new one is stored in the branch. Raises
+    ConflictError if the old memory is superseded already, InvalidInputError if nothing changes.
     """
-    scope = caller.scoped(owner)
+    scope = caller.scoped(owner, channel)
+    seen = await read_in_branch(caller.database, scope, memory_id)
+    if seen is not None and not seen.is_own:
+        return await replace_in_branch(
+            caller, scope, seen, lambda old: _in_place_of(old, content, valid_from), reason=reason
+        )
     old = await get_memory(caller.database, scope, memory_id)
     moment = check_time("valid_from", valid_from) if valid_from is not None else datetime.now(UTC)
     _check_supersedable(old, content, moment)
@@ -47,6 +56,14 @@ async def supersede(
         caller, [successor], {}, owner=owner, channel=old.channel, and_then=retire_old
     )
     return await get_memory(caller.database, scope, retained.memory_ids[0])
+
+
+def _in_place_of(old: MemoryRecord, content: str, valid_from: datetime | str | None) -> MemoryRecord:
+    """The memory that takes the place of one of the parent, in a branch."""
+    moment = check_time("valid_from", valid_from) if valid_from is not None else datetime.now(UTC)
+    _check_supersedable(old, content, moment)
+    category = "factual" if old.category == "episodic" else old.category
+    return replace(old, content=content, category=category, valid_from=moment, valid_to=None)
 
 
 async def _retire(

@@ -24,6 +24,7 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
 from mnemic.events.consumers import Start
@@ -39,7 +40,9 @@ from mnemic.retain.items import ItemInput
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
@@ -58,13 +61,18 @@ from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
+from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
+from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
 from mnemic.types.embedding import ModelChange
 from mnemic.types.entity import (
@@ -98,12 +106,21 @@ from mnemic.types.memory import (
 )
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.profile import Profile
+from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
 from mnemic.types.schedule import Schedule
+from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
+from mnemic.types.statement import (
+    AttributeKind,
+    ContradictionPolicy,
+    ContradictionRule,
+    RejectedStatement,
+    Statement,
+)
 from mnemic.types.stats import TenantStats
 from mnemic.types.strategy import Strategy, StrategyUse, ToolStatistics
 from mnemic.types.tenant import TenantRecord
@@ -122,13 +139,16 @@ from mnemic.types.tiers import (
 )
 from mnemic.types.traces import AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
+from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
 
 __all__ = [
     "Actors",
     "Admin",
     "Audit",
+    "Channels",
     "Conversations",
+    "Curation",
     "Documents",
     "Entities",
     "Errors",
@@ -148,6 +168,7 @@ __all__ = [
     "Shares",
     "Spend",
     "State",
+    "Statements",
     "Strategies",
     "Triples",
     "Webhooks",
@@ -183,8 +204,8 @@ class Memory(Facade[AsyncMemory]):
         another folder for the embedded server. `url` is a `postgresql://` database, or the `https://` address
         of a Mnemic server, which needs an `api_key` and uses its own models. `url` and `data_dir` exclude
         each other. `embedder` is "local", "provider:model" or an object. `llm` is "provider:model" or an
-        object; it is optional, and some techniques of recall use it. `reranker` is "llm" or an object.
-        Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
+        object; it is optional, and some techniques of recall use it. `reranker` is "local", "llm" or an
+        object. Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
         self._async = AsyncMemory(
             url,
@@ -416,6 +437,26 @@ class Memory(Facade[AsyncMemory]):
             )
         )
 
+    def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        return self._portal.run(
+            self._async.consolidate(conversation=conversation, policy=policy, progress=progress, owner=owner)
+        )
+
     @property
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
@@ -442,6 +483,11 @@ class Memory(Facade[AsyncMemory]):
         return Conversations._view(self._portal, self._async.conversations)
 
     @property
+    def channels(self) -> Channels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return Channels._view(self._portal, self._async.channels)
+
+    @property
     def documents(self) -> Documents:
         """Documents by name."""
         return Documents._view(self._portal, self._async.documents)
@@ -460,6 +506,11 @@ class Memory(Facade[AsyncMemory]):
     def triples(self) -> Triples:
         """Statements of subject, predicate and object."""
         return Triples._view(self._portal, self._async.triples)
+
+    @property
+    def statements(self) -> Statements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return Statements._view(self._portal, self._async.statements)
 
     @property
     def journal(self) -> Journal:
@@ -510,6 +561,11 @@ class Memory(Facade[AsyncMemory]):
     def groups(self) -> Groups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return Groups._view(self._portal, self._async.groups)
+
+    @property
+    def curation(self) -> Curation:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return Curation._view(self._portal, self._async.curation)
 
     @property
     def keys(self) -> Keys:
@@ -726,6 +782,70 @@ class Audit(Facade[AsyncAudit]):
         return self._portal.run(self._async.unfinished(limit=limit, owner=owner))
 
 
+class Channels(Facade[AsyncChannels]):
+    """Channels. A branch is a channel that was forked from another one, to try something out.
+
+    It reads its own memories, and those of its parent as they were known at the fork. What is written,
+    changed or forgotten in the branch stays there until the branch is merged.
+    """
+
+    def list(
+        self, *, after: str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Channel]:
+        """Return the owner's channels that have memories, and its branches, by name.
+
+        `after` is the name of the last channel of the previous page. It counts the memories of all channels,
+        so that it takes longer the more the owner has.
+        """
+        return self._portal.run(self._async.list(after=after, limit=limit, owner=owner))
+
+    def fork(
+        self,
+        channel: str,
+        *,
+        parent: str = GLOBAL_CHANNEL,
+        reason: str | None = None,
+        owner: str | None = None,
+    ) -> Channel:
+        """Create the branch `channel` of `parent`, and return it.
+
+        From now on, calls with `channel=` this name read and write in the branch. Later changes of the parent
+        are not visible there. ConflictError if the name is in use, or at the limit of branches or of their
+        depth; NotFoundError if the parent does not exist.
+        """
+        return self._portal.run(self._async.fork(channel, parent=parent, reason=reason, owner=owner))
+
+    def merge(
+        self,
+        channel: str,
+        *,
+        dry_run: bool = False,
+        choices: Mapping[str, MergeChoice] | None = None,
+        otherwise: MergeChoice | None = None,
+        owner: str | None = None,
+    ) -> Merge:
+        """Merge a branch into its parent, in one transaction, or show what merging would do (`dry_run`).
+
+        The memories of the branch move to the parent; what the branch forgot or replaced is forgotten or
+        superseded there. `choices` decide conflicts, by their `conflict_id`: the memory of the `branch`
+        counts, that of the `parent` (the other one stays in the branch), or `both`. `otherwise` decides the
+        rest; duplicates are left behind by default. ConflictError names conflicts without a choice, and
+        nothing is merged. `memory.curation.undo` with the `changeset_id` of the result undoes the merge.
+        """
+        return self._portal.run(
+            self._async.merge(channel, dry_run=dry_run, choices=choices, otherwise=otherwise, owner=owner)
+        )
+
+    def drop(self, channel: str, *, owner: str | None = None) -> BranchReceipt:
+        """Delete a branch and everything that was stored in it, permanently; returns the numbers of rows.
+
+        Of a merged branch only the rest is deleted, that was not merged. ConflictError while it has open
+        branches of its own; NotFoundError if it is no branch. It is recorded in the audit log, without the
+        name.
+        """
+        return self._portal.run(self._async.drop(channel, owner=owner))
+
+
 class Conversations(Facade[AsyncConversations]):
     """Conversations. The first turn creates a conversation: `retain(…, conversation=…)`."""
 
@@ -800,6 +920,128 @@ class Conversations(Facade[AsyncConversations]):
         Mnemic learns from it which sequences of tools work. Without it, the last tool call decides.
         """
         return self._portal.run(self._async.set_outcome(conversation, outcome, owner=owner))
+
+
+class Curation(Facade[AsyncCuration]):
+    """Changesets: changes of memories that Mnemic proposes or has made, which can be shown and undone.
+
+    A run of the curator stages changes: nothing changes, and recall does not see them, until they are
+    applied. Contradictions, promotion and the daily cleanup are in the same list, applied already.
+    """
+
+    def propose(
+        self,
+        *,
+        kinds: Sequence[CurationKind] | None = None,
+        limit: int = PROPOSALS_MAX,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CurationRun:
+        """Read the owner's memories and stage what to promote, archive, prune, merge or supersede.
+
+        A run reads up to 20,000 memories and makes at most `limit` proposals; the next one continues. With
+        `dry_run=True` it only shows them. It never proposes anything twice, nor anything about anchored
+        memories, turns or documents. Proposals of a kind with an automatic policy are applied at once.
+        """
+        return self._portal.run(self._async.propose(kinds=kinds, limit=limit, dry_run=dry_run, owner=owner))
+
+    def list(
+        self,
+        *,
+        state: ChangesetState | None = None,
+        purpose: ChangesetPurpose | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Changeset]:
+        """Return changesets, newest first; `before` is the id of the last one of the previous page.
+
+        Those in the state `staged` wait for a decision.
+        """
+        return self._portal.run(
+            self._async.list(state=state, purpose=purpose, before=before, limit=limit, owner=owner)
+        )
+
+    def get(self, changeset_id: UUID | str, *, owner: str | None = None) -> Changeset:
+        """Return one changeset, with the number of its changes by state."""
+        return self._portal.run(self._async.get(changeset_id, owner=owner))
+
+    def diff(
+        self,
+        changeset_id: UUID | str,
+        *,
+        after: int | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> ChangesetDiff:
+        """Return the changes of a changeset in their order, each with the fields before and after it.
+
+        `text` is the same for people. `next_after` of the result continues the list.
+        """
+        return self._portal.run(self._async.diff(changeset_id, after=after, limit=limit, owner=owner))
+
+    def approve(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Approve staged changes: all, or those that are named. `apply` then applies them."""
+        return self._portal.run(self._async.approve(changeset_id, change_ids=change_ids, owner=owner))
+
+    def reject(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Reject open changes: all, or those that are named.
+
+        They are not proposed again unless the memory changes.
+        """
+        return self._portal.run(self._async.reject(changeset_id, change_ids=change_ids, owner=owner))
+
+    def apply(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Apply the approved changes, or those that are named, all in one transaction.
+
+        ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
+        The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.apply(changeset_id, change_ids=change_ids, owner=owner))
+
+    def undo(
+        self,
+        changeset_id: UUID | str,
+        *,
+        change_ids: Sequence[UUID | str] | None = None,
+        owner: str | None = None,
+    ) -> Changeset:
+        """Undo the applied changes, or those that are named, all in one transaction.
+
+        The memories get back exactly what they had before; the history keeps everything. Any changeset can be
+        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
+        nothing changes. The act is recorded in the audit log.
+        """
+        return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
+
+    def policies(self, *, owner: str | None = None) -> dict[str, bool]:
+        """Return, for each kind of proposal, whether it is applied without asking."""
+        return self._portal.run(self._async.policies(owner=owner))
+
+    def set_policy(self, kind: CurationKind, *, automatic: bool, owner: str | None = None) -> dict[str, bool]:
+        """Apply proposals of a kind without asking, from the next run on, or no longer; returns all policies.
+
+        The change is recorded in the audit log.
+        """
+        return self._portal.run(self._async.set_policy(kind, automatic=automatic, owner=owner))
 
 
 class Documents(Facade[AsyncDocuments]):
@@ -1684,8 +1926,9 @@ class Memories(Facade[AsyncMemories]):
     ) -> Sequence[MemoryRecord]:
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
-        A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         return self._portal.run(
             self._async.list(
@@ -1719,11 +1962,14 @@ class Memories(Facade[AsyncMemories]):
         expires_at: datetime | str | None = None,
         changed_by: ChangedBy = "user",
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Change some fields and return the changed memory; the earlier version is kept.
 
-        To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         return self._portal.run(
             self._async.update(
@@ -1740,6 +1986,7 @@ class Memories(Facade[AsyncMemories]):
                 expires_at=expires_at,
                 changed_by=changed_by,
                 reason=reason,
+                channel=channel,
                 owner=owner,
             )
         )
@@ -1751,6 +1998,7 @@ class Memories(Facade[AsyncMemories]):
         *,
         valid_from: datetime | str | None = None,
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Replace a memory by a new one, in one transaction, and return the new one.
@@ -1759,30 +2007,52 @@ class Memories(Facade[AsyncMemories]):
         It stops being valid at `valid_from` (default: now), when the new one starts being valid.
         """
         return self._portal.run(
-            self._async.supersede(memory_id, content, valid_from=valid_from, reason=reason, owner=owner)
+            self._async.supersede(
+                memory_id, content, valid_from=valid_from, reason=reason, channel=channel, owner=owner
+            )
         )
 
     def forget(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
-        `restore` undoes it; `memory.admin.erase` removes data permanently.
+        In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
+        `memory.admin.erase` removes data permanently.
         """
-        return self._portal.run(self._async.forget(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.forget(memory_id, reason=reason, channel=channel, owner=owner))
 
     def restore(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Make a forgotten, archived or superseded memory active again.
 
-        ConflictError if another active memory of the owner has the same text.
+        In a branch (`channel`), a memory of its parent that was hidden there is read again. ConflictError if
+        another active memory of the owner has the same text.
         """
-        return self._portal.run(self._async.restore(memory_id, reason=reason, owner=owner))
+        return self._portal.run(self._async.restore(memory_id, reason=reason, channel=channel, owner=owner))
 
     def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return self._portal.run(self._async.history(memory_id, owner=owner))
+
+    def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return self._portal.run(self._async.why(memory_id, owner=owner))
 
     def as_of(
         self, memory_id: UUID | str, moment: datetime | str, *, owner: str | None = None
@@ -1791,18 +2061,30 @@ class Memories(Facade[AsyncMemories]):
         return self._portal.run(self._async.as_of(memory_id, moment, owner=owner))
 
     def revert(
-        self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        version: int,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Restore an earlier version as a new version; the versions in between are kept."""
-        return self._portal.run(self._async.revert(memory_id, version, reason=reason, owner=owner))
+        return self._portal.run(
+            self._async.revert(memory_id, version, reason=reason, channel=channel, owner=owner)
+        )
 
-    def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def tag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Add tags to a memory."""
-        return self._portal.run(self._async.tag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.tag(memory_id, *tags, channel=channel, owner=owner))
 
-    def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    def untag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Remove tags from a memory."""
-        return self._portal.run(self._async.untag(memory_id, *tags, owner=owner))
+        return self._portal.run(self._async.untag(memory_id, *tags, channel=channel, owner=owner))
 
     def relate(
         self,
@@ -1863,6 +2145,15 @@ class Memories(Facade[AsyncMemories]):
         return self._portal.run(
             self._async.list_feedback(memory_id=memory_id, before=before, limit=limit, owner=owner)
         )
+
+    def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return self._portal.run(self._async.promotions(before=before, limit=limit, owner=owner))
 
     def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
@@ -2323,6 +2614,71 @@ class State(Facade[AsyncState]):
     def delete(self, key: str, *, expected_version: int | None = None, owner: str | None = None) -> bool:
         """Delete a document; returns whether it existed with that version."""
         return self._portal.run(self._async.delete(key, expected_version=expected_version, owner=owner))
+
+
+class Statements(Facade[AsyncStatements]):
+    """Statements that consolidation found in turns, notes and documents. Each is a memory, too.
+
+    `memory.memories.why` shows the turns that a statement rests on; `memory.memories.forget` forgets it.
+    """
+
+    def list(
+        self,
+        *,
+        subject: str | None = None,
+        attribute: str | None = None,
+        status: Status | None = "active",
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[Statement]:
+        """Return statements of the owner, newest first: current ones, or those with another status, or all.
+
+        `before` is the `memory_id` of the last statement of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                subject=subject, attribute=attribute, status=status, before=before, limit=limit, owner=owner
+            )
+        )
+
+    def rejected(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[RejectedStatement]:
+        """Return statements that were proposed and not accepted, with the reasons, newest first."""
+        return self._portal.run(self._async.rejected(before=before, limit=limit, owner=owner))
+
+    def attributes(self) -> Sequence[AttributeKind]:
+        """Return the attributes that the tenant has declared as single-valued or many-valued."""
+        return self._portal.run(self._async.attributes())
+
+    def set_attribute(self, attribute: str, *, is_single_valued: bool) -> AttributeKind:
+        """Declare whether an attribute has one value at a time; for administrators, without an owner.
+
+        A new value of a single-valued attribute supersedes the old one; attributes that nobody has declared
+        and that are not built in have many values. Statements that are stored keep their kind.
+        """
+        return self._portal.run(self._async.set_attribute(attribute, is_single_valued=is_single_valued))
+
+    def remove_attribute(self, attribute: str) -> bool:
+        """Remove a declaration, so that the built-in kind holds again; for administrators."""
+        return self._portal.run(self._async.remove_attribute(attribute))
+
+    def policies(self) -> Sequence[ContradictionRule]:
+        """Return the policies for contradictions that were set for the tenant and its channels."""
+        return self._portal.run(self._async.policies())
+
+    def set_policy(self, policy: ContradictionPolicy, *, channel: str | None = None) -> ContradictionRule:
+        """Set what happens to contradicting statements, for a channel or the tenant; for administrators.
+
+        `prefer_new`, the default, lets a new value supersede the old one; `prefer_old` keeps the old one;
+        `flag_review` lets the new one wait for review. Decisions that were made stay.
+        """
+        return self._portal.run(self._async.set_policy(policy, channel=channel))
+
+    def remove_policy(self, *, channel: str | None = None) -> bool:
+        """Remove the policy of a channel, or of the tenant; for administrators."""
+        return self._portal.run(self._async.remove_policy(channel=channel))
 
 
 class Strategies(Facade[AsyncStrategies]):

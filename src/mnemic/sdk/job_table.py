@@ -1,10 +1,22 @@
 """The job types of all features, combined. A new feature adds its table here."""
 
+from mnemic.consolidation import jobs as consolidation
+from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
 from mnemic.maintenance import jobs as maintenance
 from mnemic.mind import jobs as mind
+from mnemic.promotion import jobs as promotion
 from mnemic.runtime.job_types import combine
 from mnemic.webhooks import jobs as webhooks
 
-JOBS = combine(documents.JOBS, embeddings.JOBS, maintenance.JOBS, mind.JOBS, webhooks.JOBS)
+JOBS = combine(
+    consolidation.JOBS,
+    curation.JOBS,
+    documents.JOBS,
+    embeddings.JOBS,
+    maintenance.JOBS,
+    mind.JOBS,
+    promotion.JOBS,
+    webhooks.JOBS,
+)

@@ -8,6 +8,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from mnemic.config import Settings
+from mnemic.consolidation.consolidating import check_wanted, consolidate
 from mnemic.db.tenancy import Tenant
 from mnemic.mind.bundle import recall_with_bundle
 from mnemic.models.embedding import EmbedderSpec
@@ -22,7 +23,9 @@ from mnemic.sdk.backend import Backend, LocalBackend, choose_backend
 from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
+from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.conversations import AsyncConversations
+from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
 from mnemic.sdk.groups.entities import AsyncEntities
 from mnemic.sdk.groups.errors import AsyncErrors
@@ -41,6 +44,7 @@ from mnemic.sdk.groups.schedules import AsyncSchedules
 from mnemic.sdk.groups.shares import AsyncShares
 from mnemic.sdk.groups.spend import AsyncSpend
 from mnemic.sdk.groups.state import AsyncState
+from mnemic.sdk.groups.statements import AsyncStatements
 from mnemic.sdk.groups.strategies import AsyncStrategies
 from mnemic.sdk.groups.triples import AsyncTriples
 from mnemic.sdk.groups.webhooks import AsyncWebhooks
@@ -48,11 +52,13 @@ from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.progress import progress_reporter
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.sdk.settings import resolve_settings
+from mnemic.types.consolidated import Consolidated
 from mnemic.types.memory import Category, Provenance, Source, Status
 from mnemic.types.profile import Profile
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
+from mnemic.types.statement import ContradictionPolicy
 
 
 class AsyncMemory(CallGroup):
@@ -83,8 +89,8 @@ class AsyncMemory(CallGroup):
         another folder for the embedded server. `url` is a `postgresql://` database, or the `https://` address
         of a Mnemic server, which needs an `api_key` and uses its own models. `url` and `data_dir` exclude
         each other. `embedder` is "local", "provider:model" or an object. `llm` is "provider:model" or an
-        object; it is optional, and some techniques of recall use it. `reranker` is "llm" or an object.
-        Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
+        object; it is optional, and some techniques of recall use it. `reranker` is "local", "llm" or an
+        object. Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
         resolved = resolve_settings(url, data_dir, api_key, tenant, settings)
         backend = choose_backend(resolved, embedder=embedder, llm=llm, reranker=reranker)
@@ -316,6 +322,27 @@ class AsyncMemory(CallGroup):
         )
         return await make_profile(self._caller, request, question)
 
+    @routed("consolidate")
+    async def consolidate(
+        self,
+        *,
+        conversation: str | None = None,
+        policy: ContradictionPolicy | None = None,
+        progress: bool | Callable[[int], None] = False,
+        owner: str | None = None,
+    ) -> Consolidated:
+        """Learn now from what the owner's turns, notes and documents say since the last pass.
+
+        A scheduled job does the same for all owners every 15 minutes. What was understood is stored as
+        statements, which are memories; conversations get a summary. Running it again stores nothing twice.
+        `policy` says what happens to a statement that contradicts a known one; the default is that of the
+        channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
+        with the number of sources read so far.
+        """
+        wanted = check_wanted(self._caller.scoped(owner), conversation, policy)
+        with progress_reporter(progress, "reading") as report:
+            return await consolidate(self._core, wanted, report)
+
     @property
     def memories(self) -> AsyncMemories:
         """Single memories: read, change, forget, restore and relate them."""
@@ -342,6 +369,11 @@ class AsyncMemory(CallGroup):
         return AsyncConversations(self._backend, self._scope)
 
     @property
+    def channels(self) -> AsyncChannels:
+        """Channels and branches: fork a channel, merge the branch or drop it."""
+        return AsyncChannels(self._backend, self._scope)
+
+    @property
     def documents(self) -> AsyncDocuments:
         """Documents by name."""
         return AsyncDocuments(self._backend, self._scope)
@@ -360,6 +392,11 @@ class AsyncMemory(CallGroup):
     def triples(self) -> AsyncTriples:
         """Statements of subject, predicate and object."""
         return AsyncTriples(self._backend, self._scope)
+
+    @property
+    def statements(self) -> AsyncStatements:
+        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        return AsyncStatements(self._backend, self._scope)
 
     @property
     def journal(self) -> AsyncJournal:
@@ -410,6 +447,11 @@ class AsyncMemory(CallGroup):
     def groups(self) -> AsyncGroups:
         """Groups of owners, and grants to all members of a group; for administrators."""
         return AsyncGroups(self._backend, self._scope)
+
+    @property
+    def curation(self) -> AsyncCuration:
+        """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
+        return AsyncCuration(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:

@@ -8,14 +8,16 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 
 
 @contextmanager
-def progress_reporter(progress: bool | Callable[[int], None]) -> Iterator[Callable[[int], None]]:
+def progress_reporter(
+    progress: bool | Callable[[int], None], title: str = "retaining"
+) -> Iterator[Callable[[int], None]]:
     """Gives the function to call with the number of items done so far."""
     if callable(progress):
         yield progress
     elif not progress:
         yield lambda count: None
     else:
-        columns = (SpinnerColumn(), TextColumn("retaining"), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (SpinnerColumn(), TextColumn(title), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("retaining", total=None)
+            task = bar.add_task(title, total=None)
             yield lambda count: bar.update(task, completed=count)

@@ -49,7 +49,7 @@ async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None
     route = getattr(scope.get("route"), "path", "")
     act = audited(
         database,
-        scopes.Scope(owner=None, channel="_global", process=PROCESS),
+        scopes.Scope(owner=None, channel=scopes.GLOBAL_CHANNEL, process=PROCESS),
         action=ACTION,
         target=f"{scope['method']} {route}",
         detail={"key_id": str(key.key_id), "request_id": scope["state"]["request_id"]},

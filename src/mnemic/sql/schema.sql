@@ -30,7 +30,10 @@ CREATE TYPE mnemic.recall_filter AS (
 	role text,
 	name text,
 	source text,
-	metadata jsonb
+	metadata jsonb,
+	branch text,
+	past_channels text[],
+	past_times timestamp with time zone[]
 );
 
 CREATE FUNCTION mnemic.are_tags(tags text[]) RETURNS boolean
@@ -100,6 +103,69 @@ BEGIN
     SET next_model = nullif(wanted, used.model), is_listed = false, started_at = now()
     WHERE used.tenant_id = tenant;
     RETURN (SELECT used.next_model IS NOT NULL FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
+END
+$$;
+
+CREATE FUNCTION mnemic.branch_filter(of_tenant uuid, of_owner text, in_channel text) RETURNS mnemic.recall_filter
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_populate_record(NULL::mnemic.recall_filter, to_jsonb(viewed))
+        FROM mnemic.branch_view(of_tenant, of_owner, ARRAY[in_channel]) AS viewed
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.branch_of(of_tenant uuid, of_owner text, in_channel text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF in_channel = '_global' THEN
+        RETURN NULL;
+    END IF;
+    RETURN (
+        SELECT forked.channel FROM state.channel_branches AS forked
+        WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = in_channel
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.branch_view(of_tenant uuid, of_owner text, in_channels text[], OUT branch text, OUT past_channels text[], OUT past_times timestamp with time zone[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    -- More than a fork allows; bounds a circle in an imported file.
+    depth_most CONSTANT int := 16;
+    opened text[] := ARRAY(
+        SELECT known.channel FROM state.branches AS known
+        WHERE known.tenant_id = of_tenant AND known.owner = of_owner AND known.channel = ANY (in_channels)
+          AND known.state = 'open'
+    );
+BEGIN
+    IF cardinality(opened) = 0 THEN
+        RETURN;
+    ELSIF cardinality(opened) > 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'only one branch can be read at a time: name one channel';
+    END IF;
+    branch := opened[1];
+    WITH RECURSIVE above (channel, known_at, depth) AS (
+        SELECT forked.parent, forked.forked_at, 1
+        FROM state.channel_branches AS forked
+        WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = branch
+        UNION ALL
+        SELECT forked.parent, least(above.known_at, forked.forked_at), above.depth + 1
+        FROM above
+        JOIN state.channel_branches AS forked
+            ON forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = above.channel
+        WHERE above.depth < depth_most
+    )
+    SELECT array_agg(above.channel ORDER BY above.depth), array_agg(above.known_at ORDER BY above.depth)
+    INTO past_channels, past_times
+    FROM above;
 END
 $$;
 
@@ -220,7 +286,7 @@ BEGIN
                 <= along_bytes AS comes_along
         FROM (
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
                 recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
@@ -237,14 +303,15 @@ BEGIN
                 SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
             ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR recorded_at <= as_of)
+              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+                  (granted).statuses IS NULL
+                  OR branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
             UNION ALL
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
                 change_reason, whole_id, chunk_index, chunk_count, external_id,
@@ -252,14 +319,17 @@ BEGIN
                 CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
                 last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND recorded_at <= as_of AND known_until > as_of
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+              AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND recorded_at <= mnemic.known_at(filter, channel, as_of)
+              AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
                   (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+                  OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE mnemic.matches_filter(
+        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
             valid_from, valid_to, role, name, source, metadata
         )
@@ -603,6 +673,83 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.drop_branch(of_owner text, dropped text) RETURNS TABLE(table_name text, row_count bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    is_open boolean;
+    ids uuid[];
+    owned record;
+BEGIN
+    IF (mnemic.verified_claim('maintenance') = verified_tenant::text) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'dropping a branch needs a proof of maintenance';
+    END IF;
+    SELECT branches.state = 'open' INTO is_open FROM state.branches
+    WHERE branches.tenant_id = verified_tenant AND branches.owner = of_owner AND branches.channel = dropped;
+    IF is_open IS NULL THEN
+        RETURN;
+    END IF;
+    ids := ARRAY(
+        SELECT memories.memory_id FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = of_owner AND memories.branch = dropped
+    );
+    -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
+    FOR owned IN
+        SELECT found.guarded, found.condition
+        FROM (
+            SELECT
+                tables.guarded, tables.depth,
+                concat_ws(
+                    ' OR ',
+                    (
+                        SELECT string_agg(format('child.%I = ANY ($3)', attname), ' OR ')
+                        FROM pg_attribute
+                        WHERE attrelid = tables.guarded AND NOT attisdropped AND atttypid = 'uuid'::regtype
+                          AND attname <> 'tenant_id'
+                          AND (attname = 'memory_id' OR EXISTS (
+                              SELECT FROM pg_constraint
+                              WHERE contype = 'f' AND conrelid = attrelid AND attnum = ANY (conkey)
+                                AND confrelid = 'state.memories'::regclass AND confdeltype = 'c'
+                          ))
+                    ),
+                    CASE
+                        WHEN tables.guarded IN ('state.memories'::regclass, 'state.memory_versions'::regclass) THEN NULL
+                        WHEN NOT is_open AND tables.guarded NOT IN (
+                            'state.channel_branches'::regclass, 'state.branch_tombstones'::regclass
+                        ) THEN NULL
+                        WHEN (
+                            SELECT count(*) < 2 FROM pg_attribute
+                            WHERE attrelid = tables.guarded AND attname IN ('owner', 'channel') AND NOT attisdropped
+                        ) THEN NULL
+                        -- Deleting a conversation deletes its turns.
+                        WHEN tables.guarded = 'state.conversations'::regclass THEN
+                            'child.owner = $1 AND child.channel = $2 AND NOT EXISTS (SELECT FROM state.memories AS turn'
+                            ' WHERE turn.tenant_id = $4 AND turn.owner = $1 AND turn.conversation = child.conversation)'
+                        ELSE 'child.owner = $1 AND child.channel = $2'
+                    END,
+                    CASE WHEN tables.guarded IN ('queue.events'::regclass, 'queue.event_inbox'::regclass) THEN
+                        'child.owner = $1 AND (child.subject = ANY ($3::text[]) OR child.data ->> ''channel'' = $2'
+                        || CASE WHEN is_open THEN ')' ELSE ' AND child.subject = $2)' END
+                    END
+                ) AS condition
+            FROM mnemic.tables_with_owners() AS tables
+        ) AS found
+        WHERE found.condition <> ''
+        ORDER BY found.depth DESC, found.guarded::text
+    LOOP
+        EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $4 AND (%s)', owned.guarded, owned.condition)
+        USING of_owner, dropped, ids, verified_tenant;
+        GET DIAGNOSTICS row_count = ROW_COUNT;
+        table_name := owned.guarded::text;
+        IF row_count > 0 THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$_$;
+
 CREATE FUNCTION mnemic.drop_events(keep_days integer, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -838,14 +985,22 @@ BEGIN
     END IF;
     -- Children before parents, so that each row is counted in its own table and not deleted by a cascade.
     FOR owned IN
-        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition) AS condition
+        SELECT tables.guarded, concat_ws(' OR ', tables.condition, receiver.condition, dropped.condition) AS condition
         FROM mnemic.tables_with_owners() AS tables
         LEFT JOIN LATERAL (
             SELECT 'granted_to = $1' AS condition
             FROM pg_attribute
             WHERE attrelid = tables.guarded AND attname = 'granted_to' AND NOT attisdropped
         ) AS receiver ON true
-        ORDER BY tables.depth DESC, tables.guarded::text
+        -- These rows belong to the members and have no foreign key, since members export them without the grants.
+        LEFT JOIN (
+            VALUES (
+                'state.dropped_group_grants'::regclass,
+                'EXISTS (SELECT FROM state.grants AS given'
+                ' WHERE given.tenant_id = $2 AND given.grant_id = child.grant_id AND given.owner = $1)'
+            )
+        ) AS dropped (guarded, condition) ON dropped.guarded = tables.guarded
+        ORDER BY dropped.guarded IS NULL, tables.depth DESC, tables.guarded::text
     LOOP
         EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
         USING erased, verified_tenant;
@@ -855,6 +1010,36 @@ BEGIN
     END LOOP;
 END
 $_$;
+
+CREATE FUNCTION mnemic.erase_without_source() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    DELETE FROM state.triples
+    WHERE triples.tenant_id = OLD.tenant_id AND triples.memory_id = OLD.memory_id
+      AND NOT EXISTS (
+          SELECT FROM state.statement_sources AS other
+          WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+      );
+    DELETE FROM state.memories
+    WHERE memories.tenant_id = OLD.tenant_id AND memories.memory_id = OLD.memory_id AND memories.source = 'extracted'
+      AND (
+          NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
+          )
+          OR NOT EXISTS (
+              SELECT FROM state.statements
+              WHERE statements.tenant_id = OLD.tenant_id AND statements.memory_id = OLD.memory_id
+          )
+      );
+    RETURN NULL;
+END
+$$;
 
 CREATE FUNCTION mnemic.expire_reservations(entered uuid) RETURNS bigint
     LANGUAGE plpgsql
@@ -926,7 +1111,35 @@ BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
+    IF (filter).branch IS NOT NULL THEN
+        RETURN QUERY
+        SELECT known.memory_id
+        FROM (
+            SELECT now.memory_id, coalesce(now.at, now.created_at) AS happened_at
+            FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, NULL), true)
+              AND mnemic.matches_filter(
+                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                  now.name, now.source, now.metadata
+              )
+            UNION ALL
+            SELECT past.memory_id, coalesce(past.at, past.created_at)
+            FROM state.memory_versions AS past
+            WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, NULL)
+              AND past.known_until > mnemic.known_at(filter, past.channel, NULL)
+              AND mnemic.matches_filter(
+                  filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+                  past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to, past.role,
+                  past.name, past.source, past.metadata
+              )
+        ) AS known
+        WHERE NOT mnemic.is_hidden(verified_tenant, wanted_owner, known.memory_id, filter, NULL)
+        ORDER BY known.happened_at DESC
+        LIMIT most;
+    ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT memories.memory_id
         FROM state.memories
@@ -1041,6 +1254,85 @@ CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
 
+CREATE FUNCTION mnemic.follow_channel() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.branch := mnemic.branch_of(NEW.tenant_id, NEW.owner, NEW.channel);
+    UPDATE state.statements SET channel = NEW.channel
+    WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id;
+    RETURN NEW;
+END
+$$;
+
+CREATE FUNCTION mnemic.follow_sources() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.deleted_at IS NOT NULL THEN
+        UPDATE state.memories AS resting
+        SET deleted_at = NEW.deleted_at, changed_by = 'system', change_reason = 'Its source was forgotten.'
+        FROM state.statement_sources AS link
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.memory_id <> NEW.memory_id AND resting.deleted_at IS NULL
+          AND NOT EXISTS (
+              SELECT FROM state.statement_sources AS other
+              JOIN state.memories AS source
+                  ON source.tenant_id = NEW.tenant_id AND source.memory_id = other.source_id
+              JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = other.memory_id
+              WHERE other.tenant_id = NEW.tenant_id AND other.memory_id = resting.memory_id AND source.deleted_at IS NULL
+          );
+        -- The conversation is due again, for a new summary; marks keep its turns from being read again.
+        UPDATE state.consolidated_conversations SET summary_id = NULL, next_position = 0
+        WHERE tenant_id = NEW.tenant_id AND owner = NEW.owner AND summary_id = NEW.memory_id;
+    ELSE
+        UPDATE state.memories AS resting
+        SET deleted_at = NULL, changed_by = 'system', change_reason = 'Its source was restored.'
+        FROM state.statement_sources AS link
+        JOIN state.statements ON statements.tenant_id = NEW.tenant_id AND statements.memory_id = link.memory_id
+        WHERE link.tenant_id = NEW.tenant_id AND link.source_id = NEW.memory_id
+          AND resting.tenant_id = NEW.tenant_id AND resting.memory_id = link.memory_id
+          AND resting.deleted_at = OLD.deleted_at
+          AND NOT (resting.status = 'active' AND EXISTS (
+              SELECT FROM state.memories AS again
+              WHERE again.tenant_id = NEW.tenant_id AND again.content_hash = resting.content_hash
+                AND again.owner = resting.owner AND again.status = 'active' AND again.deleted_at IS NULL
+          ));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.follow_status() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.status = 'active' AND NEW.deleted_at IS NULL THEN
+        INSERT INTO state.triples (
+            tenant_id, owner, subject, predicate, object, confidence, provenance, memory_id, process
+        )
+        SELECT NEW.tenant_id, NEW.owner, statements.subject, statements.attribute, statements.value, NEW.confidence,
+            NEW.provenance, NEW.memory_id, NEW.process
+        FROM state.statements
+        WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND NOT statements.is_negated AND statements.tense = 'current'
+        ON CONFLICT DO NOTHING;
+    ELSE
+        DELETE FROM state.triples
+        USING state.statements
+        WHERE triples.tenant_id = NEW.tenant_id AND triples.memory_id = NEW.memory_id
+          AND statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
+          AND triples.subject = statements.subject AND triples.predicate = statements.attribute
+          AND triples.object = statements.value;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1099,7 +1391,7 @@ BEGIN
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
         WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
-          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -1113,7 +1405,7 @@ BEGIN
         RETURN QUERY
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
-        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -1128,7 +1420,7 @@ BEGIN
         RETURN QUERY
         SELECT past.memory_id, coalesce(past.at, past.created_at)
         FROM state.memory_versions AS past
-        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner AND past.branch IS NULL
           AND past.recorded_at <= as_of AND past.known_until > as_of
           AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
           AND mnemic.matches_filter(
@@ -1171,6 +1463,30 @@ BEGIN
         SELECT FROM state.api_keys
         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > statement_timestamp())
     );
+END
+$$;
+
+CREATE FUNCTION mnemic.hold_branch(of_tenant uuid, of_owner text, in_channel text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF mnemic.branch_of(of_tenant, of_owner, in_channel) IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM FROM state.channel_branches AS forked
+    WHERE forked.tenant_id = of_tenant AND forked.owner = of_owner AND forked.channel = in_channel
+    FOR SHARE;
+    -- A statement of its own: it sees what was committed while the one before waited.
+    IF NOT EXISTS (
+        SELECT FROM state.branches
+        WHERE branches.tenant_id = of_tenant AND branches.owner = of_owner AND branches.channel = in_channel
+          AND branches.state = 'open'
+    ) THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            'the branch was merged or dropped: write to its parent, or undo the merge';
+    END IF;
+    RETURN in_channel;
 END
 $$;
 
@@ -1233,19 +1549,20 @@ CREATE FUNCTION mnemic.insert_memories(entered uuid, for_owner text, in_channel 
     AS $$
 DECLARE
     stored uuid[];
+    in_branch text := mnemic.hold_branch(entered, for_owner, in_channel);
 BEGIN
     WITH fresh AS (
         INSERT INTO state.memories (
             tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
             metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by, branch
         )
         SELECT
             entered, given.memory_id, for_owner, in_channel, by_process, given.conversation, first_position + given."position",
             given.role, given.name, given.content, given.category, coalesce(given.tags, '{}'), coalesce(given.metadata, '{}'),
             given.source, given.provenance, coalesce(given.evidence, '{}'), given.confidence, given.anchored, given.at,
             given.valid_from, given.valid_to, given.expires_at, given.whole_id, decode(given.whole_hash, 'hex'),
-            given.chunk_index, given.chunk_count, given.external_id, 'user'
+            given.chunk_index, given.chunk_count, given.external_id, 'user', in_branch
         FROM ROWS FROM (
             json_to_recordset(items) AS (
                 memory_id uuid, conversation text, role text, name text, content text, category text, tags text[],
@@ -1275,12 +1592,27 @@ CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted 
 BEGIN
     RETURN EXISTS (
         SELECT FROM state.memories AS now
-        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id AND now.branch IS NULL
           AND mnemic.matches_filter(
               granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
               now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,
               now.source, now.metadata
           )
+    );
+END
+$$;
+
+CREATE FUNCTION mnemic.is_hidden(of_tenant uuid, of_owner text, wanted_id uuid, filter mnemic.recall_filter, as_of timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM state.hidden_memories AS hidden
+        WHERE hidden.tenant_id = of_tenant AND hidden.owner = of_owner AND hidden.memory_id = wanted_id
+          AND (hidden.channel = (filter).branch OR hidden.channel = ANY ((filter).past_channels))
+          AND coalesce(hidden.hidden_at <= mnemic.known_at(filter, hidden.channel, as_of), true)
+          AND coalesce(hidden.shown_at > mnemic.known_at(filter, hidden.channel, as_of), hidden.shown_at IS NULL)
     );
 END
 $$;
@@ -1300,7 +1632,7 @@ BEGIN
         category, tags, metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
         valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id,
         whole_hash, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count,
-        last_retrieved_at, last_injected_at, content_hash, words
+        last_retrieved_at, last_injected_at, content_hash, words, branch
     )
     VALUES (
         changed_at, OLD.tenant_id, OLD.memory_id, OLD.version, OLD.owner, OLD.channel, OLD.process, OLD.conversation,
@@ -1314,7 +1646,7 @@ BEGIN
             recalled.last_retrieved_at, recalled.useful_count, recalled.not_useful_count, recalled.last_useful_at, changed_at
         ),
         OLD.reinforcement_count, coalesce(recalled.retrieval_count, 0), recalled.last_retrieved_at, OLD.last_injected_at,
-        OLD.content_hash, OLD.words
+        OLD.content_hash, OLD.words, OLD.branch
     );
     NEW.version := OLD.version + 1;
     NEW.recorded_at := changed_at;
@@ -1322,7 +1654,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.known_items(entered uuid, for_owner text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
+CREATE FUNCTION mnemic.known_at(filter mnemic.recall_filter, channel text, as_of timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((filter).branch IS NULL) THEN as_of ELSE LEAST(as_of, (filter).past_times[array_position((filter).past_channels, channel)]) END;
+
+CREATE FUNCTION mnemic.known_items(entered uuid, for_owner text, in_channel text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamp with time zone[]) RETURNS record
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -1350,13 +1686,14 @@ BEGIN
     -- EXECUTE, because a plan that was made while the table was small must not be kept.
     EXECUTE
         'SELECT array_agg($1[known.index]), array_agg(known.memory_id), array_agg(known.forgotten_at)'
-        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7) AS known'
+        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7, $8) AS known'
     INTO item_ids, known_ids, forgotten_at
-    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes;
+    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes,
+        mnemic.branch_of(entered, for_owner, in_channel);
 END
 $_$;
 
-CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
+CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_indexes integer[], external_ids text[], hash_indexes integer[], hashes text, in_branch text DEFAULT NULL::text) RETURNS TABLE(index integer, memory_id uuid, forgotten_at timestamp with time zone)
     LANGUAGE sql STABLE
     AS $$
     SELECT wanted.index, known.memory_id, known.deleted_at
@@ -1365,6 +1702,7 @@ CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_ind
         SELECT memories.memory_id, memories.deleted_at FROM state.memories
         WHERE memories.tenant_id = entered AND memories.external_id = wanted.external_id
           AND (memories.owner = for_owner) IS TRUE AND coalesce(memories.chunk_index, 0) = 0
+          AND (memories.branch IS NOT DISTINCT FROM in_branch) IS TRUE
         OFFSET 0
     ) AS known
     UNION ALL
@@ -1373,7 +1711,8 @@ CREATE FUNCTION mnemic.known_memories(entered uuid, for_owner text, external_ind
     CROSS JOIN LATERAL (
         SELECT memories.memory_id FROM state.memories
         WHERE memories.tenant_id = entered AND memories.content_hash = decode(wanted.content_hash, 'hex')
-          AND (memories.owner = for_owner) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL AND coalesce(memories.chunk_index, 0) = 0
+          AND (memories.owner = for_owner) IS TRUE AND memories.status = 'active' AND memories.deleted_at IS NULL
+          AND coalesce(memories.chunk_index, 0) = 0 AND (memories.branch IS NOT DISTINCT FROM in_branch) IS TRUE
         OFFSET 0
     ) AS known
 $$;
@@ -1406,6 +1745,14 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    -- Variables: a field of a composite value is extracted for every row. Most searches filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    moment timestamptz := (filter).moment;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
     few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
@@ -1445,15 +1792,26 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
               )
-              AND mnemic.matches_filter(
-                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
-                  now.name, now.source, now.metadata
+              AND (
+                  (granted).statuses IS NULL
+                  OR now.branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
+              )
+              AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
+              AND (now.expires_at IS NULL OR now.expires_at > moment)
+              AND (wanted_channels IS NULL OR now.channel = ANY(wanted_channels))
+              AND (
+                  NOT filters_more
+                  OR mnemic.matches_filter(
+                      filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                      now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                      now.name, now.source, now.metadata
+                  )
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -1462,12 +1820,18 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE as_of IS NOT NULL
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
+              AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
@@ -1477,7 +1841,9 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+        SELECT term.place, count(hit.place) AS hits
+        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
+        GROUP BY term.place
     ),
     weighed AS (
         SELECT
@@ -2038,6 +2404,36 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.publish_branch_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT tenant_id, owner, TG_ARGV[0], channel, jsonb_build_object('channel', channel, 'parent', parent)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_changeset_event() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    VALUES (
+        NEW.tenant_id, NEW.owner, TG_ARGV[0], NEW.changeset_id,
+        jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
+    );
+    PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.publish_entity_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2252,6 +2648,11 @@ BEGIN
     UNION ALL
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
+    UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
     UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
@@ -2473,7 +2874,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);
@@ -2556,6 +2958,8 @@ CREATE TABLE state.memories (
     last_injected_at timestamp with time zone,
     content_hash bytea GENERATED ALWAYS AS (mnemic.content_hash(content, category, conversation, "position", whole_hash, chunk_index)) STORED NOT NULL,
     words tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig, (COALESCE((name || ': '::text), ''::text) || content))) STORED NOT NULL,
+    branch text,
+    CONSTRAINT branch_is_the_channel CHECK ((branch = channel)),
     CONSTRAINT chunks_are_counted CHECK ((((whole_id IS NULL) AND (whole_hash IS NULL) AND (chunk_index IS NULL) AND (chunk_count IS NULL)) OR ((whole_id IS NOT NULL) AND (whole_hash IS NOT NULL) AND (chunk_index >= 0) AND (chunk_index < chunk_count)))),
     CONSTRAINT memories_category_check CHECK ((category = ANY (ARRAY['factual'::text, 'preference'::text, 'behavioral'::text, 'episodic'::text, 'procedural'::text, 'reference'::text, 'prospective'::text]))),
     CONSTRAINT memories_change_reason_check CHECK ((char_length(change_reason) <= 1024)),
@@ -2624,6 +3028,7 @@ ALTER TABLE ONLY state.memories ALTER COLUMN reinforcement_count SET STATISTICS 
 ALTER TABLE ONLY state.memories ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memories ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY state.memories ALTER COLUMN branch SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memories FORCE ROW LEVEL SECURITY;
 
@@ -2727,10 +3132,11 @@ CREATE VIEW state.memory_records WITH (security_invoker='true') AS
     ( SELECT marked.newer_id
            FROM (state.outdated_memories marked
              JOIN state.memories newer ON (((newer.tenant_id = marked.tenant_id) AND (newer.memory_id = marked.newer_id))))
-          WHERE ((marked.tenant_id = memories.tenant_id) AND (marked.older_id = memories.memory_id) AND (marked.decision <> 'current'::text) AND (newer.deleted_at IS NULL))
+          WHERE ((marked.tenant_id = memories.tenant_id) AND (marked.older_id = memories.memory_id) AND (marked.decision <> 'current'::text) AND (newer.deleted_at IS NULL) AND ((newer.branch IS NULL) OR (newer.branch = memories.branch)))
           ORDER BY marked.newer_id DESC
          LIMIT 1) AS outdated_by,
-    memories.tenant_id
+    memories.tenant_id,
+    memories.branch
    FROM (state.memories
      LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
 
@@ -2752,7 +3158,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval, suspects text[], in_language text) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer, unknown text[])
+CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query text, phrases text[], count_max integer, statistics_age interval, suspects text[], in_language text, in_channels text[]) RETURNS TABLE(lexemes text[], terms text[], counts integer[], phrase_terms text[], kept_count integer, mean_bytes real, is_stale boolean, counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions integer, unknown text[], branch text, past_channels text[], past_times timestamp with time zone[], has_branches boolean)
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2791,7 +3197,9 @@ BEGIN
                 FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
                 ORDER BY given.place
             )
-        ) ELSE suspects END
+        ) ELSE suspects END,
+        viewed.branch, viewed.past_channels, viewed.past_times,
+        in_channels IS NULL AND EXISTS (SELECT FROM state.channel_branches AS forked WHERE forked.owner = wanted_owner)
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
@@ -2825,7 +3233,8 @@ BEGIN
     LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
     LEFT JOIN (
         vectors.tenant_models AS used JOIN mnemic.vector_models AS serving ON serving.model = used.model
-    ) ON true;
+    ) ON true
+    LEFT JOIN LATERAL mnemic.branch_view(of_tenant, wanted_owner, in_channels) AS viewed ON in_channels <> '{}';
 END
 $$;
 
@@ -2924,11 +3333,11 @@ BEGIN
         hashtextextended('mnemic.statistics ' || mnemic.current_tenant() || ' ' || wanted_owner, 0)
     );
     SELECT count(*), coalesce(avg(octet_length(content)), 0) INTO counted, mean
-    FROM state.memories WHERE owner = wanted_owner;
+    FROM state.memories WHERE owner = wanted_owner AND branch IS NULL;
     INSERT INTO vectors.owner_statistics (tenant_id, owner, memory_count, mean_bytes, sample)
     VALUES (
         mnemic.current_tenant(), wanted_owner, counted, mean,
-        ARRAY(SELECT memory_id FROM state.memories WHERE owner = wanted_owner ORDER BY random() LIMIT sample_size)
+        ARRAY(SELECT memory_id FROM state.memories WHERE owner = wanted_owner AND branch IS NULL ORDER BY random() LIMIT sample_size)
     )
     ON CONFLICT (tenant_id, owner) DO UPDATE
     SET memory_count = excluded.memory_count, mean_bytes = excluded.mean_bytes, sample = excluded.sample,
@@ -2936,7 +3345,7 @@ BEGIN
     DELETE FROM vectors.word_statistics WHERE owner = wanted_owner;
     INSERT INTO vectors.word_statistics (tenant_id, owner, word, memory_count)
     SELECT mnemic.current_tenant(), wanted_owner, counts.word, counts.ndoc
-    FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L', wanted_owner)) AS counts
+    FROM ts_stat(format('SELECT words FROM state.memories WHERE owner = %L AND branch IS NULL', wanted_owner)) AS counts
     WHERE counts.ndoc >= counted / 5000.0
       OR (counts.ndoc >= counted / 100000.0 AND counts.word ~ '^[[:alpha:]]{4,31}$');
     RETURN counted;
@@ -3133,6 +3542,7 @@ CREATE FUNCTION mnemic.reserve_positions(entered uuid, for_owner text, in_channe
     AS $$
 DECLARE
     end_position int;
+    kept_channel text;
 BEGIN
     INSERT INTO state.conversations AS kept (
         tenant_id, owner, conversation, channel, turn_count, started_at, last_turn_at
@@ -3144,7 +3554,16 @@ BEGIN
     SET turn_count = kept.turn_count + excluded.turn_count,
         started_at = least(kept.started_at, excluded.started_at),
         last_turn_at = greatest(kept.last_turn_at, excluded.last_turn_at)
-    RETURNING kept.turn_count INTO end_position;
+    RETURNING kept.turn_count, kept.channel INTO end_position, kept_channel;
+    -- A conversation lies on one side of a fork: its positions and counts would tell the other side about its turns.
+    IF kept_channel <> in_channel AND EXISTS (
+        SELECT FROM state.branches
+        WHERE branches.tenant_id = entered AND branches.owner = for_owner
+          AND branches.channel IN (kept_channel, in_channel) AND branches.state = 'open'
+    ) THEN
+        RAISE invalid_parameter_value USING MESSAGE =
+            'this conversation is on the other side of a fork: give the one in the branch another name';
+    END IF;
     RETURN end_position - turns;
 END
 $$;
@@ -3297,7 +3716,7 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
     memory_ids := NULL;
     IF SQLERRM = 'known' THEN
         SELECT found.item_ids, found.known_ids, found.forgotten_at INTO item_ids, known_ids, forgotten_at
-        FROM mnemic.known_items(entered, for_owner, firsts) AS found;
+        FROM mnemic.known_items(entered, for_owner, in_channel, firsts) AS found;
     END IF;
 END
 $$;
@@ -4746,18 +5165,26 @@ CREATE TABLE state.branch_tombstones (
     owner text NOT NULL,
     channel text NOT NULL,
     memory_id uuid NOT NULL,
+    hidden_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    shown_at timestamp with time zone,
     replaced_by uuid,
-    hidden_at timestamp with time zone DEFAULT now() NOT NULL
+    reason text,
+    changeset_id uuid,
+    CONSTRAINT branch_tombstones_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
+    CONSTRAINT hidden_before_shown CHECK ((shown_at > hidden_at))
 );
 ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN memory_id SET STATISTICS 1;
-ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN replaced_by SET STATISTICS 0;
 ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN hidden_at SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN shown_at SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN replaced_by SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.branch_tombstones ALTER COLUMN changeset_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.branch_tombstones FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.branch_tombstones IS 'Memories of the parent channel that are hidden in a branch.';
+COMMENT ON TABLE state.branch_tombstones IS 'Memories that are hidden in a branch.';
 
 CREATE TABLE state.changesets (
     tenant_id uuid NOT NULL,
@@ -4801,7 +5228,6 @@ CREATE TABLE state.channel_branches (
     owner text NOT NULL,
     channel text NOT NULL,
     parent text NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL,
     reason text,
     process text NOT NULL,
     forked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -4812,13 +5238,13 @@ CREATE TABLE state.channel_branches (
     CONSTRAINT channel_branches_parent_check CHECK (((char_length(parent) >= 1) AND (char_length(parent) <= 256))),
     CONSTRAINT channel_branches_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
     CONSTRAINT channel_branches_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
-    CONSTRAINT channel_branches_state_check CHECK ((state = ANY (ARRAY['open'::text, 'merged'::text]))),
+    CONSTRAINT global_is_no_branch CHECK ((channel <> '_global'::text)),
+    CONSTRAINT merged_by_a_changeset CHECK (((changeset_id IS NULL) OR (merged_at IS NOT NULL))),
     CONSTRAINT not_its_own_parent CHECK ((parent <> channel))
 );
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN channel SET STATISTICS 0;
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN parent SET STATISTICS 0;
-ALTER TABLE ONLY state.channel_branches ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN reason SET STATISTICS 0;
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN process SET STATISTICS 0;
 ALTER TABLE ONLY state.channel_branches ALTER COLUMN forked_at SET STATISTICS 0;
@@ -4828,6 +5254,23 @@ ALTER TABLE ONLY state.channel_branches ALTER COLUMN changeset_id SET STATISTICS
 ALTER TABLE ONLY state.channel_branches FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.channel_branches IS 'Channels that were forked from another channel.';
+
+CREATE VIEW state.branches WITH (security_invoker='true') AS
+ SELECT forked.tenant_id,
+    forked.owner,
+    forked.channel,
+    forked.parent,
+    forked.reason,
+    forked.process,
+    forked.forked_at,
+    forked.merged_at,
+    forked.changeset_id,
+        CASE
+            WHEN ((forked.merged_at IS NULL) OR (merge.state = 'undone'::text)) THEN 'open'::text
+            ELSE 'merged'::text
+        END AS state
+   FROM (state.channel_branches forked
+     LEFT JOIN state.changesets merge ON (((merge.tenant_id = forked.tenant_id) AND (merge.changeset_id = forked.changeset_id))));
 
 CREATE TABLE state.consolidated_conversations (
     tenant_id uuid NOT NULL,
@@ -4907,12 +5350,12 @@ COMMENT ON TABLE state.curation_cursors IS 'How far the curator has read the mem
 
 CREATE TABLE state.curation_policies (
     tenant_id uuid NOT NULL,
-    owner text DEFAULT ''::text NOT NULL,
+    owner text NOT NULL,
     kind text NOT NULL,
     is_automatic boolean NOT NULL,
     set_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT curation_policies_kind_check CHECK ((kind = ANY (ARRAY['promote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text]))),
-    CONSTRAINT curation_policies_owner_check CHECK ((char_length(owner) <= 256))
+    CONSTRAINT curation_policies_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
 );
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.curation_policies ALTER COLUMN kind SET STATISTICS 0;
@@ -4921,7 +5364,7 @@ ALTER TABLE ONLY state.curation_policies ALTER COLUMN set_at SET STATISTICS 0;
 
 ALTER TABLE ONLY state.curation_policies FORCE ROW LEVEL SECURITY;
 
-COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 
 CREATE TABLE state.document_chunks (
     tenant_id uuid NOT NULL,
@@ -5341,6 +5784,20 @@ ALTER TABLE ONLY state.groups FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.groups IS 'Groups of owners that grants can be given to.';
 
+CREATE VIEW state.hidden_memories WITH (security_invoker='true') AS
+ SELECT tenant_id,
+    owner,
+    channel,
+    memory_id,
+    hidden_at,
+    shown_at,
+    replaced_by,
+    reason
+   FROM state.branch_tombstones hidden
+  WHERE (NOT (EXISTS ( SELECT
+           FROM state.changesets merge
+          WHERE ((merge.tenant_id = hidden.tenant_id) AND (merge.changeset_id = hidden.changeset_id) AND (merge.state = 'undone'::text)))));
+
 CREATE TABLE state.journal_events (
     tenant_id uuid NOT NULL,
     event_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5386,6 +5843,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb DEFAULT '{}'::jsonb NOT NULL,
     version_before integer NOT NULL,
     version_after integer,
+    applied_at timestamp with time zone,
     related_id uuid,
     relationship text,
     relationship_added boolean DEFAULT false NOT NULL,
@@ -5414,6 +5872,7 @@ ALTER TABLE ONLY state.memory_changes ALTER COLUMN state SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN fields SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_before SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN version_after SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_changes ALTER COLUMN applied_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN related_id SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_changes ALTER COLUMN relationship_added SET STATISTICS 0;
@@ -5499,7 +5958,8 @@ CREATE TABLE state.memory_versions (
     last_retrieved_at timestamp with time zone,
     last_injected_at timestamp with time zone,
     content_hash bytea NOT NULL,
-    words tsvector NOT NULL
+    words tsvector NOT NULL,
+    branch text
 );
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN known_until SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN memory_id SET STATISTICS 1;
@@ -5545,6 +6005,7 @@ ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_retrieved_at SET STATIS
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN last_injected_at SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.memory_versions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY state.memory_versions ALTER COLUMN branch SET STATISTICS 0;
 
 ALTER TABLE ONLY state.memory_versions FORCE ROW LEVEL SECURITY;
 
@@ -5593,6 +6054,7 @@ CREATE VIEW state.memory_history WITH (security_invoker='true') AS
     records.last_injected_at,
     records.outdated_by,
     records.tenant_id,
+    records.branch,
     NULL::timestamp with time zone AS known_until
    FROM state.memory_records records
 UNION ALL
@@ -5638,6 +6100,7 @@ UNION ALL
     memory_versions.last_injected_at,
     NULL::uuid AS outdated_by,
     memory_versions.tenant_id,
+    memory_versions.branch,
     memory_versions.known_until
    FROM state.memory_versions;
 
@@ -5771,6 +6234,28 @@ ALTER TABLE ONLY state.process_attributes ALTER COLUMN updated_at SET STATISTICS
 ALTER TABLE ONLY state.process_attributes FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.process_attributes IS 'What is known about each process, attribute by attribute.';
+
+CREATE VIEW state.promotion_evidence WITH (security_invoker='true') AS
+ SELECT memories.tenant_id,
+    memories.memory_id,
+    memories.owner,
+    memories.channel,
+    memories.status,
+    memories.deleted_at,
+    memories.confidence,
+    (((COALESCE(counts.retrieval_count, 0))::bigint + memories.reinforcement_count) + COALESCE(counts.useful_count, 0)) AS uses,
+    ( SELECT count(*) AS count
+           FROM ( SELECT feedback.conversation
+                   FROM state.memory_feedback feedback
+                  WHERE ((feedback.tenant_id = memories.tenant_id) AND (feedback.memory_id = memories.memory_id) AND (feedback.kind <> 'not_useful'::text) AND (feedback.conversation IS NOT NULL))
+                UNION
+                 SELECT turns.conversation
+                   FROM (state.memory_relationships derived
+                     JOIN state.memories turns ON (((turns.tenant_id = derived.tenant_id) AND (turns.memory_id = derived.to_id))))
+                  WHERE ((derived.tenant_id = memories.tenant_id) AND (derived.from_id = memories.memory_id) AND (derived.kind = 'derived_from'::text) AND (turns.conversation IS NOT NULL) AND (turns.deleted_at IS NULL))) used_in) AS conversations,
+    mnemic.usefulness(memories.usefulness, counts.useful_count, counts.not_useful_count) AS usefulness
+   FROM (state.memories
+     LEFT JOIN state.recall_counts counts USING (tenant_id, memory_id));
 
 CREATE TABLE state.promotions (
     tenant_id uuid NOT NULL,
@@ -6573,7 +7058,7 @@ ALTER TABLE ONLY state.attribute_kinds
     ADD CONSTRAINT attribute_kinds_pkey PRIMARY KEY (tenant_id, attribute);
 
 ALTER TABLE ONLY state.branch_tombstones
-    ADD CONSTRAINT branch_tombstones_pkey PRIMARY KEY (tenant_id, owner, channel, memory_id);
+    ADD CONSTRAINT branch_tombstones_pkey PRIMARY KEY (tenant_id, owner, channel, memory_id, hidden_at);
 
 ALTER TABLE ONLY state.changesets
     ADD CONSTRAINT changesets_pkey PRIMARY KEY (tenant_id, changeset_id);
@@ -6803,7 +7288,11 @@ CREATE INDEX archived_entities_recent ON state.archived_entities USING btree (te
 
 CREATE INDEX branch_tombstones_of_memory ON state.branch_tombstones USING btree (tenant_id, memory_id);
 
+CREATE INDEX branch_tombstones_replacing ON state.branch_tombstones USING btree (tenant_id, replaced_by) WHERE (replaced_by IS NOT NULL);
+
 CREATE INDEX changesets_newest ON state.changesets USING btree (tenant_id, owner, changeset_id DESC);
+
+CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
 
 CREATE INDEX conversations_recent ON state.conversations USING btree (tenant_id, owner, last_turn_at DESC);
 
@@ -6861,11 +7350,11 @@ CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_i
 
 CREATE INDEX memories_browse ON state.memories USING btree (tenant_id, owner, category, memory_id DESC);
 
-CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner) WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
+CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_expiring ON state.memories USING btree (tenant_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (status = ANY (ARRAY['active'::text, 'pending_review'::text])) AND (deleted_at IS NULL));
 
-CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner) WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
+CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner, branch) NULLS NOT DISTINCT WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
@@ -6876,6 +7365,8 @@ CREATE INDEX memories_merged_into ON state.memories USING btree (tenant_id, merg
 
 CREATE INDEX memories_metadata ON state.memories USING gin (mnemic.scope_key(tenant_id, owner), metadata jsonb_path_ops) WITH (gin_pending_list_limit='512') WHERE (metadata <> '{}'::jsonb);
 ALTER INDEX state.memories_metadata ALTER COLUMN 1 SET STATISTICS 0;
+
+CREATE INDEX memories_of_branch ON state.memories USING btree (tenant_id, owner, branch, memory_id DESC) WHERE (branch IS NOT NULL);
 
 CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
 
@@ -6965,7 +7456,17 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR 
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
+CREATE TRIGGER erase_without_source AFTER DELETE ON state.statement_sources FOR EACH ROW EXECUTE FUNCTION mnemic.erase_without_source();
+
+CREATE TRIGGER follow_channel BEFORE UPDATE OF channel ON state.memories FOR EACH ROW WHEN ((old.channel IS DISTINCT FROM new.channel)) EXECUTE FUNCTION mnemic.follow_channel();
+
+CREATE TRIGGER follow_sources AFTER UPDATE OF deleted_at ON state.memories FOR EACH ROW WHEN (((old.deleted_at IS NULL) <> (new.deleted_at IS NULL))) EXECUTE FUNCTION mnemic.follow_sources();
+
+CREATE TRIGGER follow_status AFTER UPDATE OF status, deleted_at ON state.memories FOR EACH ROW WHEN ((((old.status = 'active'::text) AND (old.deleted_at IS NULL)) <> ((new.status = 'active'::text) AND (new.deleted_at IS NULL)))) EXECUTE FUNCTION mnemic.follow_status();
+
 CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN (((((((((((((((((((old.channel IS DISTINCT FROM new.channel) OR (old.content IS DISTINCT FROM new.content)) OR (old.category IS DISTINCT FROM new.category)) OR (old.tags IS DISTINCT FROM new.tags)) OR (old.metadata IS DISTINCT FROM new.metadata)) OR (old.source IS DISTINCT FROM new.source)) OR (old.provenance IS DISTINCT FROM new.provenance)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR (old.confidence IS DISTINCT FROM new.confidence)) OR (old.anchored IS DISTINCT FROM new.anchored)) OR (old.status IS DISTINCT FROM new.status)) OR (old.superseded_by IS DISTINCT FROM new.superseded_by)) OR (old.merged_into IS DISTINCT FROM new.merged_into)) OR (old.at IS DISTINCT FROM new.at)) OR (old.valid_from IS DISTINCT FROM new.valid_from)) OR (old.valid_to IS DISTINCT FROM new.valid_to)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.deleted_at IS DISTINCT FROM new.deleted_at))) EXECUTE FUNCTION mnemic.keep_version();
+
+CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
@@ -6990,6 +7491,16 @@ CREATE TRIGGER publish_deleted AFTER DELETE ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.memories REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.state_documents REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.deleted');
+
+CREATE TRIGGER publish_forked AFTER INSERT ON state.channel_branches REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_branch_events('channel.forked');
+
+CREATE TRIGGER publish_merged AFTER UPDATE ON state.channel_branches REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_branch_events('channel.merged');
+
+CREATE TRIGGER publish_rejected AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'rejected'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.rejected');
+
+CREATE TRIGGER publish_staged AFTER INSERT ON state.changesets FOR EACH ROW WHEN ((new.state = 'staged'::text)) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.staged');
+
+CREATE TRIGGER publish_undone AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'undone'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.undone');
 
 CREATE TRIGGER refuse_reactivating_grant BEFORE UPDATE ON state.grants FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) OR (old.dropped_at IS NOT NULL) OR ((old.accepted_at IS NOT NULL) AND (new.accepted_at IS DISTINCT FROM old.accepted_at)))) EXECUTE FUNCTION mnemic.refuse_reactivating_grant();
 
@@ -7038,6 +7549,9 @@ ALTER TABLE ONLY state.branch_tombstones
     ADD CONSTRAINT branch_tombstones_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.branch_tombstones
+    ADD CONSTRAINT branch_tombstones_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE SET NULL (changeset_id);
+
+ALTER TABLE ONLY state.branch_tombstones
     ADD CONSTRAINT branch_tombstones_tenant_id_owner_channel_fkey FOREIGN KEY (tenant_id, owner, channel) REFERENCES state.channel_branches(tenant_id, owner, channel) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.branch_tombstones
@@ -7048,6 +7562,9 @@ ALTER TABLE ONLY state.changesets
 
 ALTER TABLE ONLY state.channel_branches
     ADD CONSTRAINT channel_branches_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.channel_branches
+    ADD CONSTRAINT channel_branches_tenant_id_owner_changeset_id_fkey FOREIGN KEY (tenant_id, owner, changeset_id) REFERENCES state.changesets(tenant_id, owner, changeset_id) ON DELETE SET NULL (changeset_id);
 
 ALTER TABLE ONLY state.consolidated_conversations
     ADD CONSTRAINT consolidated_conversations_tenant_id_owner_conversation_fkey FOREIGN KEY (tenant_id, owner, conversation) REFERENCES state.conversations(tenant_id, owner, conversation) ON DELETE CASCADE;
@@ -7141,6 +7658,9 @@ ALTER TABLE ONLY state.memories
 
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_merged_into_fkey FOREIGN KEY (tenant_id, merged_into) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (merged_into) DEFERRABLE;
+
+ALTER TABLE ONLY state.memories
+    ADD CONSTRAINT memories_tenant_id_owner_branch_fkey FOREIGN KEY (tenant_id, owner, branch) REFERENCES state.channel_branches(tenant_id, owner, channel);
 
 ALTER TABLE ONLY state.memories
     ADD CONSTRAINT memories_tenant_id_owner_conversation_fkey FOREIGN KEY (tenant_id, owner, conversation) REFERENCES state.conversations(tenant_id, owner, conversation) ON DELETE CASCADE;
@@ -7656,6 +8176,9 @@ GRANT ALL ON FUNCTION mnemic.dead_letter_unknown_jobs(waited_max interval, most 
 REVOKE ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.delete_expired_webhook_secrets() TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.drop_branch(of_owner text, dropped text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.drop_branch(of_owner text, dropped text) TO mnemic_app;
+
 REVOKE ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.drop_events(keep_days integer, most integer) TO mnemic_app;
 
@@ -7693,6 +8216,8 @@ GRANT ALL ON FUNCTION mnemic.entity_salience(base real, updated_at timestamp wit
 
 REVOKE ALL ON FUNCTION mnemic.erase_owner(erased text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.erase_owner(erased text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.erase_without_source() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_definer;
@@ -7771,6 +8296,10 @@ GRANT ALL ON PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text) T
 
 REVOKE ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.publish_branch_events() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 
@@ -8103,14 +8632,23 @@ GRANT UPDATE(snapshot) ON TABLE state.archived_entities TO mnemic_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.attribute_kinds TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.attribute_kinds TO mnemic_definer;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.branch_tombstones TO mnemic_app;
+GRANT SELECT,INSERT ON TABLE state.branch_tombstones TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.branch_tombstones TO mnemic_definer;
+
+GRANT UPDATE(shown_at) ON TABLE state.branch_tombstones TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.changesets TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.changesets TO mnemic_definer;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.channel_branches TO mnemic_app;
+GRANT SELECT,INSERT ON TABLE state.channel_branches TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.channel_branches TO mnemic_definer;
+
+GRANT UPDATE(merged_at) ON TABLE state.channel_branches TO mnemic_app;
+
+GRANT UPDATE(changeset_id) ON TABLE state.channel_branches TO mnemic_app;
+
+GRANT SELECT ON TABLE state.branches TO mnemic_app;
+GRANT SELECT ON TABLE state.branches TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.consolidated_conversations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.consolidated_conversations TO mnemic_definer;
@@ -8206,6 +8744,9 @@ GRANT SELECT ON TABLE state.goal_records TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.groups TO mnemic_definer;
 
+GRANT SELECT ON TABLE state.hidden_memories TO mnemic_app;
+GRANT SELECT ON TABLE state.hidden_memories TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
@@ -8234,6 +8775,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.near_duplicates TO mnemic_definer;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE state.process_attributes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.process_attributes TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.promotion_evidence TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.promotions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.promotions TO mnemic_definer;

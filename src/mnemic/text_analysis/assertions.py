@@ -29,7 +29,7 @@ _RECALLED_ENTRY = re.compile(
 _SPEECH = re.compile(r"[\"“«][^\"“”«»\n]{2,400}[\"”»]|(?<![\w’'])['‘][^'‘’\n]{2,400}['’](?!\w)")
 # Quoted words are speech, not a title, if they have a pronoun or end like a sentence.
 _IN_SPEECH = re.compile(r"\b(?:i|i['’]m|my|me|we|our|you|your|it|he|she|they)\b|[.!?,]$", re.IGNORECASE)
-_SENTENCE = re.compile(r"[^\s][^\n]{0,2000}?(?:[.!?…]{1,5}[\"”’')\]]{0,3}(?=\s|$)|(?=\n)|$|(?<=[;])(?=\s))")
+_SENTENCE_END = re.compile(r"[.!?…]{1,5}[\"”’')\]]{0,3}(?=\s)|;(?=\s)|\n|\Z")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|jr|sr|vs|etc|e\.g|i\.e|no|approx|inc|ltd)|\b[A-Z])\.$", re.IGNORECASE
 )
@@ -67,15 +67,21 @@ def sentences_of(text: str) -> Iterator[Sentence]:
     """The sentences of the beginning of a text, without those that are too long or wholly foreign."""
     text = text[:TEXT_MAX_CHARACTERS]
     own = _masked(text)
-    start = -1
-    for found in _SENTENCE.finditer(own):
-        start = found.start() if start < 0 else start
+    start = 0
+    for found in _SENTENCE_END.finditer(own):
         end = found.end()
-        if _ABBREVIATION.search(own, max(start, end - 8), end) and end < len(own) and own[end] == " ":
+        if own[end : end + 1] == " " and _ABBREVIATION.search(own, max(start, end - 8), end):
             continue
-        if end - start <= SENTENCE_MAX_CHARACTERS and own[start:end].strip(MASK + " "):
-            yield Sentence(text[start:end], own[start:end], start, end)
-        start = -1
+        yield from _sentence(text, own, start, end)
+        start = end
+
+
+def _sentence(text: str, own: str, start: int, end: int) -> Iterator[Sentence]:
+    """The sentence between two ends, if it has words of the speaker and is not too long."""
+    while start < end and own[start].isspace():
+        start += 1
+    if 0 < end - start <= SENTENCE_MAX_CHARACTERS and own[start:end].strip(MASK + " \n"):
+        yield Sentence(text[start:end], own[start:end], start, end)
 
 
 def why_no_assertion(sentence: Sentence) -> NoAssertion | None:

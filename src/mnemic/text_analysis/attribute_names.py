@@ -2,6 +2,8 @@
 
 FAVOURITE_PREFIX = "favourite_"
 """Each favourite is an attribute of its own: favourite_colour, favourite_film."""
+DOSE_PREFIX = "dose_of_"
+"""Each medicine has a dose of its own."""
 
 _SINGLE_VALUED_TEXT = """
 name full_name nickname pronouns gender nationality lives_in home_town born_in works_at works_as studies_at

@@ -61,6 +61,11 @@ ValueKind = Literal["number", "name", "words"]
 _WORD = re.compile(r"[^\s,;:!?()\"“”]+")
 # A full stop between a small letter and a capital ends a sentence: not in "Inc. is", "K. Le Guin", "D.C.".
 _NEXT_SENTENCE = re.compile(r"(?:[a-z\d][a-z]{2}|\d)[.!?;]\s+[\"“(]?[A-Z]|[?\n]|[!;:]\s")
+_LIST_MARKER = re.compile(
+    r"^\s{0,8}(?:[-*•]|\[?\d{1,6}[.):\]]"
+    r"|(?:fact|note|update|correction|item|entry|info)(?: ?#?\d{1,6})?[:.])\s{1,8}",
+    re.IGNORECASE,
+)
 _ABBREVIATED = re.compile(r"\b(?:Inc|Ltd|Corp|Mrs|Prof|Gen|Col|Capt|Rev|Bros|Dept|Univ|approx|Bldg)\.\s")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ENDS = ".,'’"
@@ -70,12 +75,19 @@ _ENDS = ".,'’"
 class Frame:
     """What a statement is about, as a key that its other values share, and the value that it gives.
 
-    `attribute` is the part of it that names the attribute, for people.
+    `subject` is the part of it that names whose attribute it is, in small letters; `attribute` names the
+    attribute, for people.
     """
 
     key: str
+    subject: str
     attribute: str
     value: str
+
+    @property
+    def gives_name(self) -> bool:
+        """Whether the value is a name."""
+        return self.value[0].isupper()
 
     @property
     def words(self) -> str:
@@ -95,12 +107,18 @@ class Frame:
 @lru_cache(CACHED_FRAMES)
 def read_frame(text: str) -> Frame | None:
     """The frame of a short statement; None if it has none."""
+    text = without_list_marker(text)
     if len(text) > FRAMED_MAX_CHARACTERS or _NEXT_SENTENCE.search(_ABBREVIATED.sub(" ", text)):
         return None
     words = tuple(stripped for word in _WORD.findall(text) if (stripped := word.strip(_ENDS)))
     if not any(word.islower() for word in words) or NO_FRAME_WORDS.search(_small_words(words)):
         return None
     return next(_frames(tuple(word for word in words if word not in ADVERBS)), None)
+
+
+def without_list_marker(text: str) -> str:
+    """A text without the number, the dash or the label of a list before it: "Note 3: …"."""
+    return _LIST_MARKER.sub("", text)
 
 
 def _small_words(words: Sequence[str]) -> str:
@@ -127,7 +145,7 @@ def _frames(words: Sequence[str]) -> Iterator[Frame]:
 
 def _after_copula(subject: Sequence[str], copula: str, value: Sequence[str]) -> Iterator[Frame]:
     """ "The capital of France is Paris", "Tom's manager is Ada", "My password is swordfish"."""
-    noun = _attribute_noun(subject)
+    noun, of = _attribute_noun(subject)
     if noun is None or not value or noun in MANY_NOUNS or copula not in PRESENT_COPULAS:
         return
     place = [value[0]] if value[0] in PREPOSITIONS else []
@@ -138,22 +156,22 @@ def _after_copula(subject: Sequence[str], copula: str, value: Sequence[str]) -> 
     if kind is None or (not is_known and (is_own or kind == "words")):
         return
     key = [*subject, copula, *place]
-    yield _frame(key, noun, value, kind if place or not is_known else None)
+    yield _frame(key, of, noun, value, kind if place or not is_known else None)
 
 
-def _attribute_noun(subject: Sequence[str]) -> str | None:
-    """The noun of a definite subject that has an owner or a description: "capital" in "the capital of X"."""
+def _attribute_noun(subject: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """The noun of a definite subject and whose attribute it names: "capital" and X in "the capital of X"."""
     first = subject[0].casefold()
     if first in DEFINITE:
         ends = [place for place, word in enumerate(subject) if word in OF_WORDS | CLAUSE_WORDS | PREPOSITIONS]
         if ends and 1 < ends[0] < len(subject) - 1:
-            return subject[ends[0] - 1].casefold()
+            return subject[ends[0] - 1].casefold(), subject[ends[0] + 1 :]
     owners = [
         place for place, word in enumerate(subject) if _POSSESSIVE.search(word) or word.casefold() in OWN
     ]
     if owners and owners[-1] < len(subject) - 1 and not subject[-1][0].isupper():
-        return subject[-1].casefold()
-    return None
+        return subject[-1].casefold(), subject[: owners[-1] + 1]
+    return None, ()
 
 
 def _after_predicate(subject: Sequence[str], copula: str, rest: Sequence[str]) -> Iterator[Frame]:
@@ -193,7 +211,9 @@ def _before_value(
     value = rest[end:]
     kind = _kind(value)
     if kind is not None:
-        yield _frame([*subject, *rest[:end]], " ".join(rest[:end]), value, kind if end == start else None)
+        verb = subject[-1] in COPULAS
+        of, predicate = subject[: len(subject) - verb], rest[:end]
+        yield _frame([*subject, *predicate], of, " ".join(predicate), value, kind if end == start else None)
 
 
 def _is_specific(subject: Sequence[str]) -> bool:
@@ -230,10 +250,13 @@ def _is_number_word(word: str) -> bool:
     return any(map(str.isdigit, word)) or word.casefold() in NUMBER_WORDS
 
 
-def _frame(key: Sequence[str], attribute: str, value: Sequence[str], kind: ValueKind | None) -> Frame:
+def _frame(
+    key: Sequence[str], subject: Sequence[str], attribute: str, value: Sequence[str], kind: ValueKind | None
+) -> Frame:
     """`kind` separates values that can both hold, "born in London" and "born in 1980"; None if none can."""
     folded = " ".join(word.casefold().replace("’", "'") for word in key)
-    return Frame(f"{folded} ({kind})" if kind else folded, attribute, " ".join(value))
+    owner = " ".join(_POSSESSIVE.sub("", word.casefold()) for word in subject)
+    return Frame(f"{folded} ({kind})" if kind else folded, owner, attribute, " ".join(value))
 
 
 def _folded(value: str) -> frozenset[str]:

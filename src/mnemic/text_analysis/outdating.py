@@ -140,7 +140,7 @@ def _compare(
 ) -> Outdated:
     before, after = older.statement, newer.statement
     attributes = before.attributes & after.attributes
-    if newer.at - older.at < SESSION or before.words == after.words:
+    if newer.at - older.at < SESSION or before.words == after.words or _both_hold(before, after):
         certainty, reason = 0.0, ""
     else:
         names = sum(math.log(total / frequencies[name]) for name in _shared_names(before, after))
@@ -148,6 +148,29 @@ def _compare(
         certainty, reason = 1 / (1 + math.exp(-signs - OFFSET)), _reason(before, after, attributes)
     attribute = min(attributes, key=lambda name: (name not in ATTRIBUTES_OF_ONE_VALUE, name), default=None)
     return Outdated(older.memory_id, newer.memory_id, certainty, attribute, reason)
+
+
+def _both_hold(before: Statement, after: Statement) -> bool:
+    """Whether the form of two statements says that the newer one leaves the older one as it is."""
+    announced = after.changes - before.changes
+    if before.frame is not None and after.frame is not None:
+        shared = before.attributes & after.attributes & ATTRIBUTES_OF_ONE_VALUE
+        return (
+            before.frame.key == after.frame.key or before.frame.subject != after.frame.subject or not shared
+        )
+    if not after.is_assertion and not announced:
+        return True
+    if announced - WEAK_CHANGES:
+        return False
+    is_elaborated = before.words <= after.words and not _compared_values(before, after)[0]
+    # "lives in Bath", "lives with two cats": nothing in the newer one could take the place of the name.
+    gives_no_name = (
+        before.frame is not None
+        and before.frame.gives_name
+        and after.names <= before.words
+        and before.values.keys().isdisjoint(after.values)
+    )
+    return is_elaborated or gives_no_name or (before.is_event and after.is_event)
 
 
 def _signs(before: Statement, after: Statement) -> float:

@@ -7,6 +7,7 @@ and French.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _GROUPS_TEXT = """
 husband marido esposo mann ehemann mari époux partner pareja spouse
@@ -66,9 +67,13 @@ _INVERSES_TEXT = (
 )
 _INVERSES = tuple((frozenset(each.split()), frozenset(inverse.split())) for each, inverse in _INVERSES_TEXT)
 TEXT_MAX_CHARACTERS = 600
+_PATTERNS_CACHED_MAX = 256
+"""Sets of relations whose patterns are kept. Queries name few of the possible ones."""
 RELATION_WORDS = frozenset[str]().union(*_GROUPS)
 _ALL = "|".join(sorted(map(re.escape, RELATION_WORDS), key=len, reverse=True))
-_RELATION = re.compile(rf"\b(?:{_ALL})(?=s?\b)(?![-])", re.IGNORECASE)
+KIND_OF = re.compile(r"\bkinds? of\b", re.IGNORECASE)
+"""English, not the German word for a child."""
+_RELATION = re.compile(rf"\b(?!{KIND_OF.pattern})(?:{_ALL})(?=s?\b)(?![-])", re.IGNORECASE)
 _NAME = r"(?-i:[A-ZÀ-ÖØ-Þ])[\w’'-]{1,40}"
 # After it: "husband Tobias", "Mutter heißt Anna". Before it: "Tobias is my husband".
 _AFTER = r"(?:,? (?:is |es |ist |est |called |named |se llama |heißt |s['’]appelle )?)"
@@ -87,11 +92,26 @@ def relations_in(text: str) -> frozenset[str]:
 
 def names_beside(text: str, relations: frozenset[str]) -> Iterator[str]:
     """The names that a text puts beside one of the relations: "my husband Tobias", "Marta's brother"."""
+    relation, beside = _patterns(relations)
+    searched = text[:TEXT_MAX_CHARACTERS]
+    # Most texts name no relation, which one search tells.
+    if relation.search(searched) is None:
+        return
+    for pattern in beside:
+        for match in pattern.finditer(searched):
+            yield match[1].removesuffix("'s").removesuffix("’s")
+
+
+@lru_cache(_PATTERNS_CACHED_MAX)
+def _patterns(relations: frozenset[str]) -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
+    """A pattern for any of the relations, and patterns for a name beside one."""
     words = "|".join(map(re.escape, sorted(relations)))
-    for pattern in (
+    beside = (
         rf"\b(?:{words}){_AFTER}({_NAME})",
         rf"\b({_NAME}){_BEFORE}(?:{words})\b",
         rf"\b({_NAME}['’]s) (?:\w+ )?(?:{words})\b",
-    ):
-        for match in re.finditer(pattern, text[:TEXT_MAX_CHARACTERS], re.IGNORECASE):
-            yield match[1].removesuffix("'s").removesuffix("’s")
+    )
+    return (
+        re.compile(rf"\b(?:{words})\b", re.IGNORECASE),
+        tuple(re.compile(pattern, re.IGNORECASE) for pattern in beside),
+    )

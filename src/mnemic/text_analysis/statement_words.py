@@ -70,7 +70,8 @@ ATTRIBUTE_WORDS: Mapping[str, str] = {
 ATTRIBUTE_PHRASES: Mapping[str, str] = {
     "home": (
         r"(?:lives?|lived|living|based|settled|stays) (?:\w+ ){0,2}?(?:in|on|at|with|above|near|alone)"
-        r"|(?:we|i|family|has|have|she|he|they) moved|moved (?:\w+ ){0,2}?(?:to|into|back|out|house|in with)"
+        r"|(?:we|i|family|has|have|she|he|they) moved"
+        r"|moved (?:(?!the |an? |my |our )\w+ ){0,2}?(?:to|into|back|out|house|in with)"
         r"|home address|address is|(?:rented|new|terraced) (?:flat|apartment|house|home)|viv[oe] (?:\w+ )?en"
         r"|me mudé|wohn(?:e|t|en) (?:in|bei|an|am)|habit(?:e|ons) "
     ),
@@ -201,6 +202,18 @@ tried shared shares encouraged encourages appreciate appreciates values planning
 """
 MANY_VALUED = frozenset(_MANY_VALUED_TEXT.split())
 """Verbs of which a subject has many objects: a second one does not replace the first."""
+
+_PAST_VERBS_TEXT = """
+ate became began bought brought built came caught chose did drank drove fell flew found gave got grew had
+heard held kept knew led left lent lost made met paid ran read rode said sang sat saw sent sold spent stood
+swam taught thought threw told took went won wore wrote
+"""
+PAST_VERBS = frozenset(_PAST_VERBS_TEXT.split())
+"""Irregular verbs in the simple past."""
+AUXILIARIES = frozenset(
+    {"is", "are", "was", "were", "be", "been", "being", "am", "i'm", "it's", "has", "have", "had", "got"}
+)
+"""A participle after one of these is no verb in the simple past: "is based in", "has moved"."""
 
 _OWNER_TEXT = "i i'm i've i'd i'll my me mine we we've we're our user"
 OWNER_WORDS = frozenset(_OWNER_TEXT.split())

@@ -11,17 +11,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from mnemic.text_analysis.frames import Frame, read_frame
 from mnemic.text_analysis.statement_words import (
     ATTRIBUTE_PHRASES,
     ATTRIBUTE_WORDS,
+    AUXILIARIES,
     CHANGE_PHRASES,
     CHANGE_WORDS,
     KIN,
     MANY_VALUED,
     NUMBERS,
     OWNER_WORDS,
+    PAST_VERBS,
     STATEMENT_STOPWORDS,
     WORDS,
 )
@@ -30,6 +33,8 @@ STATEMENT_MAX_CHARACTERS = 600
 """Longer texts are no statements: they say too much to be outdated as a whole."""
 SUBJECT_MAX_WORDS = 5
 """A relative is the subject if it is named among the first words: "My sister Sela lives in Bath."."""
+EVENT_MAX_WORDS = 5
+"""The verb of an event comes among the first words: "Ana and Jo flew to Porto"."""
 CACHED_STATEMENTS = 4_096
 CACHED_STEMS = 16_384
 
@@ -37,6 +42,14 @@ _WORD = re.compile(r"\w+(?:[.,:/#'’-]\w+)*")
 _DIGIT = re.compile(r"\d")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n(\"'‘“`])$")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_SENTENCES = re.compile(r"[a-z\d][.!?;]\s+\S")
+_PAST_ENDING = re.compile(r"[^\W\d_]{3,}ed")
+_NO_ASSERTION = re.compile(
+    r"^(?:maybe|perhaps|if|does|do|did|is|are|was|were|can|could|would|should|will|who|what|when|where|which|how"
+    r"|why)\b|\?\s*$|\b(?:would|might|used to|years ago|former(?:ly)?|previously|was once|were once|never"
+    r"|(?:does|do|did|is|was|are|were) not|(?:does|do|did|is|was|are|were)n['’]t)\b",
+    re.IGNORECASE,
+)
 # "Ifeoma was offered", "Kwabena and Siobhán", "Kelvin Seafoods": not "Lives on", "Finished the".
 _FOLLOWS_A_NAME = re.compile(r"is|was|are|were|has|had|and|will|[a-z]{3,30}(?:s|ed)|[A-Z]\w{1,40}")
 
@@ -51,6 +64,8 @@ class Statement:
     is the relative or the name that it begins with, None for the owner. `is_many_valued` says that it has a
     verb of which a subject has many objects ("likes", "visited"): another object does not replace the first.
     `frame` is what it is about without its value, if it gives one value of one attribute (`frames`).
+    `is_event` says that it is one sentence about something that happened, `is_assertion` that it says what is
+    so: not a question, a supposition or a report of the past.
     """
 
     tokens: tuple[str, ...]
@@ -62,6 +77,8 @@ class Statement:
     subject: str | None
     is_many_valued: bool
     frame: Frame | None
+    is_event: bool
+    is_assertion: bool
 
 
 @lru_cache(CACHED_STATEMENTS)
@@ -85,6 +102,8 @@ def read_statement(text: str) -> Statement | None:
         subject=_subject([match[0] for match in found]),
         is_many_valued=not MANY_VALUED.isdisjoint(plain),
         frame=read_frame(text),
+        is_event=_is_event(text, tokens),
+        is_assertion=_NO_ASSERTION.search(text) is None or _SENTENCES.search(text) is not None,
     )
 
 
@@ -96,6 +115,16 @@ def stem(word: str) -> str:
         if folded.endswith(ending) and len(folded) - len(ending) >= 3:
             return folded.removesuffix(ending)
     return folded
+
+
+def _is_event(text: str, tokens: Sequence[str]) -> bool:
+    """Whether the subject of the only sentence is followed by a verb in the simple past."""
+    if _SENTENCES.search(text):
+        return False
+    return any(
+        (token in PAST_VERBS or _PAST_ENDING.fullmatch(token)) and before not in AUXILIARIES
+        for before, token in pairwise(tokens[:EVENT_MAX_WORDS])
+    )
 
 
 class _Lexicon:

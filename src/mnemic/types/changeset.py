@@ -57,6 +57,7 @@ class RecordedChange:
     fields: dict[str, Any]
     version_before: int
     version_after: int | None
+    applied_at: datetime | None
     related_id: UUID | None
     relationship: RelationshipKind | None
     relationship_added: bool

@@ -23,6 +23,12 @@ EventType = Literal[
     "state.created",
     "state.changed",
     "state.deleted",
+    "changeset.staged",
+    "changeset.applied",
+    "changeset.rejected",
+    "changeset.undone",
+    "channel.forked",
+    "channel.merged",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
@@ -38,7 +44,8 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """The changed object: the id of a memory or an entity, the key of a state document."""
+    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, or a
+    channel."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime

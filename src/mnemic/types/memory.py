@@ -83,7 +83,7 @@ class MemoryRecord:
     def from_row(cls, row: dict[str, Any]) -> "MemoryRecord":
         """The record in a row of `state.memory_records` or of `state.memory_history`."""
         fields = {**row, "tags": tuple(row["tags"]), "evidence": tuple(row["evidence"])}
-        for name in ("tenant_id", "known_until"):
+        for name in ("tenant_id", "branch", "known_until"):
             fields.pop(name, None)
         return cls(**fields)
 

@@ -53,6 +53,14 @@ class EventOverview:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsolidationOverview:
+    """Turns that consolidation has not read, and how long ago the oldest of them was stored."""
+
+    unread_turn_count: int
+    oldest_unread_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """Current numbers of the tenant.
 
@@ -65,5 +73,6 @@ class Overview:
     latency_24h: Mapping[str, Latency]
     queue: QueueOverview
     events: EventOverview
+    consolidation: ConsolidationOverview
     awaiting_embedding_count: int
     archived_per_day: Mapping[str, int]

@@ -7,6 +7,9 @@ from mnemic.errors import InvalidInputError, OwnerRequiredError
 
 NAME_MAX_CHARACTERS = 256
 
+GLOBAL_CHANNEL = "_global"
+"""The channel of calls without one. Recall in any channel reads it, too."""
+
 OWNER_REQUIRED = (
     "No owner: pass owner=…, use memory.scope(owner=…), or set MNEMIC_OWNER. "
     "Every memory belongs to an owner."
@@ -19,8 +22,9 @@ class Scope:
     """tenant → **owner → channel** → conversation; the tenant is fixed when a `Memory` is opened.
 
     `owner` is an identity: an owner's memories are visible to others only with a recorded grant. `channel` is
-    used for ranking and tracing and separates nothing. `process` is the part of a system that writes. Calls
-    over HTTP also have the API key and the request, which the audit log records.
+    used for ranking and tracing and separates nothing, unless it is a branch (record/branches.py). `process`
+    is the part of a system that writes. Calls over HTTP also have the API key and the request, which the
+    audit log records.
     """
 
     owner: str | None

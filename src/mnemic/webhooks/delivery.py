@@ -19,7 +19,7 @@ from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.jobs.queue import enqueue
 from mnemic.runtime.core import Core
 from mnemic.types.event import Event
-from mnemic.types.scope import Scope
+from mnemic.types.scope import GLOBAL_CHANNEL, Scope
 from mnemic.webhooks.fan_out import fan_out
 from mnemic.webhooks.sending import DeliveryResult, send
 from mnemic.webhooks.signing import signed_headers
@@ -37,7 +37,6 @@ DELIVER = "webhook.deliver"
 ATTEMPTS = 30
 """With backoff from half a minute to an hour, these take about a day."""
 PROCESS = "webhooks"
-GLOBAL_CHANNEL = "_global"
 
 
 async def fan_out_webhooks(database: Database) -> int:

@@ -380,12 +380,12 @@ def use_a_proof_for_another_purpose(attacker: Attacker) -> None:
 # A filter that every memory passes, and searches for a word that is in every memory.
 ANY_MEMORY = (
     "ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY['active'], now(), false,"
-    " NULL, NULL, NULL, NULL)::mnemic.recall_filter"
+    " NULL, NULL, NULL, NULL, NULL, NULL, NULL)::mnemic.recall_filter"
 )
 # The same for searches by time.
 ANY_TIME = (
     "ROW(NULL, NULL, NULL, NULL, NULL, '-infinity', 'infinity', NULL, ARRAY['active'], now(), false,"
-    " NULL, NULL, NULL, NULL)::mnemic.recall_filter"
+    " NULL, NULL, NULL, NULL, NULL, NULL, NULL)::mnemic.recall_filter"
 )
 ALL_TIMES = "ARRAY['-infinity']::timestamptz[], ARRAY['infinity']::timestamptz[]"
 SEARCHES = (

@@ -48,7 +48,12 @@ ATTACKS = [
         pytest.param(weak, refused(text), id=text)
         for weak, text in listed(REFUSED, document_statements.REFUSED)
     ),
-    *(pytest.param(weak, attack, id=attack.__name__) for weak, found in SPECIAL.items() for attack in found),
+    *(
+        pytest.param(weak, attack, id=attack.__name__)
+        for special in (SPECIAL, storing_statements.SPECIAL)
+        for weak, found in special.items()
+        for attack in found
+    ),
 ]
 
 

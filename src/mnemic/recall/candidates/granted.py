@@ -6,8 +6,8 @@ word statistics, sample of vectors and vector index are made from all of its mem
 the others, so they are not used; nor are its entities, which no grant covers. A search takes longer the more
 memories are granted.
 
-A grant over everything is the exception: if the giver has word statistics, that is many memories, they are
-searched like those of the giver itself.
+A grant over everything is the exception: if the giver has word statistics, that is many memories, and no
+branches, which no grant opens, they are searched like those of the giver itself.
 """
 
 from mnemic.db.database import TenantDatabase
@@ -24,7 +24,8 @@ from mnemic.recall.stage_timer import StageTimer
 
 def counts_granted_only(readable: ReadableOwner, terms: QueryTerms) -> bool:
     """Whether the owner's memories are searched as this module says."""
-    return readable.grant_id is not None and not (readable.covers_everything and terms.has_statistics)
+    covers_all = readable.covers_everything and not terms.has_branches
+    return readable.grant_id is not None and not (covers_all and terms.has_statistics)
 
 
 async def count_granted(database: TenantDatabase, readable: ReadableOwner, request: Request) -> int:

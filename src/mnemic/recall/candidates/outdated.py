@@ -17,7 +17,13 @@ from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
-from mnemic.text_analysis.frames import CERTAINTY_OF_FRAMES, REASON_OF_FRAMES, Frame, read_frame
+from mnemic.text_analysis.frames import (
+    CERTAINTY_OF_FRAMES,
+    REASON_OF_FRAMES,
+    Frame,
+    read_frame,
+    without_list_marker,
+)
 
 LIKELY_CERTAINTY = 0.5
 """From this certainty on, a mark is shown, and an overview leaves the older memory out."""
@@ -88,7 +94,7 @@ def _by_frame(row: Row) -> Iterator[list[tuple[int, Frame]]]:
     beginnings: dict[str, list[int]] = defaultdict(list)
     for index, content in enumerate(row["content"]):
         if content is not None and row["whole_id"][index] is None and row["category"][index] != "reference":
-            beginnings[content[:BEGINNING_CHARACTERS].casefold()].append(index)
+            beginnings[without_list_marker(content)[:BEGINNING_CHARACTERS].casefold()].append(index)
     frames: dict[tuple[str, str], list[tuple[int, Frame]]] = defaultdict(list)
     for index in (index for indexes in beginnings.values() if len(indexes) > 1 for index in indexes):
         if (frame := read_frame(row["content"][index])) is not None:

@@ -1,14 +1,14 @@
 """The first step for each readable owner, without a vector: the query's terms, entities and time windows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import Key
 from mnemic.recall.candidates.entities import search_entities
 from mnemic.recall.candidates.granted import count_granted, counts_granted_only
 from mnemic.recall.candidates.newest import search_newest
-from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
+from mnemic.recall.candidates.query_terms import BranchView, QueryTerms, read_query_terms
 from mnemic.recall.candidates.term_correction import correct_terms
 from mnemic.recall.candidates.time_windows import TimeWindows
 from mnemic.recall.query_analysis import QueryAnalysis
@@ -50,7 +50,8 @@ async def look_up_owner(
     """Read the query's terms, then candidates by entity and the newest memories."""
     with timer.measure("text"):
         suspects = suspects_in(analysis.lexical_text) if "text" in request.techniques else ()
-        terms = await read_query_terms(database, readable.owner, analysis, suspects)
+        terms = await read_query_terms(database, readable, analysis, suspects)
+        readable = _in_branch(readable, terms.branch)
         is_confined = counts_granted_only(readable, terms)
         if suspects and (is_confined or terms.unknown):
             terms = await correct_terms(database, readable, request, analysis, terms, suspects, is_confined)
@@ -65,3 +66,11 @@ async def look_up_owner(
     with timer.measure("time"):
         newest = await search_newest(database, readable, request, analysis)
     return OwnerLookup(readable, terms, entity_hops, TimeWindows.of(request, analysis), newest, is_confined)
+
+
+def _in_branch(readable: ReadableOwner, view: BranchView | None) -> ReadableOwner:
+    """What a recall reads if one of its channels is a branch."""
+    if view is None:
+        return readable
+    wanted = readable.filter.in_branch(view.branch, view.past_channels, view.past_times)
+    return replace(readable, filter=wanted)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
@@ -68,6 +70,16 @@ class CandidatePool:
     def texts(self) -> list[str]:
         """The text of each candidate; empty for a long one, which the searches do not return."""
         return [row["content"][place] or "" for row, place in self.origins]
+
+    @cached_property
+    def term_weights(self) -> Floats:
+        """The summed weight of the query's terms that each candidate has."""
+        return self.lexical.weights_of(self.terms)
+
+    @cached_property
+    def in_conversation(self) -> npt.NDArray[np.bool_]:
+        """Whether each candidate is a turn of a conversation."""
+        return np.array([conversation is not None for conversation in self.conversations], bool)
 
     def __len__(self) -> int:
         """How many candidates there are."""

@@ -8,7 +8,7 @@ memories each word occurs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.vectors import VectorTable
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.spelling import Correction, Suspect
 from mnemic.text_analysis.languages import Language, detect_language
 
@@ -33,6 +34,15 @@ which no term would be rare."""
 
 
 @dataclass(frozen=True)
+class BranchView:
+    """How to read in a branch: each of its parents as of a time (mnemic.branch_view)."""
+
+    branch: str
+    past_channels: tuple[str, ...]
+    past_times: tuple[datetime, ...]
+
+
+@dataclass(frozen=True)
 class QueryTerms:
     """The terms of a query and what is known before the search.
 
@@ -42,7 +52,8 @@ class QueryTerms:
     tenant. `unknown` are the suspect words of the query that no memory has (`recall.spelling`), `corrections`
     the words that some of them are taken for, and `corrected_places` the terms that come from these.
     `prior_count` is added
-    to `memory_count` to tell how rare terms are.
+    to `memory_count` to tell how rare terms are. `branch` says how to read if a channel of the request is a
+    branch; `has_branches`, which only a grant asks for, whether the giver has any.
     """
 
     lexemes: tuple[str, ...]
@@ -59,6 +70,8 @@ class QueryTerms:
     corrections: tuple[Correction, ...] = ()
     corrected_places: frozenset[int] = frozenset()
     prior_count: int = 0
+    branch: BranchView | None = None
+    has_branches: bool = False
 
     @property
     def weighed_count(self) -> int:
@@ -102,11 +115,15 @@ class QueryTerms:
 
 
 async def read_query_terms(
-    database: TenantDatabase, owner: str, analysis: QueryAnalysis, suspects: Sequence[Suspect] = ()
+    database: TenantDatabase,
+    readable: ReadableOwner,
+    analysis: QueryAnalysis,
+    suspects: Sequence[Suspect] = (),
 ) -> QueryTerms:
     """Have the database parse the query, look up the statistics of its terms, and look for the suspects."""
     parameters = {
-        "owner": owner,
+        "owner": readable.owner,
+        "channels": readable.branch_candidates,
         "query": analysis.lexical_text,
         "phrases": list(analysis.phrases),
         "count_max": COUNTED_MAX,
@@ -144,4 +161,8 @@ def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:
         if row["model"]
         else None,
         unknown=tuple(row["unknown"]),
+        branch=BranchView(row["branch"], tuple(row["past_channels"]), tuple(row["past_times"]))
+        if row["branch"] is not None
+        else None,
+        has_branches=row["has_branches"],
     )

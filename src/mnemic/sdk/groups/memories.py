@@ -6,9 +6,13 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.promotion.promoting import list_promotions
 from mnemic.record import feedback, memories, relationships
+from mnemic.record.branches import forget_in_branch, read_in_branch, restore_in_branch
 from mnemic.record.outdated_memories import OutdatedDecision, OutdatedMemory, decide_outdated
 from mnemic.record.relationships import Decision, NearDuplicate
+from mnemic.record.why import explain_memory
+from mnemic.retain.branch_changes import replace_in_branch
 from mnemic.retain.items import check_fields
 from mnemic.retain.reembed import reembed
 from mnemic.retain.supersede import supersede
@@ -36,8 +40,10 @@ from mnemic.types.memory import (
     Status,
 )
 from mnemic.types.page import check_limit
+from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
+from mnemic.types.why import Why
 
 REASON_MAX_CHARACTERS = 1024
 
@@ -77,8 +83,9 @@ class AsyncMemories(CallGroup):
     ) -> Sequence[MemoryRecord]:
         """Return memories, newest first; `before` is the id of the last memory of the previous page.
 
-        A memory must have all `tags`. `since` and `until` compare the time when it happened, or the time when
-        it was recorded if that is not known.
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
+        or the time when it was recorded if that is not known.
         """
         filters = {
             "categories": _choices("categories", categories, CATEGORIES),
@@ -110,11 +117,14 @@ class AsyncMemories(CallGroup):
         expires_at: datetime | str | None = None,
         changed_by: ChangedBy = "user",
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Change some fields and return the changed memory; the earlier version is kept.
 
-        To correct a fact, prefer `supersede`: it keeps both the old and the new statement as memories.
+        In a branch (`channel`), a memory of its parent is hidden there, and the changed one, a new memory, is
+        stored in the branch. The same holds for all changes here. To correct a fact, prefer `supersede`: it
+        keeps both the old and the new statement as memories.
         """
         changes = check_fields(
             {
@@ -130,7 +140,7 @@ class AsyncMemories(CallGroup):
                 "expires_at": expires_at,
             }
         )
-        return await self._change(memory_id, memories.edited(changes), changed_by, reason, owner)
+        return await self._change(memory_id, memories.edited(changes), changed_by, reason, owner, channel)
 
     @routed("memories.supersede")
     async def supersede(
@@ -140,6 +150,7 @@ class AsyncMemories(CallGroup):
         *,
         valid_from: datetime | str | None = None,
         reason: str | None = None,
+        channel: str | None = None,
         owner: str | None = None,
     ) -> MemoryRecord:
         """Replace a memory by a new one, in one transaction, and return the new one.
@@ -155,26 +166,48 @@ class AsyncMemories(CallGroup):
             valid_from=valid_from,
             reason=reason,
             owner=owner,
+            channel=channel,
         )
 
     @routed("memories.forget")
     async def forget(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
-        `restore` undoes it; `memory.admin.erase` removes data permanently.
+        In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
+        `memory.admin.erase` removes data permanently.
         """
+        scope = self._caller.scoped(owner, channel)
+        _check_reason(reason)
+        seen = await read_in_branch(self._caller.database, scope, check_id("memory_id", memory_id))
+        if seen is not None and not seen.is_own:
+            return await forget_in_branch(self._caller.database, scope, seen, reason=reason)
         return await self._change(memory_id, memories.forgotten, "user", reason, owner)
 
     @routed("memories.restore")
     async def restore(
-        self, memory_id: UUID | str, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Make a forgotten, archived or superseded memory active again.
 
-        ConflictError if another active memory of the owner has the same text.
+        In a branch (`channel`), a memory of its parent that was hidden there is read again. ConflictError if
+        another active memory of the owner has the same text.
         """
+        scope = self._caller.scoped(owner, channel)
+        seen = await read_in_branch(self._caller.database, scope, check_id("memory_id", memory_id))
+        if seen is not None and not seen.is_own:
+            return await restore_in_branch(self._caller.database, scope, seen)
         history = await self.history(memory_id, owner=owner)
         return await self._change(memory_id, memories.restored(history), "user", reason, owner)
 
@@ -182,6 +215,17 @@ class AsyncMemories(CallGroup):
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:
         """Return all versions of a memory, oldest first; the last one is the current version."""
         return await memories.read_history(
+            self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
+        )
+
+    @routed("memories.why")
+    async def why(self, memory_id: UUID | str, *, owner: str | None = None) -> Why:
+        """Return why a memory is believed: the turns that it rests on, with quotations, speakers and times.
+
+        Also what it replaced and what replaced it, with the reasons, what contradicts it, and what Mnemic
+        changed on its own behalf. `text` is the same for people. Only memories of the owner are shown.
+        """
+        return await explain_memory(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
 
@@ -199,24 +243,36 @@ class AsyncMemories(CallGroup):
 
     @routed("memories.revert")
     async def revert(
-        self, memory_id: UUID | str, version: int, *, reason: str | None = None, owner: str | None = None
+        self,
+        memory_id: UUID | str,
+        version: int,
+        *,
+        reason: str | None = None,
+        channel: str | None = None,
+        owner: str | None = None,
     ) -> MemoryRecord:
         """Restore an earlier version as a new version; the versions in between are kept."""
         earlier = await memories.read_version(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id), version
         )
         reason = reason or f"reverted to version {version}"
-        return await self._change(memory_id, memories.reverted_to(earlier), "user", reason, owner)
+        return await self._change(memory_id, memories.reverted_to(earlier), "user", reason, owner, channel)
 
     @routed("memories.tag")
-    async def tag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    async def tag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Add tags to a memory."""
-        return await self._change(memory_id, memories.retagged(check_tags(tags), ()), "user", None, owner)
+        change = memories.retagged(check_tags(tags), ())
+        return await self._change(memory_id, change, "user", None, owner, channel)
 
     @routed("memories.untag")
-    async def untag(self, memory_id: UUID | str, *tags: str, owner: str | None = None) -> MemoryRecord:
+    async def untag(
+        self, memory_id: UUID | str, *tags: str, channel: str | None = None, owner: str | None = None
+    ) -> MemoryRecord:
         """Remove tags from a memory."""
-        return await self._change(memory_id, memories.retagged((), check_tags(tags)), "user", None, owner)
+        change = memories.retagged((), check_tags(tags))
+        return await self._change(memory_id, change, "user", None, owner, channel)
 
     @routed("memories.relate")
     async def relate(
@@ -303,6 +359,21 @@ class AsyncMemories(CallGroup):
             limit=limit,
         )
 
+    @routed("memories.promotions")
+    async def promotions(
+        self, *, before: UUID | str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[Promotion]:
+        """Return memories that were promoted to `_global`, newest memories first, with thresholds and values.
+
+        The job `mind.promote` makes them. `before` is the id of the last memory of the previous page.
+        """
+        return await list_promotions(
+            self._caller.database,
+            self._caller.scoped(owner),
+            before=check_id("before", before) if before is not None else None,
+            limit=limit,
+        )
+
     @routed("memories.near_duplicates")
     async def near_duplicates(self, *, limit: int = 100, owner: str | None = None) -> Sequence[NearDuplicate]:
         """Return pairs of near duplicates that await a decision, oldest first."""
@@ -368,13 +439,18 @@ class AsyncMemories(CallGroup):
         changed_by: ChangedBy,
         reason: str | None,
         owner: str | None,
+        channel: str | None = None,
     ) -> MemoryRecord:
         check_choice("changed_by", changed_by, CHANGERS)
         _check_reason(reason)
+        scope, checked_id = self._caller.scoped(owner, channel), check_id("memory_id", memory_id)
+        seen = await read_in_branch(self._caller.database, scope, checked_id)
+        if seen is not None and not seen.is_own:
+            return await replace_in_branch(self._caller, scope, seen, change, reason=reason)
         return await memories.change_memory(
             self._caller.database,
-            self._caller.scoped(owner),
-            check_id("memory_id", memory_id),
+            scope,
+            checked_id,
             change,
             changed_by=changed_by,
             reason=reason,

@@ -113,7 +113,8 @@ class HttpBackend:
         return cast("Returned", send(_call(name, body), group, *arguments, **named))
 
     async def _send(self, call: Call, group: CallGroup, /, *arguments: Any, **named: Any) -> Any:
-        request = call.request(group, *arguments, **named)
+        sent = {name: value for name, value in named.items() if name not in call.route.local}
+        request = call.request(group, *arguments, **sent)
         response = await self.connection.send(request, group._scope, is_idempotent=call.route.is_idempotent)
         return None if call.returns_nothing else parse_response(call.response, response)
 

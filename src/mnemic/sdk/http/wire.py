@@ -92,7 +92,7 @@ class Call:
         self.parameters = tuple(
             self._parameter(parameter)
             for parameter in list(self._signature.parameters.values())[1:]
-            if parameter.name not in route.excluded
+            if parameter.name not in route.excluded | route.local
         )
 
     @cached_property

@@ -31,7 +31,7 @@ CALL mnemic.protect('state.changesets');
 -- proposed for, after applying the one that it replaced; `version_after` is the one that applying it made. An `add` records
 -- a memory that was created: undoing it forgets the memory. `related_id` and `relationship` name a relationship from this
 -- memory; `relationship_added` says that applying the change added it, so that undoing removes it. Changes are applied in
--- the order of `position`.
+-- the order of `position`; `applied_at` orders those of several changesets.
 CREATE TABLE state.memory_changes (
     tenant_id uuid NOT NULL,
     change_id uuid NOT NULL DEFAULT mnemic.new_id(),
@@ -46,6 +46,7 @@ CREATE TABLE state.memory_changes (
     fields jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(fields) = 'object'),
     version_before int NOT NULL CHECK (version_before > 0),
     version_after int CHECK (version_after > 0),
+    applied_at timestamptz,
     related_id uuid,
     relationship text CHECK (
         relationship IN ('supports', 'contradicts', 'supersedes', 'refines', 'co_occurs', 'derived_from')
@@ -68,16 +69,16 @@ CALL mnemic.protect('state.memory_changes');
 CREATE INDEX memory_changes_of_relationship ON state.memory_changes (tenant_id, memory_id, related_id)
 WHERE related_id IS NOT NULL;
 
--- Kinds of proposals that the curator applies without asking: for one owner, or for every owner of the tenant ('').
+-- Kinds of proposals of the curator that are applied without asking.
 CREATE TABLE state.curation_policies (
     tenant_id uuid NOT NULL REFERENCES state.tenants,
-    owner text NOT NULL DEFAULT '' CHECK (char_length(owner) <= 256),
+    owner text NOT NULL CHECK (char_length(owner) BETWEEN 1 AND 256),
     kind text NOT NULL CHECK (kind IN ('promote', 'archive', 'prune', 'merge', 'supersede')),
     is_automatic boolean NOT NULL,
     set_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, owner, kind)
 );
-COMMENT ON TABLE state.curation_policies IS 'Kinds of curation proposals that are applied without asking.';
+COMMENT ON TABLE state.curation_policies IS 'Kinds of proposals of the curator that are applied without asking, by owner.';
 CALL mnemic.protect('state.curation_policies');
 
 -- Where the curator's next run goes on: the last memory that it has read, or NULL for the start.

@@ -37,8 +37,8 @@ FOR UPDATE
 -- name: changes
 -- Changes of a changeset in some states, or some of them, in the order in which they are applied.
 SELECT
-    change_id, memory_id, kind, state, fields, version_before, version_after, related_id, relationship, relationship_added,
-    reason, evidence, signals
+    change_id, memory_id, kind, state, fields, version_before, version_after, applied_at, related_id, relationship,
+    relationship_added, reason, evidence, signals
 FROM state.memory_changes
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND changeset_id = %(changeset_id)s
   AND (%(states)s::text[] IS NULL OR state = ANY(%(states)s::text[]))
@@ -66,13 +66,15 @@ JOIN state.memory_history AS history
     AND history.memory_id = wanted.memory_id AND history.version = wanted.version
 
 -- name: twins
--- Active memories with the same content as memories that shall become active, without those that the same changeset retires.
+-- Active memories with the same content as memories that shall become active or move to this channel, without those that
+-- the same changeset retires or moves.
 SELECT wanted.memory_id, twin.memory_id AS twin_id
-FROM unnest(%(ids)s::uuid[], %(categories)s::text[]) AS wanted (memory_id, category)
+FROM unnest(%(ids)s::uuid[], %(categories)s::text[], %(channels)s::text[]) AS wanted (memory_id, category, channel)
 JOIN state.memories AS restored
     ON restored.tenant_id = %(tenant_id)s AND restored.owner = %(owner)s AND restored.memory_id = wanted.memory_id
 JOIN state.memories AS twin
     ON twin.tenant_id = %(tenant_id)s AND twin.owner = %(owner)s AND twin.memory_id <> wanted.memory_id
+    AND twin.branch IS NOT DISTINCT FROM mnemic.branch_of(%(tenant_id)s, %(owner)s, wanted.channel)
     AND twin.content_hash = mnemic.content_hash(
         restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
         restored.chunk_index
@@ -88,6 +90,37 @@ UNION
 SELECT memory_id, merged_into FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 ORDER BY 1, 2
+
+-- name: same_text
+-- Those of the given pairs of memories that are chunks of one text.
+SELECT DISTINCT one.memory_id, other.memory_id AS other_id
+FROM unnest(%(ids)s::uuid[], %(other_ids)s::uuid[]) AS given (memory_id, other_id)
+JOIN state.memories AS one
+    ON one.tenant_id = %(tenant_id)s AND one.owner = %(owner)s AND one.memory_id = given.memory_id
+JOIN state.memories AS other
+    ON other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = given.other_id
+    AND other.whole_id = one.whole_id
+ORDER BY one.memory_id, other.memory_id
+
+-- name: later_changes
+-- Applied changes of the same memories that are later than the given ones and not among them; also changes of other chunks
+-- of the same text, if one of the two writes fields that chunks share.
+SELECT DISTINCT changed.memory_id, later.changeset_id
+FROM state.memory_changes AS given
+JOIN state.memories AS changed
+    ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
+JOIN state.memories AS part
+    ON part.tenant_id = %(tenant_id)s AND part.owner = %(owner)s
+    AND (part.memory_id = changed.memory_id OR (changed.whole_id IS NOT NULL AND part.whole_id = changed.whole_id))
+JOIN state.memory_changes AS later
+    ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
+WHERE given.tenant_id = %(tenant_id)s AND given.owner = %(owner)s AND given.change_id = ANY(%(change_ids)s::uuid[])
+  AND given.version_after <> given.version_before
+  AND later.state = 'applied' AND later.version_after <> later.version_before
+  AND (later.applied_at, later."position") > (given.applied_at, given."position")
+  AND (part.memory_id = changed.memory_id OR given.fields ?| %(shared)s::text[] OR later.fields ?| %(shared)s::text[])
+  AND later.change_id <> ALL(%(change_ids)s::uuid[])
+ORDER BY changed.memory_id, later.changeset_id
 
 -- name: relate
 -- Adds a relationship between two memories of the owner unless it exists; no row if it exists.
@@ -120,11 +153,14 @@ WHERE tenant_id = %(tenant_id)s AND from_id = %(from_id)s AND to_id = %(to_id)s 
   AND confidence = 1 AND process = %(process)s
 
 -- name: mark_applied
--- Records that a change was applied, with the version that it replaced and the one that it made.
-UPDATE state.memory_changes
-SET state = 'applied', version_before = %(version_before)s, version_after = %(version_after)s,
-    relationship_added = %(relationship_added)s
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = %(change_id)s
+-- Records that changes were applied, with the versions that they replaced and the ones that they made.
+UPDATE state.memory_changes AS change
+SET state = 'applied', version_before = given.version_before, version_after = given.version_after,
+    applied_at = statement_timestamp(), relationship_added = given.relationship_added
+FROM unnest(
+    %(change_ids)s::uuid[], %(versions_before)s::int[], %(versions_after)s::int[], %(relationships_added)s::boolean[]
+) AS given (change_id, version_before, version_after, relationship_added)
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.change_id = given.change_id
 
 -- name: advance_open
 -- Lets the open changes of a changeset build on those that were just applied to the same memories.
@@ -159,3 +195,46 @@ FROM (
 ) AS settled
 WHERE changesets.tenant_id = %(tenant_id)s AND changesets.owner = %(owner)s AND changesets.changeset_id = %(changeset_id)s
 RETURNING changesets.state
+
+-- name: list
+-- Changesets of an owner, newest first, a page at a time, each with the number of its changes by state; NULL filters match
+-- everything.
+SELECT
+    changeset_id, owner, channel, purpose, state, reason, details, process, created_at, decided_at, undone_at,
+    coalesce(
+        (
+            SELECT jsonb_object_agg(counted.state, counted.change_count)
+            FROM (
+                SELECT changes.state, count(*) AS change_count FROM state.memory_changes AS changes
+                WHERE changes.tenant_id = %(tenant_id)s AND changes.changeset_id = changesets.changeset_id
+                GROUP BY changes.state
+            ) AS counted
+        ),
+        '{}'
+    ) AS change_counts
+FROM state.changesets
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
+  AND (%(changeset_id)s::uuid IS NULL OR changeset_id = %(changeset_id)s)
+  AND changeset_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(state)s::text IS NULL OR state = %(state)s)
+  AND (%(purpose)s::text IS NULL OR purpose = %(purpose)s)
+ORDER BY changeset_id DESC
+LIMIT %(limit)s
+
+-- name: diff
+-- Changes of a changeset in their order, a page at a time, with the contents of their memories.
+SELECT
+    change."position", change.change_id, change.memory_id, change.kind, change.state, change.fields, change.version_before,
+    change.related_id, change.relationship, change.reason, change.evidence, change.signals, memories.content
+FROM state.memory_changes AS change
+JOIN state.memories
+    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = change.memory_id
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.changeset_id = %(changeset_id)s
+  AND change."position" > coalesce(%(after)s::int, -1)
+ORDER BY change."position"
+LIMIT %(limit)s
+
+-- name: contents
+-- The contents of memories.
+SELECT memory_id, content FROM state.memories
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])

@@ -7,11 +7,15 @@ FROM state.conversations
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
 
 -- name: list
--- Conversations of an owner, the latest first, a page at a time.
+-- Conversations of an owner, the latest first, a page at a time. Without a channel, those outside of open branches.
 SELECT owner, conversation, channel, turn_count, metadata, started_at, last_turn_at, archived_at
 FROM state.conversations
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
-  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND CASE WHEN %(channel)s::text IS NOT NULL THEN channel = %(channel)s ELSE NOT EXISTS (
+      SELECT FROM state.branches
+      WHERE branches.tenant_id = %(tenant_id)s AND branches.owner = %(owner)s AND branches.channel = conversations.channel
+        AND branches.state = 'open'
+  ) END
   AND (%(before)s::timestamptz IS NULL OR last_turn_at < %(before)s)
 ORDER BY last_turn_at DESC, conversation
 LIMIT %(limit)s
@@ -32,9 +36,10 @@ ORDER BY "position", chunk_index
 LIMIT %(limit)s
 
 -- name: recent
--- The last turns of an owner in all conversations, the newest first.
+-- The last turns of an owner in all conversations outside of branches, the newest first.
 SELECT * FROM state.memory_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation IS NOT NULL AND deleted_at IS NULL
+  AND branch IS NULL
 ORDER BY memory_id DESC
 LIMIT %(limit)s
 

@@ -1,53 +1,58 @@
 -- Periodic maintenance of a tenant's rows and of logs.
 
--- name: archive_expired
--- Archives some expired memories, which recall ignores already. Locked rows are left to the next run.
-UPDATE state.memories
-SET status = 'archived', changed_by = 'system', change_reason = 'expired'
-FROM (
-    SELECT memory_id FROM state.memories
-    WHERE memories.tenant_id = %(tenant_id)s AND expires_at IS NOT NULL AND expires_at <= now()
-      AND status IN ('active', 'pending_review') AND deleted_at IS NULL
-    ORDER BY expires_at
-    LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-) AS over
-WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
+-- name: expired
+-- Locks some expired memories, which recall ignores already; of a long text its first chunk. Locked rows, and memories whose
+-- archiving was undone, are left out.
+SELECT memories.memory_id, memories.owner, coalesce(memories.chunk_count, 1) AS memory_count
+FROM state.memories
+WHERE memories.tenant_id = %(tenant_id)s AND expires_at IS NOT NULL AND expires_at <= now()
+  AND status IN ('active', 'pending_review') AND deleted_at IS NULL AND coalesce(chunk_index, 0) = 0
+  AND NOT EXISTS (
+      SELECT FROM state.memory_changes AS undone
+      WHERE undone.tenant_id = %(tenant_id)s AND undone.memory_id = memories.memory_id
+        AND undone.state = 'undone' AND undone.kind = 'archive' AND undone.version_after = memories.version - 1
+  )
+ORDER BY expires_at
+LIMIT %(limit)s
+FOR UPDATE SKIP LOCKED
 
--- name: archive_faint
--- Archives some memories of low salience that were not used for long; never anchored ones. All chunks of a text
--- must qualify. The limit of salience is that of the index memories_faint.
-UPDATE state.memories
-SET status = 'archived', changed_by = 'system', change_reason = 'faint and unused'
-FROM (
-    SELECT memory_id FROM state.memories AS faint
-    WHERE faint.tenant_id = %(tenant_id)s
-      AND salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
-      AND coalesce(
-          greatest(
-              (SELECT last_retrieved_at FROM state.recall_counts
-                  WHERE recall_counts.tenant_id = %(tenant_id)s AND recall_counts.memory_id = faint.memory_id),
-              last_injected_at
-          ),
-          created_at
-      ) < (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
-      AND NOT EXISTS (
-          SELECT FROM state.memories AS chunk
-          LEFT JOIN state.recall_counts AS recalled
-              ON recalled.tenant_id = %(tenant_id)s AND recalled.memory_id = chunk.memory_id
-          WHERE chunk.tenant_id = %(tenant_id)s
-            AND chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
-            AND (
-                chunk.salience >= 0.1 OR chunk.anchored
-                OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
-                    >= (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
-            )
-      )
-    ORDER BY memory_id
-    LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-) AS over
-WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = over.memory_id
+-- name: faint
+-- Locks some memories of low salience that were not used for long; of a long text its first chunk, if all its chunks qualify.
+-- Never anchored ones, turns or documents, nor memories whose archiving was undone. The limit of salience is that of the
+-- index memories_faint.
+SELECT faint.memory_id, faint.owner, coalesce(faint.chunk_count, 1) AS memory_count
+FROM state.memories AS faint
+WHERE faint.tenant_id = %(tenant_id)s
+  AND salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
+  AND conversation IS NULL AND category NOT IN ('episodic', 'reference') AND coalesce(chunk_index, 0) = 0
+  AND coalesce(
+      greatest(
+          (SELECT last_retrieved_at FROM state.recall_counts
+              WHERE recall_counts.tenant_id = %(tenant_id)s AND recall_counts.memory_id = faint.memory_id),
+          last_injected_at
+      ),
+      created_at
+  ) < (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
+  AND NOT EXISTS (
+      SELECT FROM state.memories AS chunk
+      LEFT JOIN state.recall_counts AS recalled
+          ON recalled.tenant_id = %(tenant_id)s AND recalled.memory_id = chunk.memory_id
+      WHERE chunk.tenant_id = %(tenant_id)s
+        AND chunk.whole_id = faint.whole_id AND chunk.status = 'active' AND chunk.deleted_at IS NULL
+        AND (
+            chunk.salience >= 0.1 OR chunk.anchored
+            OR coalesce(greatest(recalled.last_retrieved_at, chunk.last_injected_at), chunk.created_at)
+                >= (SELECT mnemic.retention_time()) - make_interval(days => %(unused_days)s)
+        )
+  )
+  AND NOT EXISTS (
+      SELECT FROM state.memory_changes AS undone
+      WHERE undone.tenant_id = %(tenant_id)s AND undone.memory_id = faint.memory_id
+        AND undone.state = 'undone' AND undone.kind = 'archive' AND undone.version_after = faint.version - 1
+  )
+ORDER BY memory_id
+LIMIT %(limit)s
+FOR UPDATE SKIP LOCKED
 
 -- name: archive_conversations
 -- Marks some conversations as archived that had no turn for long. Their turns are recalled as before.

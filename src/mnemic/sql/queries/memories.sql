@@ -6,18 +6,66 @@ SELECT * FROM state.memory_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(memory_id)s
 
 -- name: list
--- Memories of an owner, newest first, a page at a time; NULL filters match everything.
+-- Memories of an owner, newest first, a page at a time; NULL filters match everything. Without a channel, those outside of
+-- branches.
 SELECT * FROM state.memory_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(categories)s::text[] IS NULL OR category = ANY(%(categories)s::text[]))
   AND (%(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]))
-  AND (%(channel)s::text IS NULL OR channel = %(channel)s)
+  AND CASE WHEN %(channel)s::text IS NULL THEN branch IS NULL ELSE channel = %(channel)s END
   AND (%(conversation)s::text IS NULL OR conversation = %(conversation)s)
   AND (%(since)s::timestamptz IS NULL OR coalesce(at, created_at) >= %(since)s)
   AND (%(until)s::timestamptz IS NULL OR coalesce(at, created_at) < %(until)s)
   AND tags @> %(tags)s::text[]
   AND (%(include_forgotten)s OR deleted_at IS NULL)
+ORDER BY memory_id DESC
+LIMIT %(limit)s
+
+-- name: list_in_channel
+-- The same for a channel that may be a branch: then also the memories that it reads of its parents.
+WITH viewed AS MATERIALIZED (SELECT mnemic.branch_filter(%(tenant_id)s, %(owner)s, %(channel)s) AS filter)
+SELECT listed.* FROM (
+    (
+        SELECT *, NULL::timestamptz AS known_until FROM state.memory_records
+        WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
+          AND memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+          AND (%(categories)s::text[] IS NULL OR category = ANY(%(categories)s::text[]))
+          AND (%(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]))
+          AND channel = %(channel)s
+          AND (%(conversation)s::text IS NULL OR conversation = %(conversation)s)
+          AND (%(since)s::timestamptz IS NULL OR coalesce(at, created_at) >= %(since)s)
+          AND (%(until)s::timestamptz IS NULL OR coalesce(at, created_at) < %(until)s)
+          AND tags @> %(tags)s::text[]
+          AND (%(include_forgotten)s OR deleted_at IS NULL)
+        ORDER BY memory_id DESC
+        LIMIT %(limit)s
+    )
+    UNION ALL
+    (
+        SELECT history.*
+        FROM viewed
+        CROSS JOIN LATERAL (
+            SELECT * FROM state.memory_history AS past
+            WHERE past.tenant_id = %(tenant_id)s AND past.owner = %(owner)s
+              AND past.channel = ANY ((viewed.filter).past_channels)
+              AND past.memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+              AND past.recorded_at <= mnemic.known_at(viewed.filter, past.channel, NULL)
+              AND coalesce(past.known_until > mnemic.known_at(viewed.filter, past.channel, NULL), past.known_until IS NULL)
+        ) AS history
+        WHERE (viewed.filter).branch IS NOT NULL
+          AND (%(categories)s::text[] IS NULL OR category = ANY(%(categories)s::text[]))
+          AND (%(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[]))
+          AND (%(conversation)s::text IS NULL OR conversation = %(conversation)s)
+          AND (%(since)s::timestamptz IS NULL OR coalesce(at, created_at) >= %(since)s)
+          AND (%(until)s::timestamptz IS NULL OR coalesce(at, created_at) < %(until)s)
+          AND tags @> %(tags)s::text[]
+          AND (%(include_forgotten)s OR deleted_at IS NULL)
+          AND NOT mnemic.is_hidden(%(tenant_id)s, %(owner)s, history.memory_id, viewed.filter, NULL)
+        ORDER BY memory_id DESC
+        LIMIT %(limit)s
+    )
+) AS listed
 ORDER BY memory_id DESC
 LIMIT %(limit)s
 
@@ -115,13 +163,14 @@ ORDER BY memory_relationships.created_at, from_id, to_id, kind
 LIMIT %(limit)s
 
 -- name: near_duplicates
--- Near duplicates among an owner's active memories that await a decision.
+-- Near duplicates among an owner's active memories outside of branches that await a decision.
 SELECT near.memory_id, near.like_id, near.similarity, near.decision, near.found_at
 FROM state.near_duplicates AS near
 JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = near.memory_id
 JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = near.like_id
 WHERE near.tenant_id = %(tenant_id)s AND newer.owner = %(owner)s AND near.decision = 'pending'
   AND newer.status = 'active' AND newer.deleted_at IS NULL AND older.status = 'active' AND older.deleted_at IS NULL
+  AND newer.branch IS NULL AND older.branch IS NULL
 ORDER BY near.found_at, near.memory_id, near.like_id
 LIMIT %(limit)s
 

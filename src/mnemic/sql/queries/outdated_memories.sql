@@ -1,8 +1,12 @@
 -- Memories that a newer one outdates (migrations/0020_outdated_memories.sql).
 
 -- name: statements
--- Those of these memories that can be statements: active, short, no part of a longer text or document.
-SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at, coalesce(name, role) AS speaker
+-- Those of these memories that can be statements: active, short, no part of a longer text or document. `above` are the
+-- channels that the branch of a memory reads.
+SELECT memory_id, channel, content, coalesce(at, created_at) AS happened_at, coalesce(name, role) AS speaker,
+    CASE WHEN branch IS NOT NULL THEN (
+        SELECT viewed.past_channels FROM mnemic.branch_view(%(tenant_id)s, %(owner)s, ARRAY[branch]) AS viewed
+    ) END AS above
 FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
   AND status = 'active' AND deleted_at IS NULL AND category <> 'reference' AND whole_id IS NULL
@@ -34,7 +38,7 @@ FOR KEY SHARE OF older, newer
 ON CONFLICT DO NOTHING
 
 -- name: list
--- The marks of an owner's memories, newest first, as long as both memories can be read.
+-- The marks of an owner's memories outside of branches, newest first, as long as both memories can be read.
 SELECT
     marked.older_id AS memory_id, marked.newer_id AS outdated_by, marked.attribute, marked.reason, marked.certainty,
     marked.decision, marked.found_at
@@ -43,6 +47,7 @@ JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory
 JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = marked.newer_id
 WHERE marked.tenant_id = %(tenant_id)s AND older.owner = %(owner)s AND newer.owner = %(owner)s
   AND marked.decision <> 'current' AND older.deleted_at IS NULL AND newer.deleted_at IS NULL
+  AND older.branch IS NULL AND newer.branch IS NULL
   AND (%(memory_id)s::uuid IS NULL OR marked.older_id = %(memory_id)s)
 ORDER BY marked.found_at DESC, marked.older_id, marked.newer_id
 LIMIT %(limit)s

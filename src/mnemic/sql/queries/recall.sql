@@ -6,7 +6,7 @@ SELECT known.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval,
-    %(suspects)s::text[], %(language)s::text
+    %(suspects)s::text[], %(language)s::text, %(channels)s::text[]
 ) AS known
 
 -- name: vocabulary
@@ -125,6 +125,22 @@ CROSS JOIN LATERAL (
     FROM state.memory_history
     WHERE memory_history.tenant_id = %(tenant_id)s AND memory_history.memory_id = given.memory_id
       AND recorded_at <= %(as_of)s AND coalesce(known_until > %(as_of)s, true)
+    OFFSET 0
+) AS found
+
+-- name: records_in_branch
+-- Memories by id as a recall in a branch reads them.
+SELECT found.*
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM state.memory_history
+    WHERE memory_history.tenant_id = %(tenant_id)s AND memory_history.memory_id = given.memory_id
+      AND CASE WHEN known_until IS NULL
+          THEN coalesce(recorded_at <= mnemic.known_at(%(filter)s::mnemic.recall_filter, channel, %(as_of)s), true)
+          ELSE recorded_at <= mnemic.known_at(%(filter)s::mnemic.recall_filter, channel, %(as_of)s)
+            AND known_until > mnemic.known_at(%(filter)s::mnemic.recall_filter, channel, %(as_of)s)
+      END
     OFFSET 0
 ) AS found
 

@@ -3,8 +3,10 @@
 -- name: known
 -- Which of these items an owner has already, before the costly part (embedding) begins; see mnemic.known_memories.
 SELECT known.index, known.memory_id, known.forgotten_at
-FROM mnemic.known_memories(
-    %(tenant_id)s, %(owner)s, %(external_indexes)s::int[], %(external_ids)s::text[], %(hash_indexes)s::int[], %(hashes)s
+FROM (SELECT mnemic.branch_of(%(tenant_id)s, %(owner)s, %(channel)s) AS branch OFFSET 0) AS place
+CROSS JOIN LATERAL mnemic.known_memories(
+    %(tenant_id)s, %(owner)s, %(external_indexes)s::int[], %(external_ids)s::text[], %(hash_indexes)s::int[], %(hashes)s,
+    place.branch
 ) AS known
 
 -- name: lock_owner

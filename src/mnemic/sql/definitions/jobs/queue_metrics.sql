@@ -58,6 +58,11 @@ BEGIN
     SELECT 'overdue_schedules', '{}', count(*)::double precision
     FROM queue.schedules WHERE schedules.enabled AND schedules.next_run_at < now() - interval '2 minutes'
     UNION ALL
+    SELECT 'consolidation_lag_s', '{}', coalesce(max(
+        extract(epoch FROM clock_timestamp() - coalesce(schedules.last_run_at, schedules.created_at))
+    ), 0)::double precision
+    FROM queue.schedules WHERE schedules.enabled AND schedules.job_type = 'mind.consolidate'
+    UNION ALL
     SELECT 'unsequenced_events', '{}', count(*)::double precision FROM queue.event_inbox
     UNION ALL
     SELECT 'oldest_unsequenced_s', '{}',

@@ -17,7 +17,7 @@ BEGIN
         category, tags, metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
         valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id,
         whole_hash, chunk_index, chunk_count, external_id, usefulness, salience, reinforcement_count, retrieval_count,
-        last_retrieved_at, last_injected_at, content_hash, words
+        last_retrieved_at, last_injected_at, content_hash, words, branch
     )
     VALUES (
         changed_at, OLD.tenant_id, OLD.memory_id, OLD.version, OLD.owner, OLD.channel, OLD.process, OLD.conversation,
@@ -31,7 +31,7 @@ BEGIN
             recalled.last_retrieved_at, recalled.useful_count, recalled.not_useful_count, recalled.last_useful_at, changed_at
         ),
         OLD.reinforcement_count, coalesce(recalled.retrieval_count, 0), recalled.last_retrieved_at, OLD.last_injected_at,
-        OLD.content_hash, OLD.words
+        OLD.content_hash, OLD.words, OLD.branch
     );
     NEW.version := OLD.version + 1;
     NEW.recorded_at := changed_at;

@@ -6,7 +6,8 @@
 -- with certainty and reason.
 --
 -- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
--- using an index by owner. Earlier versions are read only for a time in the past (`as_of`). Runs with the caller's
+-- using an index by owner. Earlier versions are read only for a time in the past (`as_of`) or in a
+-- branch. Runs with the caller's
 -- privileges and policies; the plan does not depend on the arguments and is kept. `granted` is what a grant covers, NULL
 -- for an owner's own memories; see mnemic.is_granted_today. Salience and usefulness are those of now, or of `as_of`; for the
 -- reader of a grant those of a memory that nobody used, since a grant does not cover its use by others.
@@ -108,7 +109,7 @@ BEGIN
                 <= along_bytes AS comes_along
         FROM (
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at) AS happened_at, valid_from, valid_to, expires_at, deleted_at, created_at,
                 recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count, external_id,
@@ -125,14 +126,15 @@ BEGIN
                 SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
             ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR recorded_at <= as_of)
+              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted)
+                  (granted).statuses IS NULL
+                  OR branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
             UNION ALL
             SELECT
-                memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
+                tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
                 change_reason, whole_id, chunk_index, chunk_count, external_id,
@@ -140,14 +142,17 @@ BEGIN
                 CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
                 last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE as_of IS NOT NULL AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND recorded_at <= as_of AND known_until > as_of
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+              AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
+              AND recorded_at <= mnemic.known_at(filter, channel, as_of)
+              AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
                   (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
+                  OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE mnemic.matches_filter(
+        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND mnemic.matches_filter(
             filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
             valid_from, valid_to, role, name, source, metadata
         )

@@ -1,6 +1,6 @@
 -- Memories of an owner that match a selective filter; the newest ones, unless the filter has tags or metadata.
 -- Runs as mnemic_definer and filters by the verified tenant: the indexes on tags and metadata are unusable under row-level
--- security. Planned in every call, so that the index fits the filter.
+-- security. Planned in every call, so that the index fits the filter. In a branch, those that it reads.
 CREATE OR REPLACE FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemic.recall_filter, most int) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -12,7 +12,35 @@ BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
-    IF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
+    IF (filter).branch IS NOT NULL THEN
+        RETURN QUERY
+        SELECT known.memory_id
+        FROM (
+            SELECT now.memory_id, coalesce(now.at, now.created_at) AS happened_at
+            FROM state.memories AS now
+            WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, NULL), true)
+              AND mnemic.matches_filter(
+                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                  now.name, now.source, now.metadata
+              )
+            UNION ALL
+            SELECT past.memory_id, coalesce(past.at, past.created_at)
+            FROM state.memory_versions AS past
+            WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, NULL)
+              AND past.known_until > mnemic.known_at(filter, past.channel, NULL)
+              AND mnemic.matches_filter(
+                  filter, past.channel, past.category, past.tags, past.conversation, coalesce(past.at, past.created_at),
+                  past.confidence, past.status, past.deleted_at, past.expires_at, past.valid_from, past.valid_to, past.role,
+                  past.name, past.source, past.metadata
+              )
+        ) AS known
+        WHERE NOT mnemic.is_hidden(verified_tenant, wanted_owner, known.memory_id, filter, NULL)
+        ORDER BY known.happened_at DESC
+        LIMIT most;
+    ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata) > 0 THEN
         RETURN QUERY
         SELECT memories.memory_id
         FROM state.memories

@@ -1,6 +1,7 @@
 -- The memories of an owner that match the filter of a request through a grant, and when they happened; for `as_of`, those
 -- that matched it then and that the grant (`granted`) covers today. Everything that recall counts or compares for the
--- reader of a grant is counted or compared among these. Runs as mnemic_definer and filters by the verified tenant: the
+-- reader of a grant is counted or compared among these. No grant opens a
+-- branch. Runs as mnemic_definer and filters by the verified tenant: the
 -- indexes on tags and metadata are unusable under row-level security. Planned in every call, so that the index fits the filter.
 CREATE OR REPLACE FUNCTION mnemic.granted_memories(
     of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamptz
@@ -21,7 +22,7 @@ BEGIN
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
         WHERE mnemic.scope_key(now.tenant_id, now.owner) @> mnemic.scope_key(verified_tenant, wanted_owner)
-          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+          AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -35,7 +36,7 @@ BEGIN
         RETURN QUERY
         SELECT now.memory_id, coalesce(now.at, now.created_at)
         FROM state.memories AS now
-        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner
+        WHERE now.tenant_id = verified_tenant AND now.owner = wanted_owner AND now.branch IS NULL
           AND (
               as_of IS NULL
               OR now.recorded_at <= as_of AND mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
@@ -50,7 +51,7 @@ BEGIN
         RETURN QUERY
         SELECT past.memory_id, coalesce(past.at, past.created_at)
         FROM state.memory_versions AS past
-        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner
+        WHERE past.tenant_id = verified_tenant AND past.owner = wanted_owner AND past.branch IS NULL
           AND past.recorded_at <= as_of AND past.known_until > as_of
           AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
           AND mnemic.matches_filter(

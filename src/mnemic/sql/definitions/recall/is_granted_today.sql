@@ -8,7 +8,7 @@ AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM state.memories AS now
-        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id
+        WHERE now.tenant_id = of_tenant AND now.memory_id = wanted_id AND now.branch IS NULL
           AND mnemic.matches_filter(
               granted, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
               now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role, now.name,

@@ -3,8 +3,8 @@
 --
 -- Each of `terms` is searched separately; mnemic.lexical_score scores the memories that have any. Without `weights`,
 -- mnemic.term_weight weighs the terms by the number of memories found. Without `mean_bytes`, the mean length is that of
--- the memories found, each counted once per term. Returns one row: the best `most` memories; the number of memories per
--- term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
+-- the memories found, each counted once per term. Returns one row: the best `most` memories; without `weights` the number
+-- of memories per term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
 -- which has no statistics about owners, from using an index by owner. `granted` is what a grant covers, NULL for the
 -- owner's own search; see mnemic.is_granted_today.
 CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
@@ -24,6 +24,14 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    -- Variables: a field of a composite value is extracted for every row. Most searches filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    moment timestamptz := (filter).moment;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
     few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
@@ -63,15 +71,26 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND (as_of IS NULL OR now.recorded_at <= as_of)
+              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  as_of IS NULL OR (granted).statuses IS NULL
-                  OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
               )
-              AND mnemic.matches_filter(
-                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
-                  now.name, now.source, now.metadata
+              AND (
+                  (granted).statuses IS NULL
+                  OR now.branch IS NULL
+                  AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
+              )
+              AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
+              AND (now.expires_at IS NULL OR now.expires_at > moment)
+              AND (wanted_channels IS NULL OR now.channel = ANY(wanted_channels))
+              AND (
+                  NOT filters_more
+                  OR mnemic.matches_filter(
+                      filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                      now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                      now.name, now.source, now.metadata
+                  )
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -80,12 +99,18 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE as_of IS NOT NULL
+            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-              AND past.recorded_at <= as_of AND past.known_until > as_of
+              AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
+              AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (granted).statuses IS NULL OR mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
+                  (filter).branch IS NULL
+                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+              )
+              AND (
+                  (granted).statuses IS NULL
+                  OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
                   filter, past.channel, past.category, past.tags, past.conversation,
@@ -95,7 +120,9 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+        SELECT term.place, count(hit.place) AS hits
+        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
+        GROUP BY term.place
     ),
     weighed AS (
         SELECT

@@ -23,7 +23,8 @@ BEGIN
                 ORDER BY found.happened_at DESC, found.memory_id DESC
                 LIMIT window_max
             );
-        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation) > 0 THEN
+        ELSIF num_nonnulls((filter).tags, (filter).any_tags, (filter).metadata, (filter).conversation, (filter).branch) > 0
+        THEN
             found_ids := ARRAY(SELECT mnemic.filtered_candidates(wanted_owner, narrowed, window_max));
         ELSE
             found_ids := mnemic.memories_in_window(wanted_owner, narrowed, window_max);

@@ -2,15 +2,17 @@
 -- the number of the owner's memories that contain a word, if statistics are kept; the number of memories (counted
 -- up to `count_max` without statistics), their mean length in bytes, and whether the statistics are older than
 -- `statistics_age`; whether the owner has entities and grants; the embedding model of the tenant, NULL before
--- the first vector; and those of the words `suspects` that no memory has (mnemic.unknown_words).
+-- the first vector; and those of the words `suspects` that no memory has (mnemic.unknown_words). `in_channels` are those
+-- channels that may be branches: if one is, how to read it (mnemic.branch_view); NULL, for the reader of a grant, asks instead
+-- whether the owner has branches.
 CREATE OR REPLACE FUNCTION mnemic.recall_terms(
     of_tenant uuid, wanted_owner text, query text, phrases text[], count_max int, statistics_age interval,
-    suspects text[], in_language text
+    suspects text[], in_language text, in_channels text[]
 )
 RETURNS TABLE (
     lexemes text[], terms text[], counts int[], phrase_terms text[], kept_count int, mean_bytes real, is_stale boolean,
     counted bigint, has_entities boolean, has_grants boolean, model text, table_name text, dimensions int,
-    unknown text[]
+    unknown text[], branch text, past_channels text[], past_times timestamptz[], has_branches boolean
 )
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -50,7 +52,9 @@ BEGIN
                 FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
                 ORDER BY given.place
             )
-        ) ELSE suspects END
+        ) ELSE suspects END,
+        viewed.branch, viewed.past_channels, viewed.past_times,
+        in_channels IS NULL AND EXISTS (SELECT FROM state.channel_branches AS forked WHERE forked.owner = wanted_owner)
     FROM (
         SELECT
             coalesce(array_agg(looked_up.word ORDER BY looked_up.place, looked_up.word), '{}') AS lexemes,
@@ -84,6 +88,7 @@ BEGIN
     LEFT JOIN vectors.owner_statistics AS kept ON kept.owner = wanted_owner
     LEFT JOIN (
         vectors.tenant_models AS used JOIN mnemic.vector_models AS serving ON serving.model = used.model
-    ) ON true;
+    ) ON true
+    LEFT JOIN LATERAL mnemic.branch_view(of_tenant, wanted_owner, in_channels) AS viewed ON in_channels <> '{}';
 END
 $$;

@@ -13,19 +13,20 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     stored uuid[];
+    in_branch text := mnemic.hold_branch(entered, for_owner, in_channel);
 BEGIN
     WITH fresh AS (
         INSERT INTO state.memories (
             tenant_id, memory_id, owner, channel, process, conversation, "position", role, name, content, category, tags,
             metadata, source, provenance, evidence, confidence, anchored, at, valid_from, valid_to, expires_at,
-            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by
+            whole_id, whole_hash, chunk_index, chunk_count, external_id, changed_by, branch
         )
         SELECT
             entered, given.memory_id, for_owner, in_channel, by_process, given.conversation, first_position + given."position",
             given.role, given.name, given.content, given.category, coalesce(given.tags, '{}'), coalesce(given.metadata, '{}'),
             given.source, given.provenance, coalesce(given.evidence, '{}'), given.confidence, given.anchored, given.at,
             given.valid_from, given.valid_to, given.expires_at, given.whole_id, decode(given.whole_hash, 'hex'),
-            given.chunk_index, given.chunk_count, given.external_id, 'user'
+            given.chunk_index, given.chunk_count, given.external_id, 'user', in_branch
         FROM ROWS FROM (
             json_to_recordset(items) AS (
                 memory_id uuid, conversation text, role text, name text, content text, category text, tags text[],

@@ -1,7 +1,8 @@
 -- mnemic.known_memories for items that are given as the JSON rows of mnemic.insert_memories: `item_ids` are the ids that
 -- the items would have got, `known_ids` the memories that the owner has already. NULL if none is known.
 CREATE OR REPLACE FUNCTION mnemic.known_items(
-    entered uuid, for_owner text, items json, OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamptz[]
+    entered uuid, for_owner text, in_channel text, items json,
+    OUT item_ids uuid[], OUT known_ids uuid[], OUT forgotten_at timestamptz[]
 )
 LANGUAGE plpgsql
 AS $$
@@ -30,8 +31,9 @@ BEGIN
     -- EXECUTE, because a plan that was made while the table was small must not be kept.
     EXECUTE
         'SELECT array_agg($1[known.index]), array_agg(known.memory_id), array_agg(known.forgotten_at)'
-        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7) AS known'
+        ' FROM mnemic.known_memories($2, $3, $4, $5, $6, $7, $8) AS known'
     INTO item_ids, known_ids, forgotten_at
-    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes;
+    USING given.ids, entered, for_owner, given.external_indexes, given.external_ids, given.hash_indexes, given.hashes,
+        mnemic.branch_of(entered, for_owner, in_channel);
 END
 $$;

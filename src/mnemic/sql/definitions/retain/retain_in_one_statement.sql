@@ -55,7 +55,7 @@ EXCEPTION WHEN SQLSTATE 'MN001' THEN
     memory_ids := NULL;
     IF SQLERRM = 'known' THEN
         SELECT found.item_ids, found.known_ids, found.forgotten_at INTO item_ids, known_ids, forgotten_at
-        FROM mnemic.known_items(entered, for_owner, firsts) AS found;
+        FROM mnemic.known_items(entered, for_owner, in_channel, firsts) AS found;
     END IF;
 END
 $$;

@@ -10,7 +10,7 @@ SELECT
     source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at, valid_from, valid_to,
     expires_at, deleted_at, created_at, recorded_at, changed_by, change_reason, whole_id, chunk_index, chunk_count,
     external_id, usefulness, salience, reinforcement_count, retrieval_count, last_retrieved_at,
-    last_injected_at, NULL::uuid AS outdated_by, tenant_id,
+    last_injected_at, NULL::uuid AS outdated_by, tenant_id, branch,
     known_until
 FROM state.memory_versions;
 GRANT SELECT ON state.memory_history TO mnemic_app;

@@ -1,6 +1,6 @@
 -- needs: memories/salience, memories/usefulness
 -- The columns of a memory as the API returns it: the fields of mnemic.types.memory.MemoryRecord, in their order, then
--- the tenant, which queries name. Usefulness and salience are computed as of now.
+-- the tenant and the branch, which queries name. Usefulness and salience are computed as of now.
 -- Everything else that reads whole memories selects from this view or from state.memory_history.
 CREATE OR REPLACE VIEW state.memory_records WITH (security_invoker = true) AS
 SELECT
@@ -20,8 +20,10 @@ SELECT
         JOIN state.memories AS newer ON newer.tenant_id = marked.tenant_id AND newer.memory_id = marked.newer_id
         WHERE marked.tenant_id = memories.tenant_id AND marked.older_id = memories.memory_id AND marked.decision <> 'current'
           AND newer.deleted_at IS NULL
+          -- What a branch says outdates nothing outside of it.
+          AND (newer.branch IS NULL OR newer.branch = memories.branch)
         ORDER BY marked.newer_id DESC LIMIT 1
     ) AS outdated_by,
-    tenant_id
+    tenant_id, branch
 FROM state.memories LEFT JOIN state.recall_counts AS counts USING (tenant_id, memory_id);
 GRANT SELECT ON state.memory_records TO mnemic_app;

@@ -1,0 +1,131 @@
+"""400 days in which nobody writes or asks, with all scheduled jobs: recall must be what it was.
+
+The clock of PostgreSQL cannot be set. Moving all stored times into the past has the same effect as moving the
+clock ahead, so that an administrator's connection does this between the runs of the jobs, in steps that are
+short enough for the retention clock to trust. What people said about time (`at`, `valid_from`, `valid_to`,
+deadlines) stays: those are dates, not ages.
+
+All questions are asked before, after, and after as of the later day. Nothing may be archived or deleted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from bench.datasets import Dataset, Question
+from bench.quality import Bench
+from bench.quality_metrics import averages
+from mnemic import AsyncMemory
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+
+DAYS = 400
+STEP = timedelta(days=2)
+"""The retention clock doubts jumps of more than three days."""
+JOB_TIMEOUT_S = 600.0
+METRIC = "R@10"
+
+_COLUMNS = """
+    SELECT namespace.nspname, relation.relname, array_agg(attribute.attname)
+    FROM pg_attribute AS attribute
+    JOIN pg_class AS relation ON relation.oid = attribute.attrelid
+    JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+    WHERE relation.relkind = 'r' AND NOT relation.relispartition AND NOT attribute.attisdropped
+      AND attribute.atttypid = 'timestamptz'::regtype AND attribute.attgenerated = ''
+      AND attribute.attname <> ALL (%(dates)s)
+      AND (namespace.nspname IN ('state', 'vectors', 'traces') OR relation.relname = ANY (%(others)s))
+    GROUP BY 1, 2 ORDER BY 1, 2
+"""
+DATES = ("at", "valid_from", "valid_to", "deadline", "happened_at")
+"""Times of what memories tell, and of logs in partitions."""
+OTHER_TABLES = ("retention_clock", "finished_jobs", "idempotent_requests", "embedding_backlog")
+
+
+@dataclass(frozen=True)
+class IdleRecall:
+    """R@10 of one dataset: before, after, and after as of the later day."""
+
+    dataset: str
+    before: float
+    after: float
+    asked_later: float
+
+
+@dataclass(frozen=True)
+class IdleResult:
+    """Recall of all datasets, and how many memories were active before and after."""
+
+    days: int
+    recalls: list[IdleRecall]
+    active_before: int
+    active_after: int
+    job_run_count: int
+
+
+async def measure_idle(bench: Bench, datasets: Sequence[Dataset], days: int = DAYS) -> IdleResult:
+    """Retain the datasets, ask, let time pass, ask again."""
+    for dataset in datasets:
+        for owner in dataset.owners:
+            await bench.retain(dataset, owner)
+    before = [await _recall(bench, dataset) for dataset in datasets]
+    active_before = (await bench.memory.admin.stats()).active_memory_count
+    job_run_count = await _pass_time(bench.memory, bench.data_dir, days)
+    recalls = [
+        IdleRecall(
+            dataset.name,
+            first,
+            await _recall(bench, dataset),
+            await _recall(bench, _asked_later(dataset, days)),
+        )
+        for dataset, first in zip(datasets, before, strict=True)
+    ]
+    active_after = (await bench.memory.admin.stats()).active_memory_count
+    return IdleResult(days, recalls, active_before, active_after, job_run_count)
+
+
+async def _recall(bench: Bench, dataset: Dataset) -> float:
+    answered, _ = await bench.ask_all(dataset)
+    return averages(answered, dataset.unit)[0].values[METRIC]
+
+
+def _asked_later(dataset: Dataset, days: int) -> Dataset:
+    def later(question: Question) -> Question:
+        return replace(question, at=question.at + timedelta(days=days)) if question.at else question
+
+    owners = (replace(owner, questions=tuple(map(later, owner.questions))) for owner in dataset.owners)
+    return replace(dataset, owners=tuple(owners))
+
+
+async def _pass_time(memory: AsyncMemory, data_dir: Path, days: int) -> int:
+    """Move the clock step by step, and run the jobs of all schedules after each; returns how many ran."""
+    types = [schedule.job_type for schedule in await memory.schedules.list()]
+    runs = 0
+    with EmbeddedServer.start(data_dir) as server:
+        conninfo = server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as admin:
+            await admin.execute("SET session_replication_role = replica")
+            for _ in range(days // STEP.days):
+                await _move_clock(admin)
+                runs += await _run_jobs(memory, types)
+    return runs
+
+
+async def _move_clock(admin: psycopg.AsyncConnection) -> None:
+    parameters = {"dates": list(DATES), "others": list(OTHER_TABLES)}
+    for schema, table, columns in await (await admin.execute(_COLUMNS, parameters)).fetchall():
+        moved = (sql.SQL("{0} = {0} - {1}").format(sql.Identifier(name), STEP) for name in columns)
+        update = sql.SQL("UPDATE {} SET {}").format(sql.Identifier(schema, table), sql.SQL(", ").join(moved))
+        await admin.execute(update)
+
+
+async def _run_jobs(memory: AsyncMemory, types: Sequence[str]) -> int:
+    """One job of each type, all at once: a worker looks for jobs only now and then."""
+    jobs = [await memory.jobs.enqueue(job_type) for job_type in types]
+    for job in jobs:
+        ended = await memory.jobs.wait(job.job_id, timeout_s=JOB_TIMEOUT_S)
+        assert ended.state == "done", f"{job.type}: {ended.error}"
+    return len(jobs)

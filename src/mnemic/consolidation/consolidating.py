@@ -1,0 +1,220 @@
+"""Consolidation: read what was said since the last pass, once, and keep what was learnt.
+
+Notes come first, because anchored notes decide about claims in conversations, then conversations. A batch of
+sources is read with no transaction open, and what was found is committed in one transaction with the marks
+that the sources were read. So a pass can be killed at any time, run twice, and run in several workers: a
+source is read once. The position up to which a conversation was read only saves looking at its marks again.
+
+If the settings name a language model as the extractor and it fails, the rules read the batch instead.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import cast
+from uuid import UUID
+
+from mnemic.consolidation.summaries import summarise_conversation
+from mnemic.db.connection import Row
+from mnemic.db.database import Transaction
+from mnemic.extraction.fallback import extract_or_fall_back, open_extractor
+from mnemic.extraction.protocol import Extractor, SourceText
+from mnemic.extraction.rules import RulesExtractor
+from mnemic.extraction.storing import SourceBatch, StoredStatements
+from mnemic.runtime.core import Caller, Core
+from mnemic.types.checks import check_choice
+from mnemic.types.consolidated import Consolidated
+from mnemic.types.scope import Scope, check_name
+from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
+
+BATCH_SOURCES = 60
+"""Sources that are read and committed together."""
+PAGE_CONVERSATIONS = 100
+DOCUMENT_CHUNKS_MAX = 200
+"""Chunks at the beginning of a document that are read."""
+PROCESS = "consolidation"
+NIL = UUID(int=0)
+
+OnProgress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a pass reads: of all owners or one, all conversations and notes or one conversation."""
+
+    owner: str | None = None
+    conversation: str | None = None
+    policy: ContradictionPolicy | None = None
+
+
+@dataclass
+class _Counts:
+    """What a pass came to so far."""
+
+    conversations: int = 0
+    sources: int = 0
+    statements: int = 0
+    repeated: int = 0
+    rejected: int = 0
+    superseded: int = 0
+    summaries: int = 0
+    on_progress: OnProgress = field(default=lambda count: None)
+
+    def add(self, stored: StoredStatements) -> None:
+        self.statements += stored.stored_count
+        self.repeated += stored.repeated_count
+        self.rejected += stored.rejected_count
+        self.superseded += stored.superseded_count
+
+    def read(self, source_count: int) -> None:
+        self.sources += source_count
+        self.on_progress(self.sources)
+
+    def result(self) -> Consolidated:
+        return Consolidated(
+            conversation_count=self.conversations,
+            source_count=self.sources,
+            statement_count=self.statements,
+            repeated_count=self.repeated,
+            rejected_count=self.rejected,
+            superseded_count=self.superseded,
+            summary_count=self.summaries,
+        )
+
+
+def check_wanted(scope: Scope, conversation: object, policy: object) -> Wanted:
+    """Check the arguments of a pass for one owner; InvalidInputError names the wrong one."""
+    name = check_name("conversation", conversation) if conversation is not None else None
+    chosen = check_choice("policy", policy, CONTRADICTION_POLICIES) if policy is not None else None
+    return Wanted(scope.require_owner(), name, cast("ContradictionPolicy | None", chosen))
+
+
+async def consolidate(
+    core: Core, wanted: Wanted, on_progress: OnProgress = lambda count: None
+) -> Consolidated:
+    """Read everything that is due. `on_progress` gets the number of sources read so far."""
+    counts = _Counts(on_progress=on_progress)
+    rules = RulesExtractor()
+    reader = _Reader(core, open_extractor(core, rules), rules, wanted, counts)
+    if wanted.conversation is None:
+        async for scope, rows in _due_notes(core, wanted):
+            await reader.read(scope, rows)
+    async for row in _due_conversations(core, wanted):
+        await _consolidate_conversation(reader, row)
+    return counts.result()
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads batches of sources of one owner and channel."""
+
+    core: Core
+    extractor: Extractor
+    rules: Extractor
+    wanted: Wanted
+    counts: _Counts
+
+    async def read(self, scope: Scope, rows: Sequence[Row]) -> None:
+        """Read those sources that nobody has read, and store what they say."""
+        unread = [row for row in rows if not row["is_read"]]
+        if not unread:
+            return
+        batch = SourceBatch(
+            scope,
+            [_source(row) for row in unread],
+            self.extractor.name,
+            {row["memory_id"]: row["provenance"] for row in unread},
+        )
+        caller = Caller(self.core, scope)
+        stored = await extract_or_fall_back(
+            caller, self.extractor, self.rules, batch, policy=self.wanted.policy
+        )
+        if not stored.already_read:
+            self.counts.add(stored)
+            self.counts.read(len(unread))
+
+
+def _source(row: Row) -> SourceText:
+    return SourceText(
+        row["memory_id"],
+        row["text"],
+        row["role"],
+        row["name"],
+        row["at"],
+        row["position"],
+        is_document=row["is_document"],
+    )
+
+
+async def _due_notes(core: Core, wanted: Wanted) -> AsyncIterator[tuple[Scope, Sequence[Row]]]:
+    after = ("", NIL)
+    while True:
+        parameters = {
+            "owner": wanted.owner,
+            "after_owner": after[0],
+            "after_id": after[1],
+            "chunks_max": DOCUMENT_CHUNKS_MAX,
+            "limit": BATCH_SOURCES,
+        }
+        async with core.storage.tenant_database.transaction() as transaction:
+            rows = await transaction.rows("consolidation.due_notes", parameters)
+        if not rows:
+            return
+        ordered = sorted(rows, key=lambda row: (row["owner"], row["channel"]))
+        for (owner, channel), group in groupby(ordered, key=lambda row: (row["owner"], row["channel"])):
+            yield Scope(owner, channel, PROCESS), list(group)
+        after = (rows[-1]["owner"], rows[-1]["memory_id"])
+
+
+async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
+    after = ("", "")
+    while True:
+        parameters = {
+            "owner": wanted.owner,
+            "conversation": wanted.conversation,
+            "after_owner": after[0],
+            "after_conversation": after[1],
+            "limit": PAGE_CONVERSATIONS,
+        }
+        async with core.storage.tenant_database.transaction() as transaction:
+            rows = await transaction.rows("consolidation.due_conversations", parameters)
+        for row in rows:
+            yield row
+        if len(rows) < PAGE_CONVERSATIONS:
+            return
+        after = (rows[-1]["owner"], rows[-1]["conversation"])
+
+
+async def _consolidate_conversation(reader: _Reader, row: Row) -> None:
+    """Read the new turns of a conversation, batch by batch, then renew its summary."""
+    core, counts = reader.core, reader.counts
+    scope = Scope(row["owner"], row["channel"], PROCESS)
+    key = {"owner": row["owner"], "conversation": row["conversation"]}
+    counts.conversations += 1
+    position = row["next_position"]
+    while position < row["turn_count"]:
+        turns = await _turns(core, key, position)
+        position = turns[-1]["position"] + 1 if len(turns) == BATCH_SOURCES else row["turn_count"]
+        if len(turns) == BATCH_SOURCES and turns[0]["position"] < turns[-1]["position"]:
+            # The last turn may go on: all its chunks are read in the next batch.
+            position = turns[-1]["position"]
+            turns = [turn for turn in turns if turn["position"] < position]
+        await reader.read(scope, turns)
+        await _advance(core, key, position)
+    if await summarise_conversation(Caller(core, scope), row["conversation"], row["turn_count"]):
+        counts.summaries += 1
+
+
+async def _turns(core: Core, key: dict[str, str], position: int) -> list[Row]:
+    parameters = {**key, "from_position": position, "limit": BATCH_SOURCES}
+    async with core.storage.tenant_database.transaction() as transaction:
+        return await transaction.rows("consolidation.turns", parameters)
+
+
+async def _advance(core: Core, key: dict[str, str], next_position: int) -> None:
+    parameters = {**key, "next_position": next_position}
+
+    async def write(transaction: Transaction) -> int:
+        return await transaction.execute("consolidation.advance", parameters)
+
+    await core.storage.tenant_database.run(write)

@@ -1,0 +1,1 @@
+"""The curator proposes what to promote, archive, prune, merge and supersede, and applies what is approved."""

@@ -1,0 +1,1 @@
+"""Promotion: memories that proved useful in several conversations become visible in all channels."""

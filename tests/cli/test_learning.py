@@ -1,0 +1,32 @@
+"""`mnemic consolidate` and `mnemic statements`."""
+
+from tests.cli.conftest import Run
+
+
+def test_an_owner_learns(mnemic: Run) -> None:
+    mnemic("retain", "Alice works at Acme.", "--owner", "learner")
+    learnt = mnemic("consolidate", "--owner", "learner", "--json").json
+    assert learnt["statement_count"] == 1
+    shown = mnemic("consolidate", "--owner", "learner")
+    assert "Read 0 texts: 0 new statements" in shown.out
+    (statement,) = mnemic("statements", "list", "--owner", "learner", "--json").json
+    assert (statement["attribute"], statement["value"]) == ("works_at", "Acme")
+    assert "works_at" in mnemic("statements", "list", "--owner", "learner", "--subject", "Alice").out
+    assert mnemic("statements", "rejected", "--owner", "learner", "--json").json == []
+
+
+def test_without_an_owner_all_learn_by_a_job(mnemic: Run) -> None:
+    mnemic("retain", "Ben works at Globex.", "--owner", "another")
+    learnt = mnemic("consolidate", "--json").json
+    assert learnt["statement_count"] >= 1
+    assert mnemic("statements", "list", "--owner", "another", "--json").json[0]["value"] == "Globex"
+
+
+def test_policies_and_attributes(mnemic: Run) -> None:
+    assert "one value" in mnemic("statements", "set-attribute", "team").out
+    assert mnemic("statements", "attributes", "--json").json == [
+        {"attribute": "team", "is_single_valued": True}
+    ]
+    assert "prefer_old" in mnemic("statements", "set-policy", "prefer_old", "--channel", "x").out
+    assert mnemic("statements", "policies", "--json").json == [{"channel": "x", "policy": "prefer_old"}]
+    assert mnemic("statements", "set-policy", "whatever").code != 0

@@ -2,7 +2,7 @@
 -- speaks for a memory is in the view state.promotion_evidence.
 
 -- name: candidates
--- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, chunks of
+-- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, goals, chunks of
 -- long texts, memories that end, are outdated or are in a branch, or whose promotion a person has undone. A grant that names
 -- their channel or `_global` keeps them where they are: promotion must not change who may read a memory. Only memories that
 -- were used have a row in state.recall_counts, so the others are never read.
@@ -17,6 +17,7 @@ WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
   AND (%(owner)s::text IS NULL OR memories.owner = %(owner)s)
   AND memories.channel <> '_global' AND memories.branch IS NULL AND memories.conversation IS NULL
   AND memories.whole_id IS NULL
+  AND memories.category <> 'prospective'
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.expires_at IS NULL
   AND (memories.valid_to IS NULL OR memories.valid_to > now())
   AND memories.confidence >= %(confidence)s::real

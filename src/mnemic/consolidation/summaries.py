@@ -18,8 +18,8 @@ from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.text_analysis.summary import ChosenSentence, Said, summarise
 from mnemic.types.retained import Retained
+from mnemic.types.statement import SUMMARY_TAG
 
-SUMMARY_TAG = "summary"
 SUMMARY_MIN_TURNS = 6
 """Shorter conversations are their own summary."""
 SUMMARY_GROWTH = 0.2

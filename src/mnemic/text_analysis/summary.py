@@ -1,9 +1,9 @@
 """Extractive summaries: the sentences of a conversation that say most of what it is about, without a model.
 
 A sentence scores by the frequency of its content words in the conversation (the stems that several turns
-share weigh most), and by names and numbers. Where people speak, only they are quoted: a summary is kept, and an
-assistant's answers hold what nobody said (one of nine false claims of a test set got into summaries). Sentences are chosen one by one, and words that were covered already count little, so that the summary
-does not repeat itself.
+share weigh most), and by names and numbers. Where people speak, only they are quoted: an assistant's answers
+hold what nobody said, and one of nine false claims of a test set got into summaries. Sentences are chosen
+one by one, and words that were covered already count little, so that the summary does not repeat itself.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Summaries of conversations: memories of their own, made again when a conversation has grown.
 
 A summary quotes sentences of the conversation and rests on their turns: forgetting one of them forgets it. A
-new summary supersedes the old one by a changeset. Recall finds summaries like other memories; they have the
-tag `summary`.
+new summary supersedes the old one by a changeset. Recall ranks summaries below all other memories
+(`recall/derived_memories.py`); a filter by their tag, `summary`, finds them.
 """
 
 from collections.abc import Sequence

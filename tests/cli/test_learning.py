@@ -15,9 +15,9 @@ def test_an_owner_learns(mnemic: Run) -> None:
     assert mnemic("statements", "rejected", "--owner", "learner", "--json").json == []
 
 
-def test_without_an_owner_all_learn_by_a_job(mnemic: Run) -> None:
+def test_all_owners_learn_by_a_job(mnemic: Run) -> None:
     mnemic("retain", "Ben works at Globex.", "--owner", "another")
-    learnt = mnemic("consolidate", "--json").json
+    learnt = mnemic("consolidate", "--all", "--json").json
     assert learnt["statement_count"] >= 1
     assert mnemic("statements", "list", "--owner", "another", "--json").json[0]["value"] == "Globex"
 

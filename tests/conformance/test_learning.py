@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from mnemic.errors import InvalidInputError
+from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.statement import AttributeKind, ContradictionRule, RejectedStatement, Statement
+from tests.conformance.conftest import Options
 
 
 async def test_what_was_said_becomes_statements(memory: Any) -> None:
@@ -36,8 +38,12 @@ async def test_rejected_statements_are_listed(memory: Any) -> None:
     assert {(type(each), each.reason) for each in rejected} == {(RejectedStatement, "too many")}
 
 
-async def test_policies_and_attributes_are_set_and_removed(memory: Any) -> None:
-    tenant = memory._in_scope(memory._scope.__class__(None, "_global", "sdk"))
+async def test_policies_and_attributes_are_set_and_removed(memory: Any, options: Options) -> None:
+    async with AsyncMemory(**options) as tenant:
+        await _set_and_remove(memory, tenant)
+
+
+async def _set_and_remove(memory: Any, tenant: AsyncMemory) -> None:
     assert await tenant.statements.set_policy("flag_review") == ContradictionRule(None, "flag_review")
     await tenant.statements.set_policy("prefer_old", channel="x")
     assert await memory.statements.policies() == [

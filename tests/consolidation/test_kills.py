@@ -19,8 +19,8 @@ from tests.fresh_tenants import Rows
 from tests.opened import opened
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 50 if "SLOW_TESTS" in os.environ else 5
-CONVERSATIONS, TURNS = 8, 70
+KILLS = 50 if "SLOW_TESTS" in os.environ else 3
+CONVERSATIONS, TURNS = 6, 70
 LATEST_DEATH_S = 0.9
 LIFE_LIMIT_S = 300.0
 

@@ -23,7 +23,7 @@ async def test_a_conversation_gets_a_summary_that_rests_on_its_turns(memory: Asy
     (summary,) = await memory.memories.list(tags=["summary"])
     assert "Lucas" in summary.content
     assert "Thanks" not in summary.content
-    assert (summary.source, summary.category, summary.conversation) == ("extracted", "episodic", None)
+    assert (summary.source, summary.category, summary.conversation) == ("inferred", "episodic", None)
     turns = {turn.memory_id: turn.content for turn in await memory.conversations.turns("c")}
     why = await memory.memories.why(summary.memory_id)
     assert why.sources

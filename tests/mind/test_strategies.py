@@ -201,6 +201,16 @@ async def test_the_job_learns_what_conversations_that_ended_well_have_in_common(
     assert len(await memory.memories.history(mined.strategy_id)) == 1
 
 
+async def test_two_workers_learn_a_pattern_once(wide_memory: AsyncMemory) -> None:
+    for number in range(4):
+        await converse(wide_memory, f"c-{number}", ["search", "compare", "book"])
+    results = await asyncio.gather(*(mine(wide_memory) for _ in range(4)))
+    assert sorted(result["learnt_count"] for result in results) == [0, 0, 0, 1]
+    (mined,) = await wide_memory.strategies.list()
+    assert (mined.success_count, len(await wide_memory.strategies.uses(mined.strategy_id))) == (4, 4)
+    assert len(await wide_memory.memories.list(categories=["procedural"], statuses=None)) == 1
+
+
 async def test_what_fails_in_several_conversations_becomes_a_warning(memory: AsyncMemory) -> None:
     for number in range(2):
         await converse(memory, f"c-{number}", ["search", "guess"], failing=["guess"])

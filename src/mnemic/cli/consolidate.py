@@ -14,7 +14,8 @@ from mnemic.consolidation.jobs import CONSOLIDATE_JOB
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
 
-Conversation = Annotated[str | None, typer.Option(help="Only this conversation; needs an owner.")]
+Conversation = Annotated[str | None, typer.Option(help="Only this conversation of the owner.")]
+AllOwners = Annotated[bool, typer.Option("--all", help="All owners, by a job.")]
 Policy = Annotated[
     str | None,
     typer.Option(help=f"What happens to contradictions, in this pass: {', '.join(CONTRADICTION_POLICIES)}."),
@@ -23,6 +24,7 @@ Policy = Annotated[
 
 def consolidate(
     owner: Owner = None,
+    all_owners: AllOwners = False,
     conversation: Conversation = None,
     policy: Policy = None,
     channel: Channel = None,
@@ -32,13 +34,13 @@ def consolidate(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Learn from new turns, notes and documents of an owner; without one, of all owners, by a job."""
-    # Without an owner this command waits for a job, so it works on it, also where no other worker runs.
+    """Learn from new turns, notes and documents of an owner, or of all owners."""
+    # For all owners this command waits for a job, so it works on it, also where no other worker runs.
     opened = memory_from(url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder, worker=True)
 
     async def run() -> dict[str, Any]:
         async with opened as memory:
-            if memory.owner is None:
+            if all_owners:
                 return await _of_all_owners(memory, quiet=json)
             learnt = await memory.consolidate(
                 conversation=conversation,

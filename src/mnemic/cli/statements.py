@@ -96,12 +96,16 @@ def set_attribute(
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
+    json: Json = False,
 ) -> None:
     """Declare whether an attribute has one value at a time."""
     declared = run_call(
         memory_from(url, data_dir, tenant),
         lambda memory: _of_tenant(memory).statements.set_attribute(attribute, is_single_valued=single),
     )
+    if json:
+        print_json(asdict(declared))
+        return
     print_line(f"{declared.attribute} has {'one value at a time' if single else 'many values'}.")
 
 
@@ -127,14 +131,18 @@ def set_policy(
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
+    json: Json = False,
 ) -> None:
     """Set what happens to statements that contradict known ones."""
-    run_call(
+    rule = run_call(
         memory_from(url, data_dir, tenant),
         lambda memory: _of_tenant(memory).statements.set_policy(
             cast(ContradictionPolicy, policy), channel=channel
         ),
     )
+    if json:
+        print_json(asdict(rule))
+        return
     print_line(f"Contradictions: {policy}.")
 
 

@@ -84,7 +84,7 @@ async def _store(
     item = {
         "content": _text(chosen, rows[0]["at"], rows[-1]["at"]),
         "category": "episodic",
-        "source": "extracted",
+        "source": "inferred",
         "confidence": SUMMARY_CONFIDENCE,
         "at": rows[-1]["at"],
         "tags": [SUMMARY_TAG],

@@ -54,7 +54,7 @@ WEIGHTS: dict[str, float] = {
     "time": 7.0,
     "newest first": 2.0,
     "graph": 1.0,
-    "salience": 1.0,
+    "salience": 0.1,
     "usefulness": 1.0,
     "confidence": 2.0,
     "recency": 0.3,

@@ -81,6 +81,8 @@ EXAMPLES: dict[str, Any] = {
 """An example for each required parameter of a call, by its name."""
 
 EXAMPLES_OF: dict[str, dict[str, Any]] = {
+    "statements.set_attribute": {"attribute": "team", "is_single_valued": True},
+    "statements.set_policy": {"policy": "flag_review"},
     "retain": {"tags": ["home"]},
     "curation.set_policy": {"kind": "archive"},
     "entities.relate": {"kind": "lives in"},

@@ -1,9 +1,9 @@
 """Extractive summaries: the sentences of a conversation that say most of what it is about, without a model.
 
 A sentence scores by the frequency of its content words in the conversation (the stems that several turns
-share weigh most), and by names and numbers. Where people speak, only they are quoted: an assistant's answers
-hold what nobody said, and one of nine false claims of a test set got into summaries. Sentences are chosen
-one by one, and words that were covered already count little, so that the summary does not repeat itself.
+share weigh most), and by names and numbers. Only what people say is quoted: what assistants say about their
+users is often wrong. Sentences are chosen one by one, and words that were covered already count little, so that the summary
+does not repeat itself.
 """
 
 import math
@@ -63,7 +63,6 @@ class _Candidate:
 
 def summarise(turns: Sequence[Said]) -> list[ChosenSentence]:
     """The sentences that sum a conversation up, in the order in which they were said."""
-    turns = [turn for turn in turns if turn.is_person] or turns
     candidates = _candidates(turns, SENTENCE_MIN_WORDS) or _candidates(turns, SHORT_SENTENCE_MIN_WORDS)
     spread = Counter(stem_ for turn in turns for stem_ in _stems(turn.text))
     values = {word: math.log1p(count) for word, count in spread.items()}
@@ -84,7 +83,7 @@ def summarise(turns: Sequence[Said]) -> list[ChosenSentence]:
 def _candidates(turns: Sequence[Said], min_words: int) -> list[_Candidate]:
     found: list[_Candidate] = []
     seen: set[str] = set()
-    for turn in turns:
+    for turn in (turn for turn in turns if turn.is_person):
         for sentence in sentences_of(turn.text):
             text = " ".join(sentence.text.split())
             if len(found) >= CANDIDATES_MAX:

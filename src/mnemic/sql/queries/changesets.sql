@@ -91,11 +91,22 @@ SELECT memory_id, merged_into FROM state.memories
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 ORDER BY 1, 2
 
+-- name: same_text
+-- Those of the given pairs of memories that are chunks of one text.
+SELECT DISTINCT one.memory_id, other.memory_id AS other_id
+FROM unnest(%(ids)s::uuid[], %(other_ids)s::uuid[]) AS given (memory_id, other_id)
+JOIN state.memories AS one
+    ON one.tenant_id = %(tenant_id)s AND one.owner = %(owner)s AND one.memory_id = given.memory_id
+JOIN state.memories AS other
+    ON other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = given.other_id
+    AND other.whole_id = one.whole_id
+ORDER BY one.memory_id, other.memory_id
+
 -- name: later_changes
--- Applied changes of the same memories, or of shared fields of other chunks of their texts, that are later than the given ones
--- and not among them.
+-- Applied changes of the same memories that are later than the given ones and not among them; also changes of other chunks
+-- of the same text, if one of the two writes fields that chunks share.
 SELECT DISTINCT changed.memory_id, later.changeset_id
-FROM unnest(%(ids)s::uuid[], %(applied)s::timestamptz[]) AS given (memory_id, applied_at)
+FROM state.memory_changes AS given
 JOIN state.memories AS changed
     ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
 JOIN state.memories AS part
@@ -103,9 +114,12 @@ JOIN state.memories AS part
     AND (part.memory_id = changed.memory_id OR (changed.whole_id IS NOT NULL AND part.whole_id = changed.whole_id))
 JOIN state.memory_changes AS later
     ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
-WHERE later.state = 'applied' AND later.applied_at > given.applied_at AND later.version_after <> later.version_before
-  AND (part.memory_id = changed.memory_id OR later.fields ?| %(shared)s::text[])
-  AND later.change_id <> ALL(%(undone_ids)s::uuid[])
+WHERE given.tenant_id = %(tenant_id)s AND given.owner = %(owner)s AND given.change_id = ANY(%(change_ids)s::uuid[])
+  AND given.version_after <> given.version_before
+  AND later.state = 'applied' AND later.version_after <> later.version_before
+  AND (later.applied_at, later."position") > (given.applied_at, given."position")
+  AND (part.memory_id = changed.memory_id OR given.fields ?| %(shared)s::text[] OR later.fields ?| %(shared)s::text[])
+  AND later.change_id <> ALL(%(change_ids)s::uuid[])
 ORDER BY changed.memory_id, later.changeset_id
 
 -- name: relate
@@ -139,11 +153,14 @@ WHERE tenant_id = %(tenant_id)s AND from_id = %(from_id)s AND to_id = %(to_id)s 
   AND confidence = 1 AND process = %(process)s
 
 -- name: mark_applied
--- Records that a change was applied, with the version that it replaced and the one that it made.
-UPDATE state.memory_changes
-SET state = 'applied', version_before = %(version_before)s, version_after = %(version_after)s,
-    applied_at = clock_timestamp(), relationship_added = %(relationship_added)s
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND change_id = %(change_id)s
+-- Records that changes were applied, with the versions that they replaced and the ones that they made.
+UPDATE state.memory_changes AS change
+SET state = 'applied', version_before = given.version_before, version_after = given.version_after,
+    applied_at = statement_timestamp(), relationship_added = given.relationship_added
+FROM unnest(
+    %(change_ids)s::uuid[], %(versions_before)s::int[], %(versions_after)s::int[], %(relationships_added)s::boolean[]
+) AS given (change_id, version_before, version_after, relationship_added)
+WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.change_id = given.change_id
 
 -- name: advance_open
 -- Lets the open changes of a changeset build on those that were just applied to the same memories.

@@ -30,11 +30,13 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(goal_id)
 
 -- name: list
 -- Goals in the order in which they are due: by deadline, then the most urgent, then the oldest; a page at a time.
--- `stored_statuses` are those that `statuses` may be computed from, which the index goals_open finds.
+-- `stored_statuses` are those that `statuses` may be computed from, which the index goals_open finds. Without channels, goals
+-- outside of branches.
 SELECT * FROM state.goal_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND stored_status = ANY (%(stored_statuses)s) AND status = ANY (%(statuses)s)
-  AND (%(channels)s::text[] IS NULL OR channel = ANY (%(channels)s))
+  AND CASE WHEN %(channels)s::text[] IS NOT NULL THEN channel = ANY (%(channels)s)
+      ELSE mnemic.branch_of(%(tenant_id)s, %(owner)s, channel) IS NULL END
   AND (%(due_before)s::timestamptz IS NULL OR deadline < %(due_before)s)
   AND (%(parent_id)s::uuid IS NULL OR parent_id = %(parent_id)s)
   AND (

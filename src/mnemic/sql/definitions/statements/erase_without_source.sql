@@ -15,7 +15,7 @@ BEGIN
           WHERE other.tenant_id = OLD.tenant_id AND other.memory_id = OLD.memory_id
       );
     DELETE FROM state.memories
-    WHERE memories.tenant_id = OLD.tenant_id AND memories.memory_id = OLD.memory_id AND memories.source = 'extracted'
+    WHERE memories.tenant_id = OLD.tenant_id AND memories.memory_id = OLD.memory_id AND memories.source IN ('extracted', 'inferred')
       AND (
           NOT EXISTS (
               SELECT FROM state.statement_sources AS other

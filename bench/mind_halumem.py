@@ -1,14 +1,14 @@
 """HaluMem: dialogues of users with an assistant that also says what is false about them.
 
 The dialogues are retained as conversations, then consolidated; what is measured are the statements that are
-stored, and the sentences of summaries, one by one. The data names *gold* memories, which a reader should keep,
-and *planted* ones, which are false.
+stored, and the sentences of summaries, one by one. The data names *gold* memories, which a reader should
+keep, and *planted* ones, which are false.
 Words are compared without their endings and without the commonest ones and the user's name:
 
 - a gold memory (updates and what the persona was given left out) is covered if a statement has at least half
   of its words; sentences of summaries and the user's raw turns are compared in the same way, beside it;
-- a planted memory is stored if a statement or a sentence of a summary has at least half of its words, and at least half of those that
-  make it false: the words that are not in the true memory that it distorts.
+- a planted memory is stored if a statement or a sentence of a summary has at least half of its words, and at
+  least half of those that make it false: the words that are not in the true memory that it distorts.
 
 Everything runs twice: the second run must store nothing.
 """
@@ -23,10 +23,10 @@ from typing import Any
 
 from bench.datasets import read_file
 from mnemic import AsyncMemory
-from mnemic.consolidation.summaries import SUMMARY_TAG
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
 from mnemic.text_analysis.statements import stem
 from mnemic.types.memory import MemoryRecord
+from mnemic.types.statement import SUMMARY_TAG
 
 OVERLAP = 0.5
 PAGE = 1_000

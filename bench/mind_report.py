@@ -113,9 +113,9 @@ def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:
             what = f"{each.dataset}, R@10 lost in {result.days} idle days{when}"
             measured = f"{lost:+.4f} of {each.before:.3f}"
             yield ReportLine(what, measured, f"≤ {IDLE_TARGET}", lost <= IDLE_TARGET)
-    gone = result.active_before - result.active_after
+    gone = result.lost_count
     what = f"memories archived or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
-    yield ReportLine(what, f"{gone:,} of {result.active_before:,}", "0", gone == 0)
+    yield ReportLine(what, f"{gone:,} of {result.active_count:,}", "0", gone == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:

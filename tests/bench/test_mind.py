@@ -73,7 +73,7 @@ async def test_idle_days_pass_with_all_jobs(mind_folder: Path) -> None:
         aged = await memory.memories.get(stored, owner="other")
     (recall,) = result.recalls
     assert (recall.before, recall.after, recall.asked_later) == (1, 1, 1)
-    assert (result.active_before, result.active_after) == (3, 3)
+    assert (result.active_count, result.lost_count) == (2, 0)
     assert datetime.now(UTC) - aged.created_at > timedelta(days=4)
     assert [line.met for line in report_lines(MindResults(idle=result))] == [True] * 3
 

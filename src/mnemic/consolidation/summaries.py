@@ -1,8 +1,8 @@
 """Summaries of conversations: memories of their own, made again when a conversation has grown.
 
 A summary quotes sentences of the conversation and rests on their turns: forgetting one of them forgets it. A
-new summary supersedes the old one by a changeset. Recall finds summaries like other memories; they have the
-tag `summary`.
+new summary supersedes the old one by a changeset. Recall ranks summaries below all other memories
+(`recall/derived_memories.py`); a filter by their tag, `summary`, finds them.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.text_analysis.summary import ChosenSentence, Said, summarise
 from mnemic.types.retained import Retained
+from mnemic.types.statement import SUMMARY_TAG
 
-SUMMARY_TAG = "summary"
 SUMMARY_MIN_TURNS = 6
 """Shorter conversations are their own summary."""
 SUMMARY_GROWTH = 0.2
